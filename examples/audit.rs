@@ -1,12 +1,12 @@
-//! A partition's log audited from a program: verified from its first byte, every step resolved again, the books rebuilt.
+//! Audits a partition's log from a program: verifies all bytes, resolves every step again, rebuilds the books.
 //!
-//! `cargo run --example audit -- FOLDER`, where FOLDER holds the segments: `data/log/0` of a service that is stopped
+//! `cargo run --example audit -- FOLDER`, with the folder of the segments: `data/log/0` of a stopped service.
 
 use motherlode_audit::{Options, audit};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let log = std::env::args().nth(1).ok_or("the folder of a partition's log")?.into();
+    let log = std::env::args().nth(1).ok_or("usage: audit FOLDER, with the segments of a partition")?.into();
     let report = audit(&Options { log, index: None, partition: 0, ..Options::default() })?;
     if let Some(divergence) = report.divergence {
         return Err(divergence.to_string().into());

@@ -1,5 +1,5 @@
-//! A platform's first round over gRPC: an account, a deposit, a spin. Every request has an id of the caller's, so that one
-//! whose answer was lost is sent again as it was, and has its effect once.
+//! A platform's first round over gRPC: account, deposit, spin. Each request has an id, so a request without an answer
+//! can be repeated and has one effect.
 //!
 //! `cargo run --release -- serve`, then `cargo run --example play -- [URL]`
 
@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         DepositRequest { request_id: "deposit-1".into(), account: Some(account.clone()), amount_minor: 10_000 };
     ledger.deposit(request).await?;
 
-    // A game says what may be bet; nothing of it needs to be known beforehand.
+    // The game's description has its bets.
     let request = GetGameRequest { game: "dwarf-mine".into(), ..Default::default() };
     let game = spins.get_game(request).await?.into_inner();
     let stake = Stake {

@@ -1,5 +1,5 @@
-//! A round's first step resolved by the engine alone: no service, no log. The same seed gives the same outcome on every
-//! machine.
+//! Resolves a round's first step with the engine alone, without service and log. The same seed gives the same outcome
+//! on every machine.
 //!
 //! `cargo run --example resolve -- [GAME] [SEED]`
 
@@ -10,10 +10,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let game = arguments.next().unwrap_or_else(|| "dwarf-mine".to_owned());
     let number: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;
-    let game = latest(&game).ok_or("no game of that name")?;
+    let game = latest(&game).ok_or("unknown game")?;
     let info = game.info();
 
-    // The service takes 32 bytes from the operating system for each step; an example is better for being repeatable.
+    // The service derives a random seed for each step; the example's is reproducible.
     let mut seed = Seed::default();
     seed[..8].copy_from_slice(&number.to_le_bytes());
 

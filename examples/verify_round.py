@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Verifies a round's proof with Python's standard library and one package for Ed25519, and shows what was proven.
+"""Verifies a round's proof with Python's standard library and one package for Ed25519, and prints its facts.
 
     verify_round.py FILE VKEY
 
-FILE is what `motherlode proof` prints, VKEY the log's public key, from wherever you trust. Written from the specifications
-alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto): take it as a beginning of your own.
-Each draw is held against the seal that stood in the log before. It does not resolve the steps again: that needs the games
-(`motherlode verify`).
+FILE is the output of `motherlode proof`, VKEY the log's public key from a trusted source. Written from the
+specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto), as a
+base for own programs. Each draw is compared with its seal in the log. Steps are not resolved again: that needs the
+games (`motherlode verify`).
 """
 
 import base64
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
 class Unproven(Exception):
-    """What does not hold."""
+    """The failed check."""
 
 
 def check(holds, what):
@@ -35,11 +35,11 @@ def decode(text):
 
 
 def checkpoint(note, vkey):
-    """The size and the root of a checkpoint that the key has signed."""
+    """Returns the size and the root of a checkpoint signed with the key."""
     name, key_id, key = vkey.split("+", 2)
     key = decode(key)
     check(len(key) == 33 and key[0] == 1, "not the key of a log")
-    check(sha256(name.encode(), b"\n", key)[:4].hex() == key_id, "the key's id is not its own")
+    check(sha256(name.encode(), b"\n", key)[:4].hex() == key_id, "the key has the wrong id")
     text, _, lines = note.rpartition("\n\n")
     text += "\n"
     signed = False
@@ -54,12 +54,12 @@ def checkpoint(note, vkey):
             signed = True
     check(signed, "the key has not signed it")
     origin, size, root = text.splitlines()[:3]
-    check(origin == name, "the checkpoint is of another log")
+    check(origin == name, "the checkpoint belongs to another log")
     return int(size), decode(root)
 
 
 def root_of(entry, index, size, path):
-    """The root that an entry and its path lead to (RFC 9162, section 2.1.3.2)."""
+    """Returns the root computed from an entry and its path (RFC 9162, section 2.1.3.2)."""
     check(0 <= index < size, "the entry is not in a tree of this size")
     last, reached = size - 1, sha256(b"\x00", entry)
     for sibling in path:
@@ -76,7 +76,7 @@ def root_of(entry, index, size, path):
 
 
 def varint(message, at):
-    """A number of protobuf's, and where it ends."""
+    """Returns a protobuf varint and its end."""
     value = shift = 0
     while True:
         byte = message[at]
@@ -86,7 +86,7 @@ def varint(message, at):
 
 
 def fields(message):
-    """Numbers and values of a protobuf message's fields."""
+    """Yields numbers and values of a protobuf message's fields."""
     at = 0
     while at < len(message):
         tag, at = varint(message, at)
@@ -102,7 +102,7 @@ def fields(message):
 
 
 def parts(message, *path):
-    """The messages, or values, that a path of field numbers leads to."""
+    """Yields the messages or values at a path of field numbers."""
     for number, value in fields(message):
         if number == path[0]:
             yield from parts(value, *path[1:]) if path[1:] else (value,)
@@ -113,7 +113,8 @@ def one(message, *path):
 
 
 def records_of(extra, *kinds):
-    """Position, bytes and path of the records in each of these fields, put together from what they repeat: see ProvenRecord.copied."""
+    """Returns position, bytes and path of the records in each of these fields, restored as ProvenRecord.copied defines.
+    """
     text, found = b"", []
     for kind in kinds:
         found.append([])
@@ -127,19 +128,19 @@ def records_of(extra, *kinds):
             check(len(runs) % 3 == 0 and sum(runs[2::3]) <= 4096, "too much is copied")
             for more, start, length in zip(runs[::3], runs[1::3], runs[2::3]):
                 text, own = text + own[:more], own[more:]
-                check(start + length <= len(text), "what is copied is not there")
+                check(start + length <= len(text), "a copied range is out of bounds")
                 text += text[start : start + length]
             record = text[begun:] + own
             position, text = one(record, 2), sha256(record) + record
-            check(one(message, 1) in (None, position), f"position {position}: the record names another one")
+            check(one(message, 1) in (None, position), f"position {position}: the record has another position")
             found[-1].append((position, record, list(parts(message, 3))))
     return found
 
 
 def whole(number, records):
-    """The records must tell the round whole: its bet, each step, its end. Only so are they that round's, whatever the proof calls itself.
+    """Checks that the records have the whole round: its bet, each step, its end. Otherwise the proof could omit some.
 
-    Gives whether it was settled.
+    Returns whether the round was settled.
     """
     events = [event for _, record in records for event in parts(record, 10)]
     steps = [one(event, 6, 2) for event in events if one(event, 6, 1) == number]
@@ -151,7 +152,8 @@ def whole(number, records):
 
 
 def draws(round_id, records, sealing):
-    """For each sealed step of the round: number of its draw, its seed, and where it was sealed; None where that isn't shown."""
+    """Returns draw number, seed and position of the seal for each sealed step of the round; None for a seal that is not
+    in the proof."""
     number, seals, used, dealt, lost = int(round_id.rpartition("/")[2]), {}, [], [], False
     settled = whole(number, records)
     for position, record in sealing + records:
@@ -170,14 +172,14 @@ def draws(round_id, records, sealing):
             if one(event, 44, 1) == number:
                 dealt += parts(event, 44, 2)
             lost = lost or one(event, 45, 1) == number
-    # A round that was settled has revealed its draws, whatever came later.
+    # A settled round has revealed its draws, also if it was voided later.
     check(lost and not settled or len(dealt) == len(used), "a dealt value is not revealed")
     found = []
     for (draw, step, client_seed, position, sealed_by), value in zip(used, dealt):
         where, seal, entry = seals.get(draw, (position, None, None))
         shown = where < position
-        check(not shown or sealed_by in (None, entry), f"draw {draw}: sealed in another record than the step names")
-        check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: not as sealed")
+        check(not shown or sealed_by in (None, entry), f"draw {draw}: not sealed in the record that the step names")
+        check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: does not match its seal")
         lines = ("motherlode/seed/v1", value.hex(), client_seed.hex(), round_id, step)
         seed = sha256("".join(f"{line}\n" for line in lines).encode())
         found.append((draw, seed, where if shown else None))
@@ -185,11 +187,11 @@ def draws(round_id, records, sealing):
 
 
 def verify(proof, vkey):
-    """The round that a proof is of, the log's size, the records' positions and bytes, oldest first, and the draws."""
+    """Returns the proven round, the log's size, the records' positions and bytes, oldest first, and the draws."""
     try:
         return proven(proof, vkey)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise Unproven(f"something in it is not of its format: {error!r}") from None
+        raise Unproven(f"malformed: {error!r}") from None
 
 
 def proven(proof, vkey):
@@ -204,19 +206,19 @@ def proven(proof, vkey):
     for some in found:
         positions = [position for position, _, _ in some]
         check(positions == sorted(set(positions)), "the records are not in the log's order")
-    # The last record is what the file itself proves; what it names by the hash needs no path, nor what that names.
+    # The file's own proof covers the last record; a record named by its hash needs no path.
     last = int(index.removeprefix("index ")) + 1
-    check(records and records[-1][0] == last and not records[-1][2], "the index is another record's")
-    check(all(position < last for position, _, _ in sealing), "the index is another record's")
+    check(records and records[-1][0] == last and not records[-1][2], "the index belongs to another record")
+    check(all(position < last for position, _, _ in sealing), "the index belongs to another record")
     stream = one(records[-1][1], 4).decode()
     round_id = (one(extra, 2) or b"").decode() or f"{stream.removeprefix('player/')}/{one(extra, 4)}"
-    check(f"player/{round_id}".rpartition("/")[0] == stream, "the round is another player's")
+    check(f"player/{round_id}".rpartition("/")[0] == stream, "the round belongs to another player")
     named = set()
     for position, record, own in sorted(sealing + records, reverse=True):
         entry, own = sha256(record), own if position < last else [decode(hash) for hash in path]
         if own or entry not in named:
             check(root_of(entry, position - 1, size, own) == root, f"position {position}: not in the log")
-        check(one(record, 4).decode() == stream, f"position {position}: another player's")
+        check(one(record, 4).decode() == stream, f"position {position}: belongs to another player")
         named.update(parts(record, 10, 6, 8, 6))
     sealing, records = ([(position, record) for position, record, _ in some] for some in found)
     return round_id, size, records, draws(round_id, records, sealing)

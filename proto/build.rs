@@ -1,4 +1,4 @@
-//! Compiles the protos with a compiler written in Rust, so that a fresh machine needs no protoc.
+//! Compiles the protos with a compiler written in Rust, so the build needs no protoc.
 
 use prost::Message;
 use prost_build::ServiceGenerator;
@@ -31,7 +31,7 @@ const PROTOS: [&str; 19] = [
     "motherlode/proof/v1/proof.proto",
     "motherlode/wallet/v1/wallet.proto",
     "motherlode/job/v1/job.proto",
-    // What refusals are made of: in JSON they are told by it.
+    // Details of refusals; their JSON form needs the descriptors.
     "google/rpc/error_details.proto",
 ];
 
@@ -45,15 +45,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::write(out.join("calls.rs"), contract.calls()?)?;
     fs::write(out.join("messages.rs"), contract.messages())?;
     let mut config = prost_build::Config::new();
-    // clients.rs has the clients.
+    // `clients.rs` has the clients.
     let served = tonic_prost_build::configure().build_client(false).service_generator();
     config.service_generator(Box::new(Served(served)));
     tonic_prost_build::configure()
         .build_client(false)
         .build_server(false)
-        // tonic-types has these messages; generating them again would split the type in two.
+        // tonic-types has these messages; a second type would be incompatible.
         .extern_path(".google.rpc", "::tonic_types::pb")
-        // By far its largest answer, and moved through many hands.
+        // By far the largest answer, and moved often.
         .boxed(".motherlode.spin.v1.PlayStreamResponse.answer.played")
         .compile_fds_with_config(descriptors, config)?;
     for service in &contract.0 {
@@ -63,10 +63,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The call that has a trait and a codec of its own, in `src/play_stream.rs`.
+/// Call with its own trait and codec, in `src/play_stream.rs`.
 const PLAY_STREAM: &str = "PlayStream";
 
-/// Generates services as tonic does, but for [`PLAY_STREAM`].
 struct Served(Box<dyn ServiceGenerator>);
 
 impl ServiceGenerator for Served {
@@ -76,7 +75,6 @@ impl ServiceGenerator for Served {
     }
 }
 
-/// The services.
 struct Contract(Vec<Service>);
 
 struct Service {
@@ -90,7 +88,6 @@ struct Method {
     name: String,
     /// Number of the request's field `request_id`; 0 if it has none.
     request_id: i32,
-    /// The request's and the answer's types, as paths in this crate.
     request: String,
     answer: String,
 }
@@ -131,7 +128,6 @@ impl Contract {
         Self(services.collect())
     }
 
-    /// The list of the services and their calls, for the macro in `src/calls.rs`.
     fn calls(&self) -> Result<String, fmt::Error> {
         let mut list = String::new();
         for Service { package, name, methods } in &self.0 {
@@ -150,7 +146,6 @@ impl Contract {
         Ok(list)
     }
 
-    /// The list of the messages of calls, for the macro in `src/wire.rs`.
     fn messages(&self) -> String {
         let methods = self.0.iter().flat_map(|service| &service.methods);
         let mut messages = BTreeMap::new();
@@ -164,7 +159,6 @@ impl Contract {
 }
 
 impl Service {
-    /// The service's calls, for the macro in `src/clients.rs`.
     fn client(&self) -> Result<String, fmt::Error> {
         let Self { package, name, methods } = self;
         let mut client = format!("pub mod {}_client {{\n    crate::clients::called! {{\n", snake(name));
@@ -178,13 +172,13 @@ impl Service {
     }
 }
 
-/// `.motherlode.ledger.v1.Account` as `crate::ledger::v1::Account`.
+/// Converts `.motherlode.ledger.v1.Account` to `crate::ledger::v1::Account`.
 fn path(name: &str) -> String {
     let name = name.trim_start_matches('.');
     format!("crate::{}", name.strip_prefix("motherlode.").unwrap_or(name).replace('.', "::"))
 }
 
-/// `OpenAccount` as `open_account`.
+/// Converts `OpenAccount` to `open_account`.
 fn snake(name: &str) -> String {
     let mut snake = String::new();
     for (at, letter) in name.char_indices() {

@@ -1,17 +1,16 @@
 #!/bin/sh
-# Motherlode against PostgreSQL 15 doing the same ledger work in SQL, in turns on one machine and one disk. Each turn begins with
-# another of the three, so that none always finds the disk's tokens spent by the same one before it.
+# Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL, in turns on one machine and disk. The order
+# rotates, since a cloud disk's burst budget favours the first.
 #
-# A round is one transaction: the player's balance, the round with its unique request id, and the contribution added to
-# the one jackpot row, last, so that it's locked as short as can be; fsync and synchronous_commit on. Two ways: a
-# statement after the other, as an application does that asks for each, and all in one stored function, the best there
-# is: the row is locked for no network round trip. PostgreSQL draws and evaluates nothing. Motherlode's side is the
-# whole service over gRPC.
+# A round is one transaction: the player's balance, the round with its unique request id, and last, to lock it briefly,
+# the contribution to the one jackpot row; with fsync and synchronous_commit. Two variants: separate statements, and one
+# stored function, which avoids network round trips under the lock. PostgreSQL draws and evaluates nothing; Motherlode's
+# side is the whole service over gRPC.
 #
-#   deploy/bench/postgres.sh [turns] [seconds a turn]
+#     deploy/bench/postgres.sh [turns] [seconds per turn]
 #
-# FOLDER (default target) is where both put their data; MOTHERLODE the binary (default: built here). Installs Debian's
-# postgresql-15 where it's missing (as root). Prints ratios; ends what it started.
+# FOLDER (default: target) has the data, MOTHERLODE is the binary (default: built here). Installs Debian's postgresql-15
+# if it is missing (as root). Prints ratios, and stops the processes that it started.
 set -eu
 cd "$(dirname "$0")/../.."
 turns=${1:-3} seconds=${2:-5} clients=32 connections=4 players=1000

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Motherlode against TigerBeetle's own benchmark, in turns on one machine and one disk; each turn begins with another of the three.
+# Compares Motherlode with TigerBeetle's own benchmark, in turns on one machine and disk, in rotating order.
 #
 # A round is three transfers there: bet, win and contribution. Two ways: 32 clients that each send one round's transfers and
 # wait, as 32 players at Motherlode do, and one client with full batches of 8,189 transfers, the largest that it takes, which no
 # caller who must answer one player can use. TigerBeetle draws and evaluates nothing, keeps no outcomes, and speaks a protocol of
 # its own. Motherlode's side is the whole service over gRPC.
 #
-#   TIGERBEETLE=/path/to/tigerbeetle deploy/bench/tigerbeetle.sh [turns] [seconds a turn]
+#     TIGERBEETLE=/path/to/tigerbeetle deploy/bench/tigerbeetle.sh [turns] [seconds per turn]
 #
 # TIGERBEETLE is a release of July 2026 or later, whose benchmark has --transfer-batch-count. FOLDER (default target) is where both put
 # their data; MOTHERLODE the binary (default: built here). Prints ratios; ends what it started.
@@ -47,14 +47,15 @@ rounds_of_motherlode() {
         --players $players --rounds 100_000_000 --seconds-max "$seconds" --format json |
         sed -n 's/.*"rounds_per_second": \([0-9.]*\).*/\1/p'
 }
-# rounds_of_tigerbeetle CLIENTS TRANSFERS-A-BATCH TRANSFERS: it makes a data file in the present folder, and starts a replica on it.
+# Usage: rounds_of_tigerbeetle CLIENTS TRANSFERS-PER-BATCH TRANSFERS; creates a data file in the current folder, and
+# starts a replica on it.
 rounds_of_tigerbeetle() {
     (cd "$work" && "$TIGERBEETLE" benchmark --account-count=$players --clients="$1" --transfer-batch-count="$2" \
         --transfer-count="$3" 2>"$work/tigerbeetle.log") | tee "$work/tigerbeetle.out" |
         sed -n 's/^load accepted = \([0-9.]*\) tx.*/\1/p' | awk '{ print $1 / 3 }'
     grep -q '^load accepted' "$work/tigerbeetle.out" || { cat "$work/tigerbeetle.out" "$work/tigerbeetle.log" >&2; return 1; }
 }
-# Its benchmark takes a count, not a time: about as many as take some seconds on two cores.
+# The benchmark takes a count instead of a time: enough for some seconds on two cores.
 single=$((6000 * seconds)) batched=$((300000 * seconds))
 for turn in $(seq "$turns"); do
     for nth in 0 1 2; do

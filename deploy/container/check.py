@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Executes the Dockerfile's steps where there is no container engine: each stage in a plain root of Debian packages.
+"""Executes the Dockerfile's steps without a container engine: each stage in a plain root of Debian packages.
 
     deploy/container/check.py [--binary FILE] [--keep FOLDER]
 
-As root on Debian 12, with debootstrap and a network for its packages. The build stage runs the very RUN line with this
-machine's Rust toolchain; with --binary that program stands for what `cargo build` would make. The result runs in
-namespaces of its own, as its USER, on a root that cannot be written and without a network but loopback: its health is
-asked within the image, rounds are played with a token over TLS, it is stopped, started again on its volume, and the log
-is audited. What stands for the base images is not them, and no layer or cache is made.
+Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or
+--binary. The image runs in its own namespaces as its USER, on a read-only root with loopback only: the check reads its
+health, plays rounds over TLS, restarts it on its volume, and audits the log. Base images, layers and caches are not
+covered.
 """
 
 import argparse
@@ -27,12 +26,12 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DOCKERFILE = HERE / "Dockerfile"
 SUITE = "bookworm"
-# What stands for each base image: Debian's packages, and whether they are installed or only laid down.
+# Replacement of each base image: Debian's packages, installed or only unpacked.
 RUST, DISTROLESS = "docker.io/library/rust:", "gcr.io/distroless/cc-debian12:nonroot"
 RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
 NONROOT = 65532
-# A start on an empty log takes no longer anywhere.
+# Longest start on an empty log.
 START_SECONDS_MAX = 120
 
 
@@ -55,7 +54,6 @@ def say(text):
 
 
 def instructions():
-    """Keyword and rest of each instruction, continued lines joined."""
     joined = ""
     for line in DOCKERFILE.read_text().splitlines():
         if not line.strip() or line.lstrip().startswith("#"):
@@ -68,7 +66,6 @@ def instructions():
 
 
 def base(image, root):
-    """Lays down what stands for a base image."""
     if image.startswith(RUST):
         run("debootstrap", "--variant=minbase", f"--include={RUST_PACKAGES}", SUITE, root, stdout=subprocess.DEVNULL)
         return
@@ -87,7 +84,7 @@ def base(image, root):
 
 @contextmanager
 def mounted(*mounts):
-    """Mounts (source, target, read only) for as long as it lasts."""
+    """Mounts (source, target, read only) within the context."""
     done = []
     try:
         for source, target, read_only in mounts:
@@ -103,7 +100,7 @@ def mounted(*mounts):
 
 
 def execute(stage, rest, binary, cache):
-    """A RUN, its cache mounts as folders. The toolchain is this machine's, of the version that the image has."""
+    """Executes a RUN with folders as cache mounts, and this machine's toolchain."""
     words = rest.split()
     caches = [word.split("target=")[1] for word in words if word.startswith("--mount=type=cache")]
     line = " ".join(word for word in words if not word.startswith("--mount"))
@@ -140,7 +137,7 @@ def copy(stage, stages, rest):
     to = stage.root / target.lstrip("/")
     if "from" not in flags:
         assert sources == ["."]
-        # As git has it, and only what .dockerignore lets in.
+        # Files in git that .dockerignore admits.
         to.mkdir(parents=True, exist_ok=True)
         let_in = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
         archive = subprocess.Popen(["git", "-C", ROOT, "archive", "HEAD", *let_in], stdout=subprocess.PIPE)
@@ -155,7 +152,6 @@ def copy(stage, stages, rest):
 
 
 def build(work, binary):
-    """Follows the Dockerfile; answers its last stage."""
     stages, stage = {}, None
     for keyword, rest in instructions():
         if keyword == "FROM":
@@ -186,7 +182,6 @@ def build(work, binary):
 
 
 def configure(folder, program):
-    """A certificate, a token and a configuration, as deploy/motherlode.toml shows them."""
     folder.mkdir()
     asked = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=motherlode -addext subjectAltName=DNS:motherlode"
     asked = [*asked.split(), "-addext", "basicConstraints=critical,CA:FALSE"]
@@ -203,13 +198,13 @@ def configure(folder, program):
 
 
 class Container:
-    """The last stage, run as its instructions say."""
+    """Last stage, run by its instructions."""
 
     def __init__(self, stage, volume, log):
         (place,) = stage.volumes
         user = stage.user
         root = stage.root
-        # Namespaces of its own; the root read-only; of this machine nothing but the volume and the configuration.
+        # Own namespaces, read-only root, only the volume and the configuration of this machine.
         setup = (
             f"ip link set lo up && mount --bind {root} {root} && mount --bind {volume} {root}{place} && "
             f"mount -t proc proc {root}/proc && mount -o remount,bind,ro {root} && "
@@ -226,13 +221,13 @@ class Container:
             time.sleep(0.2)
 
     def is_running(self):
-        """Whether the program has been reached; its id, as this machine sees it."""
+        """Whether the program runs; its process id outside the namespaces."""
         children = Path(f"/proc/{self.outer.pid}/task/{self.outer.pid}/children").read_text().split()
         self.id = int(children[0]) if children else None
         return bool(children) and os.readlink(f"/proc/{self.id}/exe").endswith("/motherlode")
 
     def inside(self, *arguments):
-        """Runs the image's program beside the service, in its namespaces, on its root, as its user."""
+        """Runs the image's program in the namespaces, on the root and as the user of the service."""
         user, group = self.stage.user.split(":")
         spaces = [f"--target={self.id}", "--mount", "--net", "--pid", f"--root=/proc/{self.id}/root"]
         command = ["nsenter", *spaces, f"--setuid={user}", f"--setgid={group}", "/usr/local/bin/motherlode", *arguments]
@@ -243,7 +238,6 @@ class Container:
         return {key: value.split() for key, value in (line.split(":", 1) for line in lines)}
 
     def stop(self):
-        """As an engine would, with STOPSIGNAL; answers the exit code."""
         os.kill(self.id, getattr(signal, self.stage.told["STOPSIGNAL"]))
         return self.outer.wait(timeout=30)
 
@@ -283,8 +277,8 @@ def check(stage, work, program):
 
 def main():
     parser = argparse.ArgumentParser(description="Executes the Dockerfile's steps in plain roots.")
-    parser.add_argument("--binary", type=Path, help="a program to take for what cargo would build")
-    parser.add_argument("--keep", type=Path, help="work in this folder, and leave it")
+    parser.add_argument("--binary", type=Path, help="program that replaces cargo's result")
+    parser.add_argument("--keep", type=Path, help="work in this folder and keep it")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("it makes roots and namespaces: run it as root")

@@ -1,5 +1,5 @@
-//! Writes the seeds that campaigns begin with, from golden logs, deployments' files and the contract: `cargo run --example
-//! seeds`, in `fuzz/`. The same at every run.
+//! Writes the initial corpus from golden logs, deployment files and the contract, the same at every run: `cargo run
+//! --example seeds` in `fuzz/`.
 
 use arbitrary::Unstructured;
 use motherlode_books::Books;
@@ -17,7 +17,7 @@ fn write(target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
     fs::write(folder.join(name), bytes)
 }
 
-/// Bytes to choose by, the same for the same number.
+/// Returns deterministic choice bytes for a number.
 fn chosen(number: usize) -> Vec<u8> {
     let mut state = number as u64 + 1;
     let next = |_| {
@@ -27,14 +27,14 @@ fn chosen(number: usize) -> Vec<u8> {
     (0..600).map(next).collect()
 }
 
-/// A call as frames of HTTP/2, behind the preface and the settings.
+/// Encodes a call as HTTP/2 frames after preface and settings.
 fn frames(path: &str, message: &[u8]) -> Vec<u8> {
     let frame = |kind: u8, flags: u8, body: &[u8]| {
         let length = u32::try_from(body.len()).unwrap_or_default().to_be_bytes();
         [&length[1..], &[kind, flags, 0, 0, 0, 1], body].concat()
     };
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap_or_default()], text.as_bytes()].concat();
-    // Of HPACK: POST and http by their numbers, path, authority and content-type by those of their names.
+    // HPACK: method and scheme by static index, path, authority and content-type by the index of their names.
     let headers = [
         &[0x83, 0x86, 0x04][..],
         &text(path),
@@ -47,12 +47,12 @@ fn frames(path: &str, message: &[u8]) -> Vec<u8> {
         &text("trailers"),
     ];
     let prefix = [&[0][..], &u32::try_from(message.len()).unwrap_or_default().to_be_bytes(), message].concat();
-    // The first byte says that the beginning is to be put before it.
+    // The first byte selects the preface.
     [&[0][..], &frame(1, 4, &headers.concat()), &frame(0, 1, &prefix)].concat()
 }
 
 fn main() -> io::Result<()> {
-    // One record of each set of events.
+    // One record per set of event kinds.
     let mut kinds = BTreeSet::new();
     for (log, text) in golden::LOGS.iter().enumerate() {
         for (number, bytes) in golden::records(text).iter().enumerate() {
@@ -74,7 +74,7 @@ fn main() -> io::Result<()> {
         }
         write("snapshot", &format!("{log}"), &half)?;
     }
-    // The specifications' own examples.
+    // Examples of the specifications.
     let (key, hash) = (
         "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k",
         "PlRNCrwHpqhGrupue0L7gxbjbMiKA9temvuZZDDpkaw=\n",
@@ -128,7 +128,7 @@ fn main() -> io::Result<()> {
         write("name", &number.to_string(), text.as_bytes())?;
     }
     write("index", "balance", &[&[23][..], b"Bplayer/acme/alice\0EUR", &[0; 16]].concat())?;
-    // Those that choose by what they are given begin with enough to choose by.
+    // Targets that use choice bytes start with enough of them.
     for target in ["calls", "folds", "message", "mutated", "round"] {
         for number in 0..8 {
             let parts: Vec<_> = (0..=number).flat_map(|part| chosen(8 * number + part)).collect();

@@ -1,4 +1,4 @@
-//! Helpers shared by the fuzz targets: the golden logs, messages made from the contract, and a service in this process.
+//! Helpers of the fuzz targets: golden logs, messages of the contract, and a service in this process.
 
 pub mod golden;
 pub mod message;
@@ -8,7 +8,7 @@ pub mod story;
 #[cfg(feature = "libfuzzer")]
 pub use libfuzzer_sys::fuzz_target;
 
-/// Without libFuzzer, a program that runs its target once on each file named: that needs no C++ compiler.
+/// Without libFuzzer: runs the target once per given file, which needs no C++ compiler.
 #[cfg(not(feature = "libfuzzer"))]
 #[macro_export]
 macro_rules! fuzz_target {

@@ -1,5 +1,5 @@
-//! Messages of the contract, made from any bytes: right in form, with values that services look at, and some that they
-//! don't expect. They are made from the descriptors, so a new call or field is fuzzed from its first day.
+//! Generates well-formed messages of the contract with expected and unexpected values. They follow from the
+//! descriptors, so new calls and fields are fuzzed automatically.
 
 use arbitrary::{Result, Unstructured};
 use motherlode_proto::FILE_DESCRIPTOR_SET;
@@ -11,15 +11,15 @@ use std::sync::LazyLock;
 const DEPTH_MAX: u8 = 6;
 const ELEMENTS_MAX: u8 = 3;
 
-/// Everything that the contract says.
+/// Descriptors of the contract.
 pub static POOL: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("the descriptors are whole"));
 
-/// Every call, in the order of the contract.
+/// All calls, in the order of the contract.
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
-/// Texts that mean something somewhere, or nearly.
+/// Texts with a meaning in some field, or nearly.
 const TEXTS: [&str; 48] = [
     "acme",
     "demo",
@@ -71,7 +71,7 @@ const TEXTS: [&str; 48] = [
     "99999999999999999999",
 ];
 
-/// Whole numbers at their edges.
+/// Edge cases of integers.
 const NUMBERS: [u64; 16] = [
     0,
     1,
@@ -91,10 +91,10 @@ const NUMBERS: [u64; 16] = [
     1 << 40,
 ];
 
-/// The bytes of a message.
+/// Generates the bytes of a message.
 ///
 /// # Errors
-/// Where the bytes to choose by run out.
+/// The choice bytes run out.
 pub fn bytes(of: &MessageDescriptor, choose: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let mut out = vec![];
     message(of, choose, &mut out, DEPTH_MAX)?;
@@ -102,7 +102,7 @@ pub fn bytes(of: &MessageDescriptor, choose: &mut Unstructured<'_>) -> Result<Ve
 }
 
 fn message(of: &MessageDescriptor, choose: &mut Unstructured<'_>, out: &mut Vec<u8>, depth: u8) -> Result<()> {
-    // Of what excludes each other at most one.
+    // At most one field of each oneof.
     for group in of.oneofs() {
         let fields: Vec<_> = group.fields().collect();
         if choose.ratio(3, 4)? {

@@ -1,4 +1,4 @@
-//! The whole service in this process, on a log in memory, behind a loopback port.
+//! The whole service in this process, with a log in memory, on a loopback port.
 
 use motherlode_ledger::Options;
 use motherlode_log::{MemoryStore, Store};
@@ -8,10 +8,10 @@ use motherlode_spin::Dealer;
 use std::{net::SocketAddr, sync::LazyLock};
 use tokio::runtime::Runtime;
 
-/// One for the whole process, for ever: its index goes where the system keeps what nobody needs.
+/// Service for the life of the process; its index is in a temporary folder.
 pub static SERVICE: LazyLock<Service> = LazyLock::new(Service::start);
 
-/// A running service and the threads that it runs on.
+/// Running service with its threads.
 pub struct Service {
     pub runtime: Runtime,
     pub server: Server,
@@ -25,7 +25,7 @@ impl Service {
         let runtime = threads.expect("threads");
         let mut config =
             Config { listen: ([127, 0, 0, 1], 0).into(), data: folder.path().to_owned(), ..Config::default() };
-        // What waits for somebody is not waited for here.
+        // No waiting for awards.
         config.limits.award_wait_ms_max = 0;
         config.limits.request_ms_max = 1_000;
         config.limits.session_hold_ms = 0;
@@ -35,12 +35,12 @@ impl Service {
         Self { runtime, server: server.expect("the service starts"), _folder: folder }
     }
 
-    /// Where it listens.
+    /// Returns its address.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Panics where the books don't balance (PL-09).
+    /// Panics if the books do not balance (PL-09).
     pub fn check(&self) {
         let sums = self.server.ledger().books(|books| books.trial_balance());
         assert!(sums.is_empty(), "the trial balance: {sums:?}");

@@ -1,4 +1,4 @@
-//! Stories: generated commits, valid or nearly so, applied to every fold.
+//! Generated commits, valid or nearly so, applied to every fold.
 
 use crate::{golden, message};
 use arbitrary::{Result, Unstructured};
@@ -16,7 +16,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// A story's commits, and the books after them, folded twice: as a replay does and as the writer does.
+/// Commits, and the books after them, folded twice: as by a replay and as by the writer.
 #[derive(Default)]
 pub struct Story {
     books: Books,
@@ -28,22 +28,22 @@ pub struct Story {
 }
 
 impl Story {
-    /// Commits that were taken.
+    /// Returns the number of accepted commits.
     #[must_use]
     pub fn len(&self) -> usize {
         self.log.len()
     }
 
-    /// Whether none was.
+    /// Whether no commit was accepted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.log.is_empty()
     }
 
-    /// Tells one commit.
+    /// Generates and folds one commit.
     ///
     /// # Errors
-    /// Where the bytes to choose by run out.
+    /// The choice bytes run out.
     pub fn tell(&mut self, choose: &mut Unstructured<'_>) -> Result<()> {
         if self.log.is_empty() {
             self.begin();
@@ -76,7 +76,7 @@ impl Story {
         Ok(())
     }
 
-    /// The end: both books are the same, and a snapshot of them is read as what it was.
+    /// Checks that both books are equal, and that a snapshot of them can be read back.
     pub fn end(mut self) {
         self.absorb();
         assert!(self.books == self.durable, "the writer's books are not the replay's");
@@ -116,7 +116,7 @@ impl Story {
         }
     }
 
-    /// Tells a commit to both folds, and holds them against each other.
+    /// Folds a commit in both ways, and compares the results.
     fn fold(&mut self, commit: &Commit, absorb: bool) {
         let recalled = self.recall(commit);
         let recalled = recalled.as_ref();
@@ -138,7 +138,7 @@ impl Story {
             assert!(self.books == before, "a refused commit changed the books");
         }
         if staged.is_err() && staged != replayed {
-            // Pools take up only what is durable: behind the batch the writer must say of it what the replay says.
+            // Pools absorb durable commits only; after the batch the writer must agree with the replay.
             self.absorb();
             staged = self.stage.apply_recalling(&self.durable, commit, recalled);
         }
@@ -181,7 +181,7 @@ impl Story {
         SettledRound::recall(round, self.log.iter().filter(|earlier| earlier.stream == commit.stream))
     }
 
-    /// Generates the events of a next commit.
+    /// Generates the events of the next commit.
     fn next(&self, choose: &mut Unstructured<'_>) -> Result<(StreamId, Vec<Event>)> {
         let stream = StreamId::player("acme", *choose.choose(&["alice", "bob"])?);
         let currency = *choose.choose(&CURRENCIES)?;

@@ -1,5 +1,5 @@
-//! Every call of the contract with messages right in form and wrong in all else, at the real service: each is answered
-//! with a status that is no fault of the service's, and the books balance.
+//! Well-formed messages with arbitrary values to every call of a real service: no status is a fault of the service, and
+//! the books balance.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;
@@ -18,9 +18,9 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-/// An answer takes no longer. The first question about a game has its mathematics computed, which takes seconds here.
+/// Longest answer. The first query of a game computes its mathematics, which takes seconds here.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
-/// How long a stream that nobody ends is listened to.
+/// Time to read from an endless stream.
 const LISTEN: Duration = Duration::from_millis(5);
 
 static CHANNEL: OnceLock<Channel> = OnceLock::new();

@@ -1,5 +1,5 @@
-//! Stories of events told to the books: they never panic, every posting has its other side, no balance is negative, and
-//! what the writer's fold takes the replay's takes, with the same books at the end.
+//! Generated events on the books: no panic, balanced postings, no negative balance, and the folds of writer and replay
+//! agree.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;

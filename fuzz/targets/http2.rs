@@ -1,5 +1,5 @@
-//! Any bytes on a connection, at the real service: behind HTTP/2's preface and settings, or without them. Nothing
-//! panics, and the service takes the next connection.
+//! Arbitrary bytes on a connection of a real service, after HTTP/2's preface and settings or without: no panic, and the
+//! next connection is accepted.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;
@@ -11,7 +11,7 @@ use tokio::{
 };
 
 const BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-/// How long answers are listened to: a connection that the service keeps says nothing more by then.
+/// Time to read answers; enough for an idle connection.
 const LISTEN: Duration = Duration::from_millis(3);
 
 async fn send(bytes: &[u8]) {
@@ -24,7 +24,7 @@ async fn send(bytes: &[u8]) {
     let _ = stream.write_all(bytes).await;
     let mut answer = [0; 4096];
     while let Ok(Ok(1..)) = tokio::time::timeout(LISTEN, stream.read(&mut answer)).await {}
-    // Gone at once: thousands of connections a second must not be waited for by the system.
+    // Closes at once, since the system could not hold thousands of lingering connections per second.
     let _ = stream.set_zero_linger();
 }
 

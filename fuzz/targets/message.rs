@@ -1,4 +1,4 @@
-//! Messages of a stream on JetStream, as a server tells them: mutated ones of a real stream, and any.
+//! Messages of a JetStream stream from a server: mutated ones of a real stream, and arbitrary ones.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

@@ -1,5 +1,5 @@
-//! A real partition's files, damaged. A log that opens holds the first of its records, byte for byte, and no others.
-//! A log that a crash left opens with everything that was acknowledged.
+//! Damaged files of a real partition. A log that opens has an exact prefix of its records; after a crash it has all
+//! acknowledged ones.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -18,7 +18,7 @@ use std::{
 
 const OPTIONS: Options = Options { segment_bytes: 6 << 10, zero_bytes: 1 << 10 };
 
-/// The contents of golden records, chained anew for this partition, by appends of 1, 2, 3, 4 records.
+/// Contents of golden records, chained for this partition, by appends of 1, 2, 3, 4 records.
 static APPENDS: LazyLock<Vec<Vec<Bytes>>> = LazyLock::new(|| {
     let all = golden::records(golden::LOGS[0]);
     let (mut head, mut rest, mut appends) = (genesis(3), &all[..all.len().min(24)], vec![]);
@@ -43,7 +43,7 @@ fn files(disk: &SimDisk) -> Vec<PathBuf> {
     logs.into_iter().map(|name| Path::new("p").join(name)).collect()
 }
 
-/// Writes until an operation of the disk fails; how many records were acknowledged.
+/// Writes until an operation of the disk fails; returns the number of acknowledged records.
 fn write(disk: &SimDisk) -> usize {
     let Ok(mut store) = open(disk) else { return 0 };
     let mut acknowledged = 0;

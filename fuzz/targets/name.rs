@@ -1,4 +1,4 @@
-//! Names, numbers and texts: of streams, rounds, pages, reasons. What is read is written back as the very same text, so
+//! Names, numbers and texts of streams, rounds, pages and reasons: each accepted text is written back unchanged, so
 //! nothing has two names.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 

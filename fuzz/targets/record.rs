@@ -1,4 +1,4 @@
-//! Records of the log, and of an operator's copy. What is read is written back as what reads the same.
+//! Records of the log and of an operator's copy: decoding and encoding are inverse.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -1,5 +1,5 @@
-//! Rounds of every game, with any stake, seed and choices, right and wrong ones: they never panic, a refused choice changes
-//! nothing, a round ends, and a second one of the same steps comes to the same.
+//! Rounds of every game with arbitrary stakes, seeds and choices: no panic, a refused choice changes nothing, rounds
+//! end, and a replay is equal.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -11,7 +11,7 @@ use motherlode_proto::{
 use motherlode_slots::{Awaiting, Carried, Choice, Draws, Game, Outcome, Picked, Seed, Stake, Terms, games};
 use prost::Message;
 
-/// More steps than any round has.
+/// Above the steps of any round.
 const STEPS_MAX: usize = 400;
 
 fn choice(choose: &mut Unstructured<'_>, rule: Option<Choice>) -> Result<Choice> {

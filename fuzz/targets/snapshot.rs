@@ -1,4 +1,4 @@
-//! Snapshots: any bytes, and any bytes behind a digest and a header that are right. Books that are read answer questions.
+//! Snapshots: arbitrary bytes, also after a valid digest and header. Accepted books answer queries.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

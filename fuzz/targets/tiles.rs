@@ -1,4 +1,4 @@
-//! Any bytes as each text of a tile log: what is read is written back as the same, and nothing is proven by it.
+//! Arbitrary bytes as each text of a tile log: accepted text is written back unchanged, and proves nothing.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(line) = text.parse::<Signature>() {
         assert_eq!(line.to_string(), format!("{text}\n"));
     }
-    // Lines past the third mean nothing.
+    // Lines after the third have no meaning.
     if let Ok(checkpoint) = text.parse::<Checkpoint>() {
         assert!(text.starts_with(&checkpoint.to_string()));
     }

@@ -1,6 +1,6 @@
-//! Services as they are served: one copy of tonic's calls, for bytes, and of each call only what decodes its request and encodes
-//! its answer. The servers that tonic generates have framing, deadlines and trailers compiled again for every method: 10,000
-//! lines of the compiler's code each. A call whose requests are a stream keeps its types all the way; PlayStream has its own.
+//! Server side of the services: one copy of tonic's calls for bytes, and typed code per call only for decoding and
+//! encoding; tonic's servers compile the rest again for every method. Calls with a stream of requests keep their types,
+//! and PlayStream has its own codec.
 
 use std::{
     convert::Infallible,
@@ -33,10 +33,9 @@ use tonic_prost::ProstCodec;
 type Answer = BoxFuture<http::Response<Body>, Infallible>;
 type BoxStream = Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>;
 
-/// An implementation's answer to a stream of requests.
 type Streamed<T, M, F> = fn(Arc<T>, Request<Streaming<M>>) -> F;
 
-/// An implementation of a service, and the longest request that is read, bytes.
+/// Implementation of a service, and the longest accepted request in bytes.
 struct Serving<T> {
     service: Arc<T>,
     request_bytes_max: usize,
@@ -49,7 +48,6 @@ impl<T> Clone for Serving<T> {
 }
 
 impl<T: Send + Sync + 'static> Serving<T> {
-    /// A call with one request and one answer.
     fn unary<M, R, F>(&self, request: http::Request<Body>, call: fn(Arc<T>, Request<M>) -> F) -> Answer
     where
         M: Wire,
@@ -67,7 +65,6 @@ impl<T: Send + Sync + 'static> Serving<T> {
         unary(call, request, self.request_bytes_max)
     }
 
-    /// A call with one request and a stream of answers.
     fn server_streaming<M, R, S, F>(&self, request: http::Request<Body>, call: fn(Arc<T>, Request<M>) -> F) -> Answer
     where
         M: Wire,
@@ -86,7 +83,6 @@ impl<T: Send + Sync + 'static> Serving<T> {
         server_streaming(call, request, self.request_bytes_max)
     }
 
-    /// A call with a stream of requests and one of answers.
     fn streaming<M, R, S, F>(&self, request: http::Request<Body>, call: Streamed<T, M, F>) -> Answer
     where
         M: Message + Default + 'static,
@@ -97,7 +93,6 @@ impl<T: Send + Sync + 'static> Serving<T> {
         self.streaming_by(ProstCodec::<R, M>::default(), request, call)
     }
 
-    /// PlayStream.
     fn play_stream<F>(&self, request: http::Request<Body>, call: Streamed<T, PlayStreamRequest, F>) -> Answer
     where
         F: Future<Output = Result<Response<StreamAnswers>, Status>> + Send + 'static,
@@ -136,7 +131,6 @@ fn unimplemented() -> Answer {
     Box::pin(async { Ok(Status::new(Code::Unimplemented, "").into_http()) })
 }
 
-/// The part of a call that is its own.
 struct Call<M, A>(Box<dyn FnMut(Request<M>) -> BoxFuture<A, Status> + Send>);
 
 impl<M, A> Call<M, A> {
@@ -164,12 +158,12 @@ fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     if let Some(request) = extensions.get::<RequestOf>() {
         request.set::<M>(bytes.clone());
     }
-    // As tonic's codec has it, and <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
+    // Same status as tonic's codec: <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
     let message = M::read(&bytes).map_err(|error| Status::internal(error.to_string()))?;
     Ok(Request::from_parts(metadata, extensions, message))
 }
 
-/// The codec of messages that are encoded already, for callers who bring and take them as bytes.
+/// Codec of messages that are passed as encoded bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Encoded;
 
@@ -207,14 +201,15 @@ impl Decoder for Encoded {
     }
 }
 
-/// Declares what serves a service: its traits, the name of the type, the service's name, and each call with its path and kind.
+/// Declares the server of a service: its traits, the type's name, the service's name, and each call with its path and
+/// kind.
 macro_rules! served {
     ([$($service:path),+], $calls:ident, $name:literal, $($path:literal $kind:ident $method:ident)+) => {
         #[doc = concat!("Serves `", $name, "`.")]
         pub struct $calls<T>(Serving<T>);
 
         impl<T> $calls<T> {
-            /// Serves an implementation; requests of more bytes than `request_bytes_max` are refused with OUT_OF_RANGE.
+            /// Serves an implementation; requests above `request_bytes_max` bytes are refused with OUT_OF_RANGE.
             #[must_use]
             pub fn new(service: T, request_bytes_max: usize) -> Self {
                 Self(Serving { service: Arc::new(service), request_bytes_max })

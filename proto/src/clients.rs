@@ -1,6 +1,5 @@
-//! Services as they are called: one copy of tonic's client, for bytes, and of each call only what encodes its request and decodes its
-//! answer. The clients that tonic generates have all of it compiled again for every method, in every crate that calls it. A call
-//! whose requests are a stream keeps its types all the way, as in [`calls`](crate::calls).
+//! Client side of the services: one copy of tonic's client for bytes, and typed code per call only for encoding and
+//! decoding. Calls with a stream of requests keep their types, as in [`calls`](crate::calls).
 
 use crate::{calls::Encoded, wire::Wire};
 use bytes::Bytes;
@@ -19,15 +18,15 @@ use tonic::{
 };
 use tonic_prost::ProstCodec;
 
-/// A call under way, whatever its answer.
+/// Future of a call.
 pub type Pending<'a, A> = Pin<Box<dyn Future<Output = Result<Response<A>, Status>> + Send + 'a>>;
 
-/// All that clients of services share.
+/// Shared part of all clients.
 #[derive(Debug, Clone)]
 pub struct Client<T>(Grpc<T>);
 
 impl<T> Client<T> {
-    /// Calls by a connection.
+    /// Creates a client on a connection.
     pub fn new(connection: T) -> Self
     where
         T: GrpcService<Body>,
@@ -35,7 +34,7 @@ impl<T> Client<T> {
         Self(Grpc::new(connection))
     }
 
-    /// Reads no answer of more bytes; 4 MiB unless said.
+    /// Sets the longest accepted answer; 4 MiB by default.
     #[must_use]
     pub fn max_decoding_message_size(self, bytes: usize) -> Self {
         Self(self.0.max_decoding_message_size(bytes))
@@ -50,7 +49,7 @@ where
     T::ResponseBody: HttpBody<Data = Bytes> + Send + 'static,
     <T::ResponseBody as HttpBody>::Error: Into<StdError> + Send,
 {
-    /// One request, one answer.
+    /// Sends one request and receives one answer.
     pub fn unary<M: Wire, R: Wire>(&mut self, request: Request<M>, path: &'static str) -> Answering<'_, R> {
         let answer = self.answer(request.map(|message| message.written()), path);
         Answering { answer, message: PhantomData }
@@ -63,7 +62,7 @@ where
         })
     }
 
-    /// One request, a stream of answers.
+    /// Sends one request and receives a stream of answers.
     pub fn server_streaming<M: Wire, R: Wire>(
         &mut self,
         request: Request<M>,
@@ -76,7 +75,7 @@ where
         })
     }
 
-    /// A stream of requests, a stream of answers.
+    /// Sends a stream of requests and receives a stream of answers.
     pub fn streaming<S, M, R>(&mut self, requests: S, path: &'static str) -> Pending<'_, Streaming<R>>
     where
         S: IntoStreamingRequest<Message = M>,
@@ -96,7 +95,7 @@ where
     }
 }
 
-/// A call with one answer, under way.
+/// Future of a call with one answer.
 #[must_use = "a call is made when it's awaited"]
 pub struct Answering<'a, R> {
     answer: Pending<'a, Bytes>,
@@ -116,7 +115,6 @@ fn read<R: Wire>(bytes: &[u8]) -> Result<R, Status> {
     R::read(bytes).map_err(|error| Status::internal(error.to_string()))
 }
 
-/// The codec of a call whose request is bytes already.
 struct Answers<R>(PhantomData<fn() -> R>);
 
 impl<R: Wire> Codec for Answers<R> {
@@ -154,7 +152,7 @@ macro_rules! called {
             /// Connects to an address such as `http://127.0.0.1:50051`, without a token.
             ///
             /// # Errors
-            /// It's no address, or nobody answers there.
+            /// The address is malformed, or the connection fails.
             pub async fn connect(address: impl Into<bytes::Bytes>) -> Result<Self, tonic::transport::Error> {
                 Ok(Self::new(tonic::transport::Endpoint::from_shared(address)?.connect().await?))
             }
@@ -168,12 +166,12 @@ macro_rules! called {
             T::ResponseBody: tonic::codegen::Body<Data = bytes::Bytes> + Send + 'static,
             <T::ResponseBody as tonic::codegen::Body>::Error: Into<tonic::codegen::StdError> + Send,
         {
-            /// Calls by a connection.
+            /// Creates a client on a connection.
             pub fn new(connection: T) -> Self {
                 Self($crate::clients::Client::new(connection))
             }
 
-            /// Reads no answer of more bytes; 4 MiB unless said.
+            /// Sets the longest accepted answer; 4 MiB by default.
             #[must_use]
             pub fn max_decoding_message_size(self, bytes: usize) -> Self {
                 Self(self.0.max_decoding_message_size(bytes))
@@ -184,7 +182,7 @@ macro_rules! called {
     };
 }
 
-/// One call of a client.
+/// Defines one call of a client.
 macro_rules! method {
     (unary $method:ident $path:literal $request:path => $answer:path) => {
         pub fn $method(

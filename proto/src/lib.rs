@@ -1,8 +1,5 @@
-//! Wire and log messages, and their translation from and to the engine's types.
-//!
-//! The `.proto` files beside this crate are the contract; the code is generated from them at build time. Wire types
-//! parse, the engine's types validate: [`convert`] is the one place where the two meet. Every conversion from the wire
-//! checks what the engine's type demands and names the field at fault.
+//! Wire and log messages, generated from the `.proto` files, and their conversion to the engine's types. Wire types
+//! only parse; [`convert`] validates, and its errors name the field at fault.
 
 pub mod calls;
 pub mod clients;
@@ -10,7 +7,7 @@ pub mod convert;
 pub mod play_stream;
 pub mod wire;
 
-/// Words that all services share.
+/// Messages shared by all services.
 pub mod round {
     /// Version 1.
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
@@ -19,7 +16,7 @@ pub mod round {
     }
 }
 
-/// Playing rounds.
+/// Rounds, sessions, campaigns.
 pub mod spin {
     /// Version 1.
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
@@ -46,7 +43,7 @@ pub mod jackpot {
     }
 }
 
-/// The log's records.
+/// Records of the log.
 pub mod log {
     /// Version 1.
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
@@ -73,7 +70,7 @@ pub mod proof {
     }
 }
 
-/// Long work on demand.
+/// Long-running jobs.
 pub mod job {
     /// Version 1.
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
@@ -82,7 +79,7 @@ pub mod job {
     }
 }
 
-/// An operator's own wallet: what the operator implements, and this project calls.
+/// An operator's seamless wallet, implemented by the operator.
 pub mod wallet {
     /// Version 1.
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
@@ -91,5 +88,5 @@ pub mod wallet {
     }
 }
 
-/// All files' descriptors, for server reflection.
+/// Descriptors of all files, for server reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("motherlode");

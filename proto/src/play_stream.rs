@@ -1,4 +1,4 @@
-//! PlayStream as it's served. An answer is encoded once, by whoever played, and goes from there into the connection's buffer.
+//! Server side of PlayStream. Each answer is encoded once and then copied to the connection's buffer.
 
 use crate::{convert::asked::read_call, spin::v1::PlayStreamRequest};
 use bytes::{Buf as _, BufMut};
@@ -11,12 +11,12 @@ use tonic::{
 };
 use tonic_types::pb;
 
-/// A [`PlayStreamResponse`](crate::spin::v1::PlayStreamResponse), most of it encoded.
+/// [`PlayStreamResponse`](crate::spin::v1::PlayStreamResponse) with an encoded answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamAnswer {
-    /// The number of the request that it answers.
+    /// Tag of the answered request.
     pub tag: u64,
-    /// A [`Played`](crate::spin::v1::Played), encoded; or why nothing happened.
+    /// Encoded [`Played`](crate::spin::v1::Played), or the refusal.
     pub answer: Result<Vec<u8>, pb::Status>,
 }
 
@@ -36,20 +36,19 @@ impl StreamAnswer {
     }
 }
 
-/// Answers, as they come.
+/// Stream of answers.
 pub type StreamAnswers = Pin<Box<dyn Stream<Item = Result<StreamAnswer, Status>> + Send>>;
 
-/// Serves PlayStream.
+/// Service with the call PlayStream.
 #[tonic::async_trait]
 pub trait PlayStream: Send + Sync + 'static {
-    /// Begins the calls as they come, and answers them in the order of completion.
+    /// Starts calls in the order of arrival, and answers in the order of completion.
     async fn play_stream(
         &self,
         request: Request<Streaming<PlayStreamRequest>>,
     ) -> Result<Response<StreamAnswers>, Status>;
 }
 
-/// The codec of PlayStream.
 pub(crate) struct PlayStreamCodec;
 
 impl Codec for PlayStreamCodec {
@@ -82,11 +81,10 @@ impl Decoder for PlayStreamCodec {
     type Error = Status;
 
     fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<PlayStreamRequest>, Status> {
-        // It lies in one piece.
         let message = buffer.chunk();
         let (read, length) = (read_call(message), message.len());
         buffer.advance(length);
-        // As tonic's codec has it.
+        // Same as tonic's codec.
         read.map(Some).map_err(|error| Status::internal(error.to_string()))
     }
 }

@@ -1,5 +1,4 @@
-//! Messages of calls, read and written by code that is compiled here. A generic function that decodes a message has prost's code for
-//! it, and for all messages within, compiled again in every crate that calls it.
+//! Encoding and decoding of calls' messages, compiled once here instead of in every crate that calls them.
 
 use bytes::{Buf as _, Bytes};
 use prost::{
@@ -8,18 +7,18 @@ use prost::{
 };
 use std::sync::{Arc, OnceLock};
 
-/// A message that a call takes or gives.
+/// Request or answer of a call.
 pub trait Wire: Message + Default + 'static {
     /// Number of its field `request_id`; 0 if it has none.
     const REQUEST_ID: u32;
 
-    /// Reads a message.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// The bytes are none of this type.
+    /// The bytes are not of this type.
     fn read(bytes: &[u8]) -> Result<Self, DecodeError>;
 
-    /// The message's bytes.
+    /// Encodes the message.
     fn written(&self) -> Bytes;
 }
 
@@ -44,13 +43,13 @@ macro_rules! wire {
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// The request of a call, for the log line of its refusal. A layer puts it into the extensions of a request; the call with one
-/// message fills it before its service is called.
+/// Request of a call, for the log line of its refusal: put into the request's extensions by a layer, set by a call with
+/// one message.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 
 impl RequestOf {
-    /// The request of a received message.
+    /// Creates it from a received message.
     #[must_use]
     pub fn message<M: Wire>(bytes: Bytes) -> Self {
         let request = Self::default();
@@ -58,12 +57,11 @@ impl RequestOf {
         request
     }
 
-    /// Keeps a message.
     pub(crate) fn set<M: Wire>(&self, bytes: Bytes) {
         let _ = self.0.set((bytes, M::REQUEST_ID));
     }
 
-    /// The request id; `None` if no message was read or it has none.
+    /// Returns the request id; `None` if no message was read or it has none.
     #[must_use]
     pub fn id(&self) -> Option<String> {
         let (bytes, number) = self.0.get()?;

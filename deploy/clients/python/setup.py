@@ -1,4 +1,4 @@
-"""Generates the messages, stubs and their types from the protos whenever the package is built; none of it is checked in."""
+"""Generates messages, stubs and types from the protos at each build."""
 
 import os
 import shutil
@@ -12,11 +12,11 @@ HERE = Path(__file__).resolve().parent
 
 
 class Generate(build_py):
-    """Builds what is written by hand, then what is generated beside it."""
+    """Copies the sources, then adds the generated files."""
 
     def run(self):
         super().run()
-        # Only here: whoever makes a source distribution needs no compiler of protos.
+        # Imported here, since a source distribution needs no compiler.
         import grpc_tools
         from grpc_tools import protoc
 
@@ -28,7 +28,7 @@ class Generate(build_py):
         kinds += [f"--{kind}_out=quiet:{into}" for kind in ("mypy", "mypy_grpc")]
         if protoc.main(["protoc", *includes, *plugins, *kinds, *map(str, protos)]) != 0:
             raise SystemExit("the protos do not compile")
-        # Folders of generated files are packages like any other, for tools that know no other.
+        # Generated folders need an `__init__.py` for older tools.
         for proto in protos:
             folder = into / proto.parent.relative_to(HERE / "protos")
             for package in (folder, folder.parent):
@@ -36,7 +36,7 @@ class Generate(build_py):
 
 
 def plugin(name):
-    """Where a plugin of protoc is: on the path, beside the Python that builds, or where its packages are installed into a folder."""
+    """Returns the path of a protoc plugin: on PATH, next to this Python, or next to its packages."""
     import mypy_protobuf
 
     beside = [Path(sys.executable).parent, Path(mypy_protobuf.__file__).parents[1] / "bin"]

@@ -1,5 +1,5 @@
-"""An aggregator in small: plays all games for players of its own against a protected service, and then holds its books
-against the ledger to the cent. Exit code 0 only where all agrees. README.md says how to run it."""
+"""Plays all games with new players against a protected service, and reconciles its own books with the ledger to the
+cent. The exit code is 0 only if they agree. See README.md."""
 
 import argparse
 import sys
@@ -19,12 +19,12 @@ from tour import GAMES, tour  # noqa: E402
 def arguments():
     parser = argparse.ArgumentParser(prog="aggregator", description=__doc__)
     parser.add_argument("--target", default="127.0.0.1:50051", help="host:port of the service")
-    parser.add_argument("--ca", type=Path, default="cert.pem", help="the root of the service's certificate, PEM")
-    parser.add_argument("--token-file", type=Path, default="token", help="a token with the roles play and wallet")
-    parser.add_argument("--operator", default="demo", help="whose token it is")
-    parser.add_argument("--rounds", type=int, default=20, help="least rounds of each game")
-    parser.add_argument("--lose", type=int, metavar="N", help="lose an answer about every N, on a bad connection")
-    parser.add_argument("--answer-s", type=float, default=5.0, help="seconds to wait for an answer before asking again")
+    parser.add_argument("--ca", type=Path, default="cert.pem", help="root of the service's certificate (PEM)")
+    parser.add_argument("--token-file", type=Path, default="token", help="file with a token of the roles play and wallet")
+    parser.add_argument("--operator", default="demo", help="operator of the token")
+    parser.add_argument("--rounds", type=int, default=20, help="minimum rounds per game")
+    parser.add_argument("--lose", type=int, metavar="N", help="lose about one answer in N")
+    parser.add_argument("--answer-s", type=float, default=5.0, help="seconds to wait for an answer before a retry")
     return parser.parse_args()
 
 
@@ -37,7 +37,7 @@ def run(args):
     def connect(to=address):
         return Service(to, ca, token, host, args.answer_s)
 
-    # The players' devices stay connected; what is lost is between the aggregator and the service.
+    # The players' connections stay; answers are lost between aggregator and service only.
     keeper, service = connect(args.target), connect()
     try:
         grpc.channel_ready_future(keeper.channel).result(timeout=10)
@@ -57,7 +57,7 @@ def run(args):
 
 
 def show(reports):
-    """One line a game, money in whole units."""
+    """Prints one line per game, money in major units."""
     titles = ["game", "rounds", "free", "autoplay", "in", "out", "bet", "won", "jackpots", "choices"]
     rows = [titles, *(report.cells() for report in reports)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(titles))]

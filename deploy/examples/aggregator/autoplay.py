@@ -1,15 +1,15 @@
-"""Autoplay: a series that loses its connection and goes on, and one that is stopped (PL-07)."""
+"""Autoplay: a series that loses its connection and continues, and one that is stopped (PL-07)."""
 
 import grpc
 from motherlode.spin.v1 import spin_pb2
 from service import waits
 
-# Milliseconds between two spins of the series that is stopped: time to stop it in.
+# Pause between spins of the stopped series, which leaves time to stop it.
 PAUSE_MS = 300
 
 
 class Series:
-    """A series of rounds that the service plays by itself. It can be followed over several connections."""
+    """A series of rounds played by the service, which can be followed over several connections."""
 
     def __init__(self, player, session, stake, spins, pause_ms=0, **more):
         self.player, self.session = player, session
@@ -23,12 +23,10 @@ class Series:
             session_id=session.id,
             **more,
         )
-        # The answers so far.
         self.told = []
 
     def follow(self, service):
-        """Gives the answers that are new. When the connection is lost, the same request gives those of before again, as
-        they were, and goes on."""
+        """Yields new answers. After a lost connection the same request repeats the earlier answers and continues."""
         for wait_s in waits():
             before, number = len(self.told), 0
             answers = service.spins.Autospin(self.request, timeout=10 * service.answer_s, wait_for_ready=True)
@@ -44,12 +42,12 @@ class Series:
             except grpc.RpcError as error:
                 service.pause(error, wait_s)
             finally:
-                # Whoever stops reading stops the series.
+                # Ending the stream stops the series.
                 answers.cancel()
-        raise TimeoutError("the series is lost again and again")
+        raise TimeoutError("the series keeps losing its connection")
 
     def take(self, answer):
-        """Takes an answer down; a round that waits for the player is played on, or the series would wait as well."""
+        """Records an answer, and finishes a waiting round so that the series continues."""
         if not answer.HasField("played"):
             return
         self.player.told(answer.played)
@@ -57,7 +55,7 @@ class Series:
 
 
 def same(one, other):
-    """Whether two answers tell the same; a jackpot that was pending may have been paid meanwhile."""
+    """Whether two answers are equal; a pending jackpot may have been paid in between."""
     one, other = spin_pb2.AutospinResponse.FromString(one.SerializeToString()), other
     other = spin_pb2.AutospinResponse.FromString(other.SerializeToString())
     for answer in one, other:
@@ -66,7 +64,7 @@ def same(one, other):
 
 
 def resumed(player, session, stake, connect, spins=30, **more):
-    """Plays a series to its end over two connections: the first is dropped in the middle."""
+    """Plays a series to its end over two connections; the first one is dropped halfway."""
     series = Series(player, session, stake, spins, **more)
     first = connect()
     for _ in series.follow(first):
@@ -81,7 +79,7 @@ def resumed(player, session, stake, connect, spins=30, **more):
 
 
 def stopped(player, session, stake, spins=1000, **more):
-    """Stops a series after some answers. What was bet until the service heard of it is in the history."""
+    """Stops a series after some answers. Rounds bet before the stop arrives are in the history."""
     series = Series(player, session, stake, spins, PAUSE_MS, **more)
     answers = series.follow(player.service)
     for _ in range(5):

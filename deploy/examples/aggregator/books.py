@@ -1,4 +1,4 @@
-"""The aggregator's own books of a player: what it was told, to be held against the ledger to the cent."""
+"""The aggregator's own books of a player, to reconcile with the ledger to the cent."""
 
 from dataclasses import dataclass, field
 
@@ -11,46 +11,43 @@ PAGE_SIZE = 100
 
 @dataclass
 class Round:
-    """A round as the answers to its calls told it; money in minor units."""
+    """A round by the answers to its calls; money in minor units."""
 
     bet: int
     win: int
-    # What was credited of the win before the round is over, by step (ME-16).
+    # Parts of the win credited before the round's end, by step (ME-16).
     credited: dict
     jackpot: int
     open: bool
-    # The campaign that it's a free round of: then the bet was the operator's (PL-18).
+    # Campaign of a free round, whose bet the operator paid (PL-18).
     campaign: str
 
     @staticmethod
     def of(round, credited, jackpots):
-        """From a Played or a Round of the service, which call these things the same."""
+        """Creates it from a Played or a Round of the service, which have the same field names."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
         return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 
     def paid(self):
-        """What the player paid for it."""
         return 0 if self.campaign else self.bet
 
     def net(self):
-        """What it has changed in the balance: the win comes when the round is settled, but for what HALVE credits."""
+        """Returns the change of the balance. Wins count at settlement, except parts credited by HALVE."""
         return (sum(self.credited.values()) if self.open else self.win) + self.jackpot - self.paid()
 
 
 @dataclass
 class Books:
-    """One player's money."""
-
     deposits: dict = field(default_factory=dict)
     withdrawals: dict = field(default_factory=dict)
     rounds: dict = field(default_factory=dict)
-    # Rounds that hit a jackpot whose award was still pending when they were told: the ledger knows it by now.
+    # Rounds with a jackpot whose award was pending in the answer.
     pending: set = field(default_factory=set)
-    # Client seeds that were sent, by round and step.
+    # Client seeds sent, by round and step.
     client_seeds: dict = field(default_factory=dict)
 
     def told(self, played, client_seed=None):
-        """Takes a step's answer down. Told twice, it's the same."""
+        """Records a step's answer; idempotent."""
         if client_seed is not None:
             self.client_seeds[played.round_id, played.step] = client_seed
         before = self.rounds.get(played.round_id)
@@ -63,28 +60,25 @@ class Books:
         self.rounds[played.round_id] = Round.of(played, credited, jackpot)
 
     def read(self, round):
-        """Takes a round down as the history has it."""
         self.rounds[round.round_id] = Round.of(round, credited(round), jackpots(round))
         self.pending.discard(round.round_id)
 
     def balance(self):
-        """What the player must have."""
         moved = sum(self.deposits.values()) - sum(self.withdrawals.values())
         return moved + sum(round.net() for round in self.rounds.values())
 
 
 def credited(round):
-    """What each step of a round of the service credited before its end."""
+    """Returns the amount that each step of a service's round credited before its end."""
     return {step.number: step.outcome.credited_minor for step in round.steps}
 
 
 def jackpots(round):
-    """What a round of the service won from pools."""
+    """Returns the jackpots won in a service's round."""
     return sum(won.amount.amount_minor for won in round.jackpots)
 
 
 def history(service, account):
-    """All of a player's rounds as the ledger has them, the latest first, page by page."""
     token = ""
     while True:
         request = ledger_pb2.ListRoundsRequest(account=account, page_size=PAGE_SIZE, page_token=token)
@@ -96,7 +90,7 @@ def history(service, account):
 
 
 def differences(service, account, books):
-    """Where ledger and books differ: in words, none where they agree."""
+    """Returns the differences of ledger and books in words."""
     found = []
 
     def compare(what, told, ledger):

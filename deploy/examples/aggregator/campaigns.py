@@ -1,4 +1,4 @@
-"""Free rounds: granted, played to the last one, and taken back (PL-18)."""
+"""Free rounds: granted, played, and cancelled (PL-18)."""
 
 import time
 
@@ -6,12 +6,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from motherlode.spin.v1 import campaign_pb2
 from service import Refused
 
-# Rounds of a campaign.
 ROUNDS = 3
 
 
 def free_rounds(player, session, stake, **more):
-    """Grants a campaign and plays it; grants another and cancels it. Gives the rounds played."""
+    """Grants a campaign and plays it; grants another and cancels it. Returns the rounds played."""
     played = grant(player, session.game, stake)
     for number in range(ROUNDS):
         player.bet(session, None, campaign_id=played, **more)
@@ -19,7 +18,7 @@ def free_rounds(player, session, stake, **more):
             refused(player, played, "CAMPAIGN_BEGUN")
     try:
         player.bet(session, None, campaign_id=played, **more)
-        raise AssertionError("a round more than was granted")
+        raise AssertionError("more rounds were played than granted")
     except Refused as over:
         assert over.reason == "CAMPAIGN_USED_UP", over
     taken_back = grant(player, session.game, stake)
@@ -33,7 +32,6 @@ def free_rounds(player, session, stake, **more):
 
 
 def grant(player, game, stake):
-    """Grants rounds at a stake, until tomorrow; the campaign's name is the operator's own reference."""
     name = player.request_id("campaign")
     request = campaign_pb2.GrantCampaignRequest(
         request_id=name,
@@ -49,7 +47,6 @@ def grant(player, game, stake):
 
 
 def cancel(player, name):
-    """Takes a campaign back, of which no round was begun."""
     request = campaign_pb2.CancelCampaignRequest(
         request_id=player.request_id("cancel"),
         account=player.account,
@@ -61,7 +58,7 @@ def cancel(player, name):
 
 
 def refused(player, name, reason):
-    """A campaign that can't be taken back."""
+    """Checks that a campaign cannot be cancelled."""
     try:
         cancel(player, name)
     except Refused as refusal:
@@ -71,6 +68,5 @@ def refused(player, name, reason):
 
 
 def listed(player):
-    """All campaigns of a player."""
     request = campaign_pb2.ListCampaignsRequest(account=player.account, page_size=100)
     return player.service.ask(player.service.spins.ListCampaigns, request).campaigns

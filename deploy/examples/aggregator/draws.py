@@ -1,19 +1,17 @@
-"""Sealed draws, checked with nothing but SHA-256: that no outcome was chosen once its request was known."""
+"""Checks sealed draws with SHA-256: no outcome was chosen after its request was known."""
 
 import hashlib
 
 
 def sha256(*lines):
-    """Of lines of text, each with its line feed; bytes as lower-case hexadecimal digits."""
     text = "".join(f"{line.hex() if isinstance(line, bytes) else line}\n" for line in lines)
     return hashlib.sha256(text.encode()).digest()
 
 
 def faults(round, client_seeds):
-    """What is wrong with the draws of a round that is over: in words, none where all is right.
+    """Returns the faults of a finished round's draws in words.
 
-    `client_seeds` are those that were sent, by round and step. That the seal is the one that was told before, the request
-    has the service check: it names it.
+    `client_seeds` has the sent ones by round and step. The service checks the seal against the request.
     """
     found = []
     for step in round.steps:

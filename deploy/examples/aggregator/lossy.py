@@ -1,7 +1,7 @@
-"""A connection that loses answers: between the aggregator and the service, to see that none is missed.
+"""A proxy between aggregator and service that loses answers, as a test of retries.
 
-It passes on what the client sends, always. Of what the service answers it passes so many pieces, then none: it cuts the
-connection, or falls silent first, until the client has given up. It sees neither token nor money: TLS goes through it.
+It forwards all that the client sends, and a limited number of pieces of the answers. Then it cuts the connection, at
+once or after a silence. TLS passes through it.
 """
 
 import random
@@ -13,10 +13,11 @@ PIECE = 1 << 16
 
 
 class Lossy:
-    """Listens on loopback and passes connections on to the service."""
+    """Listens on loopback and forwards connections to the service."""
 
     def __init__(self, target, pieces, silence_s):
-        """Passes about so many pieces of answers a connection; every third falls silent for so long before it's cut."""
+        """Forwards about `pieces` pieces per connection; every third connection is silent for `silence_s` before it is
+        cut."""
         self.target, self.pieces, self.silence_s = target, pieces, silence_s
         self.random = random.Random(pieces)
         self.cut = 0
@@ -51,7 +52,7 @@ class Lossy:
 
 
 def copy(source, sink, pieces):
-    """Copies so many pieces; true where they were used up, false where one end closed first."""
+    """Copies up to a number of pieces; true if the number was reached, false if an end closed first."""
     try:
         while piece := source.recv(PIECE):
             if pieces == 0:

@@ -1,4 +1,4 @@
-"""A player at the aggregator: the account, the session, rounds with every choice that a game asks for."""
+"""A player at the aggregator: account, session, rounds with every kind of choice."""
 
 import secrets
 import uuid
@@ -11,31 +11,30 @@ from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 from service import Refused
 
-# Minor units of one deposit.
+# Deposit in minor units.
 DEPOSIT = 50_00
 
 GUESSES = [round_pb2.CARD_RED_HEART, round_pb2.CARD_BLACK_SPADE]
 
 
 class Player:
-    """One player and one account, with the aggregator's books of them."""
+    """One player with one account, and the aggregator's books of it."""
 
     def __init__(self, service, operator, game, currency="EUR"):
-        # A name that no run before has used; a real aggregator has its own.
+        # A name unused by earlier runs; a real aggregator has its own.
         name = f"{game.summary.game}-{uuid.uuid4().hex[:12]}"
         self.service, self.game = service, game
         self.account = round_pb2.Account(operator_id=operator, player_id=name, currency_code=currency)
         self.books = Books()
-        # The choices made so far, by kind.
+        # Number of choices by kind.
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        # The seal of the next draw, and the position that told it.
+        # Seal of the next draw, and the position of its answer.
         self.position = 0
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
     def request_id(self, word):
-        """A name that no other request of this player has."""
         return f"{word}-{next(self.numbers)}"
 
     def deposit(self, amount=DEPOSIT):
@@ -51,8 +50,8 @@ class Player:
         self.books.withdrawals[request_id] = amount
 
     def bet(self, session, stake, **more):
-        """A round to its end; without a stake, of a campaign. A bet above the balance is refused, has no effect, and is
-        made again after a deposit."""
+        """Plays a round to its end; without a stake, a free round. After a refusal for lack of funds it deposits and
+        retries."""
         request = spin_pb2.SpinRequest(
             request_id=self.request_id("bet"),
             account=self.account,
@@ -71,9 +70,9 @@ class Player:
         self.finish(played.round_id, played.outcome, session.id)
 
     def draw(self, call, request):
-        """Asks for a step that is drawn, and takes the answer down. Nobody knows the client seed before the request: so
-        whoever sealed the draw can't have chosen the outcome. Where draws were made that nobody told of (by a series whose
-        stream broke), the seal is another by now, and a fresh client seed goes with it."""
+        """Sends a request that draws, and records the answer. Its client seed is fresh, so the seal cannot have been
+        chosen for it. If other draws changed the seal (as in a series with a broken stream), it retries with the new
+        seal and another client seed."""
         while True:
             request.client_seed, request.seal = secrets.token_bytes(32), self.seal
             try:
@@ -87,13 +86,12 @@ class Player:
                 return played
 
     def told(self, played, client_seed=None):
-        """Takes an answer down, and the seal of what comes next; an answer that is told again is an old one."""
+        """Records an answer and the next seal; repeated answers do not change it."""
         self.books.told(played, client_seed)
         if played.position > self.position:
             self.position, self.seal = played.position, played.seal
 
     def finish(self, round_id, outcome, session_id=""):
-        """Makes a round's choices from an outcome on, until it is settled."""
         before = None
         while choice := self.choice(outcome, before):
             request = spin_pb2.ChooseRequest(
@@ -107,7 +105,7 @@ class Player:
             self.choices[before] += 1
 
     def choice(self, outcome, before):
-        """What the player does where the round waits, and after what; none where it's settled."""
+        """Returns the choice for the awaited input, given the previous one; None if the round is settled."""
         made = round_pb2.Choice
         match outcome.awaiting:
             case round_pb2.AWAITING_NOTHING:
@@ -124,7 +122,7 @@ class Player:
                 raise NotImplementedError(f"a round waits for {round_pb2.Awaiting.Name(awaiting)}")
 
     def gamble(self, before):
-        """A guess; after a right one half of it is secured, where the game lets one; then the rest is taken."""
+        """Guesses once, secures half after a right guess if the game allows it, then collects."""
         made = round_pb2.Choice
         if before == "double" and self.game.halve:
             return made(halve=made.Halve())
@@ -133,7 +131,7 @@ class Player:
         return made(double=GUESSES[self.choices["double"] % 2])
 
     def catch_up(self):
-        """Takes down rounds that nobody told of, and finishes one that is open: what a stopped series has left."""
+        """Records rounds without an answer, such as those of a stopped series, and finishes an open one."""
         for round in history(self.service, self.account):
             if round.round_id in self.books.rounds:
                 continue
@@ -142,7 +140,7 @@ class Player:
                 self.finish(round.round_id, round.steps[-1].outcome)
 
     def leave(self):
-        """Takes all the money out, and gives what is wrong with the books."""
+        """Withdraws the balance, and returns the differences of the books."""
         self.catch_up()
         if self.books.balance() > 0:
             self.withdraw(self.books.balance())
@@ -150,7 +148,7 @@ class Player:
 
 
 class Session:
-    """A launched game: binds the player, the account and the game (PL-16), and names itself in each call."""
+    """A launched game: binds player, account and game (PL-16), and is named in each call."""
 
     def __init__(self, player, game, keeper):
         request = spin_pb2.OpenSessionRequest(
@@ -158,12 +156,11 @@ class Session:
         )
         self.service, self.game = player.service, game
         self.id = self.service.ask(self.service.spins.OpenSession, request).session_id
-        # Lives as long as the player's connection does. Where it breaks before the session is closed, the session is
-        # over, and none can be opened for some seconds (BW-27).
+        # Lives as long as the player's connection. A broken connection ends the session, and holds the game for some
+        # seconds (BW-27).
         self.kept = keeper.spins.KeepSession(spin_pb2.KeepSessionRequest(session_id=self.id), wait_for_ready=True)
         next(self.kept)
 
     def close(self):
         self.service.ask(self.service.spins.CloseSession, spin_pb2.CloseSessionRequest(session_id=self.id))
-        # The service ends the stream with OK.
         assert next(self.kept, None) is None

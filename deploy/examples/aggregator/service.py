@@ -1,9 +1,8 @@
-"""The connection to Motherlode: TLS, the token, and what to do when there is no answer.
+"""Connection to Motherlode: TLS, token, retries.
 
-An answer can be lost after its request had its effect: the connection breaks, the deadline expires. So every request
-that changes something carries a request id, and `ask` sends the very same message until it is answered: the service
-gives the same answer each time, and there is one effect (PL-11). A real aggregator stores the message before it sends
-it, and sends what has no answer yet again after a restart of its own.
+A broken connection or an expired deadline can hide that a request took effect. Each changing request therefore has a
+request id, and `ask` sends the same message until it is answered: one effect, one answer (PL-11). A production
+aggregator stores the message before sending, and retries after its own restart.
 """
 
 import threading
@@ -17,12 +16,12 @@ from motherlode.jackpot.v1 import jackpot_pb2_grpc
 from motherlode.ledger.v1 import ledger_pb2_grpc
 from motherlode.spin.v1 import spin_pb2_grpc
 
-# How often a message is sent, and the waits between: 0.05 s, doubled each time up to a second.
+# Attempts per message, and the delays between them: from 0.05 s, doubled up to 1 s.
 TRIES_MAX = 20
 FIRST_WAIT_S, WAIT_MAX_S = 0.05, 1.0
 
-# The answer was lost, or the service is busy or starting. CANCELLED, UNKNOWN and INTERNAL are what a connection that
-# breaks in the middle of an answer can look like from this side.
+# The answer was lost, or the service is busy or starting. A connection that breaks during an answer can appear as
+# CANCELLED, UNKNOWN or INTERNAL.
 LOST = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -33,7 +32,7 @@ LOST = {
 
 
 class Refused(Exception):
-    """The service said no, and why; nothing has changed."""
+    """Refusal with its details; nothing has changed."""
 
     def __init__(self, error):
         super().__init__(f"{error.code().name}: {error.details()}")
@@ -48,12 +47,11 @@ class Refused(Exception):
                 self.retry_s = retry.retry_delay.ToMilliseconds() / 1000
 
     def may_pass(self):
-        """Whether the same request can have another answer later."""
         return self.retry_s is not None or self.code in LOST or self.code == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 class Service:
-    """One connection; threads share it. `lost` counts by status what had to be asked again."""
+    """One connection, shared by threads. `lost` counts retries by status."""
 
     def __init__(self, address, ca, token, name=None, answer_s=5.0):
         credentials = grpc.composite_channel_credentials(
@@ -66,7 +64,7 @@ class Service:
             ("grpc.max_reconnect_backoff_ms", 1000),
         ]
         if name:
-            # Where the address is a proxy's: whose certificate is wanted.
+            # Name in the certificate, if the address is a proxy's.
             options.append(("grpc.ssl_target_name_override", name))
         self.channel = grpc.secure_channel(address, credentials, options)
         self.spins = spin_pb2_grpc.SpinServiceStub(self.channel)
@@ -80,7 +78,7 @@ class Service:
         self.channel.close()
 
     def ask(self, call, request):
-        """The answer to a request, however often it has to be asked for; raises Refused."""
+        """Returns the answer to a request, with retries; raises Refused."""
         for wait_s in waits():
             try:
                 return call(request, timeout=self.answer_s, wait_for_ready=True)
@@ -89,7 +87,7 @@ class Service:
         raise TimeoutError(f"no answer to {type(request).__name__} in {TRIES_MAX} tries")
 
     def pause(self, error, wait_s):
-        """Waits before a request is sent again; raises Refused where that is of no use."""
+        """Waits before a retry; raises Refused if a retry does not help."""
         refused = Refused(error)
         if not refused.may_pass():
             raise refused from None
@@ -99,5 +97,4 @@ class Service:
 
 
 def waits():
-    """How long to wait after each try."""
     return [min(FIRST_WAIT_S * 2**number, WAIT_MAX_S) for number in range(TRIES_MAX)]

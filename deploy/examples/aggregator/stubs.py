@@ -1,4 +1,4 @@
-"""The client's stubs, made from the protos alone at each start, so that they cannot drift from the contract."""
+"""Generates the client's stubs from the protos at each start."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,6 @@ GENERATED = HERE / "gen"
 
 
 def generate():
-    """Compiles the protos and makes the stubs importable."""
     GENERATED.mkdir(exist_ok=True)
     files = sorted((PROTOS / "motherlode").rglob("*.proto"))
     includes = [f"-I{PROTOS}", f"-I{Path(grpc_tools.__file__).parent / '_proto'}"]

@@ -1,4 +1,4 @@
-"""What the example plays: every game until each choice that it asks for was made, then autoplay and free rounds."""
+"""Order of play: every game until each of its choices was made, then autoplay and free rounds."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,6 @@ from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 from player import Player, Session
 
-# The choices that each game asks a player for.
 GAMES = {
     "bewitched": {"pick", "start_free_spins", "double", "collect"},
     "dwarf-mine": {"start_free_spins"},
@@ -18,14 +17,12 @@ GAMES = {
     "witch-feature": {"start_free_spins"},
 }
 
-# Each choice comes about once in two hundred rounds, so that so many rounds without one are a fault.
+# Each choice occurs about once in 200 rounds; none in so long a play is a fault.
 ROUNDS_MAX = 20_000
 
 
 @dataclass
 class Report:
-    """How it went at one game."""
-
     game: str
     books: Books
     free: int
@@ -49,13 +46,13 @@ class Report:
 
 
 def tour(service, keeper, connect, operator, game, rounds):
-    """Plays one game with a player of its own, and reconciles."""
+    """Plays one game with a new player, and reconciles."""
     request = spin_pb2.GetGameRequest(game=game)
     described = service.ask(service.spins.GetGame, request)
     stake = round_pb2.Stake(
         coin_value=described.coin_values[0], lines=described.lines_max, coins_per_line=described.coins_per_line_min
     )
-    # Bewitched asks for a witch before the first spin (BW-05); she is remembered.
+    # Bewitched requires a witch before the first spin (BW-05), and remembers her.
     more = {"witch": round_pb2.WITCH_WHITE} if game == "bewitched" else {}
     player = Player(service, operator, described)
     player.deposit()
@@ -70,7 +67,7 @@ def tour(service, keeper, connect, operator, game, rounds):
         player.bet(session, stake, offer_double=described.gambles_max > 0, **more)
     else:
         raise AssertionError(f"{game}: {ROUNDS_MAX} rounds and only {sorted(player.choices)}")
-    # A series ends where the balance doesn't hold the next bet.
+    # A series ends when the balance is below the next bet.
     player.deposit()
     stopped = autoplay.stopped(player, session, stake, **more)
     player.catch_up()

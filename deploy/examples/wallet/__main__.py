@@ -1,4 +1,4 @@
-"""A reference wallet: what an operator that keeps its players' money implements, over SQLite or PostgreSQL."""
+"""A reference wallet for an operator that keeps its players' money, over SQLite or PostgreSQL."""
 
 import argparse
 import hmac
@@ -47,7 +47,7 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
         return wallet_pb2.Result(outcome=outcome, balance_minor=balance, reason=reason)
 
     def admit(self, context):
-        """Only who shows the token moves money."""
+        """Refuses callers without the token."""
         shown = dict(context.invocation_metadata()).get("authorization", "")
         if self.token and not hmac.compare_digest(shown, f"Bearer {self.token}"):
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "the token is another")
@@ -56,18 +56,18 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
 def options():
     parser = argparse.ArgumentParser(prog="wallet", description=__doc__)
     parser.add_argument("--listen", default="127.0.0.1:50061", help="address; port 0 for any")
-    parser.add_argument("--database", default="wallet.sqlite", help="SQLite file, or a URL as postgresql://...")
-    parser.add_argument("--token-file", type=Path, help="file with the token that callers show")
-    parser.add_argument("--json", action="store_true", help="JSON with signed requests in place of gRPC")
-    parser.add_argument("--signing-key-file", type=Path, help="file with the key that requests in JSON are signed with")
-    parser.add_argument("--connections-max", type=int, default=1024, help="connections in JSON, or calls by gRPC, at once")
+    parser.add_argument("--database", default="wallet.sqlite", help="SQLite file, or a URL such as postgresql://...")
+    parser.add_argument("--token-file", type=Path, help="file with the callers' token")
+    parser.add_argument("--json", action="store_true", help="signed JSON requests instead of gRPC")
+    parser.add_argument("--signing-key-file", type=Path, help="file with the key of JSON signatures")
+    parser.add_argument("--connections-max", type=int, default=1024, help="concurrent JSON connections or gRPC calls")
     parser.add_argument("--certificate", type=Path, help="certificate (PEM), for TLS")
-    parser.add_argument("--key", type=Path, help="its private key (PEM)")
-    parser.add_argument("--give", action="append", default=[], metavar="PLAYER:CURRENCY:MINOR", help="money to begin with")
+    parser.add_argument("--key", type=Path, help="private key of the certificate (PEM)")
+    parser.add_argument("--give", action="append", default=[], metavar="PLAYER:CURRENCY:MINOR", help="initial balance")
     for fault in ["lose-answer", "lose-call", "double", "fail", "lie"]:
         parser.add_argument(f"--{fault}", type=int, default=0, metavar="N", help="about once in N calls")
-    parser.add_argument("--delay-ms", type=int, default=0, help="an answer takes so long on average")
-    parser.add_argument("--seed", type=int, help="the same faults each time")
+    parser.add_argument("--delay-ms", type=int, default=0, help="average delay of answers")
+    parser.add_argument("--seed", type=int, help="seed for reproducible faults")
     given = parser.parse_args()
     if given.json != (given.signing_key_file is not None) or given.json and given.token_file:
         parser.error("--json needs --signing-key-file and no --token-file, which is for gRPC")

@@ -1,7 +1,7 @@
-"""The wallet's books: balances and transactions, each call one transaction of the database.
+"""Balances and transactions of the wallet; one database transaction per call.
 
-A transaction's id is kept for ever with its content and its end: applied, refused or rolled back. So a call that comes twice has one
-effect and the same answer, and a debit that comes after its rollback is refused.
+Each transaction id is kept permanently with its content and result: applied, refused or rolled back. A repeated call
+therefore has one effect and the same answer, and a debit after its rollback is refused.
 """
 
 DONE, DONE_BEFORE, REFUSED = "DONE", "DONE_BEFORE", "REFUSED"
@@ -12,7 +12,6 @@ class Books:
         self.database = database
 
     def give(self, player, currency, minor):
-        """Money from outside: a deposit of the operator's own."""
         with self.database.transaction(player) as execute:
             Account(execute, player, currency).move(minor)
 
@@ -21,7 +20,8 @@ class Books:
             return Account(execute, player, currency).balance
 
     def apply(self, transaction, player, currency, minor):
-        """A debit (below 0) or a credit: the outcome, the balance after it, and the reason of a refusal."""
+        """Applies a debit (negative) or a credit; returns the outcome, the balance after it, and the reason of a
+        refusal."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)
@@ -41,13 +41,13 @@ class Books:
             return DONE, account.balance, ""
 
     def roll_back(self, transaction, player, currency, minor):
-        """Undoes a debit, or sees to it that it's never applied."""
+        """Undoes a debit, or prevents a later one with this id."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)
             if known and known[:2] != (player, currency):
-                # It can't be refused, and it isn't done: whoever runs the wallet has to look.
-                raise ValueError(f"a rollback of {transaction} that is of another account")
+                # A rollback cannot be refused, and this one must not be applied: the wallet's operator has to act.
+                raise ValueError(f"the rollback of {transaction} names another account")
             if known and known[3] == "rolled back":
                 return DONE_BEFORE, account.balance, ""
             if known and known[3] == "applied":
@@ -56,15 +56,13 @@ class Books:
             return DONE, account.balance, ""
 
     def is_first(self, nonce, ms, oldest_ms):
-        """Whether a nonce is new, among those since a time; older ones are forgotten."""
+        """Whether a nonce is new; deletes nonces from before a time."""
         with self.database.transaction("") as execute:
             execute("DELETE FROM nonces WHERE ms < ?", (oldest_ms,))
             return execute("INSERT INTO nonces VALUES (?, ?) ON CONFLICT DO NOTHING", (nonce, ms)).rowcount == 1
 
 
 class Account:
-    """A player's money in a currency, within a transaction."""
-
     def __init__(self, execute, player, currency):
         self.execute, self.player, self.currency = execute, player, currency
         query = "SELECT minor FROM balances WHERE player = ? AND currency = ?"

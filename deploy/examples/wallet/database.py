@@ -1,7 +1,7 @@
-"""Where the wallet's books are: a SQLite file, or PostgreSQL. Both are durable when a transaction is over.
+"""Database of the wallet: a SQLite file or PostgreSQL, both durable at the end of a transaction.
 
-A transaction is of one player: it begins by taking the player's place, so what it reads stays true until its end, however many
-threads, or wallets on the same PostgreSQL, work at the same time.
+A transaction belongs to one player and locks this player first, so its reads stay valid until its end, with any number
+of threads, or of wallets on the same PostgreSQL.
 """
 
 import queue
@@ -22,13 +22,10 @@ TABLES = [
 
 
 def open_database(name):
-    """PostgreSQL where the name is a URL of it, else a file."""
     return Postgres(name) if name.startswith(("postgresql://", "postgres://")) else Sqlite(name)
 
 
 class Sqlite:
-    """One connection, one transaction after the other: plain, and fast enough for an example."""
-
     def __init__(self, file):
         self.connection = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
         self.lock = threading.Lock()
@@ -37,7 +34,7 @@ class Sqlite:
 
     @contextmanager
     def transaction(self, player):
-        """All of it, or nothing."""
+        """Commits as a whole, or rolls back."""
         with self.lock:
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -50,8 +47,6 @@ class Sqlite:
 
 
 class Postgres:
-    """Some connections, each of one transaction at a time. One that is broken is made anew for the next."""
-
     CONNECTIONS = 8
 
     def __init__(self, url):
@@ -61,21 +56,21 @@ class Postgres:
         self.free = queue.SimpleQueue()
         for _ in range(self.CONNECTIONS):
             self.free.put(None)
-        # Of several wallets that start at once, one makes the tables.
+        # If several wallets start at once, one creates the tables.
         with self.transaction("") as execute:
             for statement in TABLES:
                 execute(statement)
 
     @contextmanager
     def transaction(self, player):
-        """All of it, or nothing."""
+        """Commits as a whole, or rolls back."""
         connection = self.free.get()
         try:
             if connection is None or connection.closed:
                 connection = self.connect()
             with connection.transaction():
                 execute = lambda query, values=(): connection.execute(query.replace("?", "%s"), values)
-                # Until the transaction ends, nobody else has one of this player.
+                # Locks the player until the transaction ends.
                 execute("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", (player,))
                 yield execute
         finally:

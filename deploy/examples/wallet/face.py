@@ -1,4 +1,4 @@
-"""The wallet's face in JSON: the same calls as `POST /v1/WalletService/<call>`, each request signed."""
+"""The wallet's calls in JSON: `POST /v1/WalletService/<call>`, each request signed."""
 
 import json
 import ssl
@@ -14,11 +14,11 @@ IDLE_SECONDS = 30
 
 
 class Aborted(Exception):
-    """The call ends without an answer of the wallet's."""
+    """Ends the call without an answer of the wallet."""
 
 
 class Context:
-    """As much of a call's context as the wallet asks for."""
+    """The part of a gRPC context that the wallet uses."""
 
     def abort(self, code, why):
         raise Aborted(f"{code.name}: {why}")
@@ -28,7 +28,7 @@ class Context:
 
 
 class Server(ThreadingHTTPServer):
-    """A thread for each connection, and no more of them than there are places: one more is closed at once."""
+    """One thread per connection up to a limit; further connections are closed at once."""
 
     daemon_threads = True
 
@@ -53,7 +53,7 @@ class Server(ThreadingHTTPServer):
 
 
 def serve(wallet, signatures, listen, pair, connections_max):
-    """A server; `pair` has its certificate and private key, or nothing."""
+    """Creates a server; `pair` has certificate and private key, or is empty."""
     calls = {name: getattr(wallet_pb2, f"{name}Request") for name in ("GetBalance", "Debit", "Credit", "Rollback")}
 
     class Handler(BaseHTTPRequestHandler):

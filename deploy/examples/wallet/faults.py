@@ -1,4 +1,4 @@
-"""What goes wrong on purpose: answers lost, calls lost, calls twice, delays, errors, balances that aren't true."""
+"""Injected faults: lost answers, lost and doubled calls, delays, errors, wrong balances."""
 
 import random
 import time
@@ -7,7 +7,7 @@ import grpc
 
 
 class Faults:
-    """Each about once in so many calls; 0 for never."""
+    """Faults, each about once per given number of calls; 0 for never."""
 
     def __init__(self, lose_answer=0, lose_call=0, double=0, fail=0, lie=0, delay_ms=0, seed=None):
         self.every = {"lose_answer": lose_answer, "lose_call": lose_call, "double": double, "fail": fail, "lie": lie}
@@ -22,7 +22,7 @@ class Faults:
         return happens
 
     def around(self, context, apply):
-        """Applies a call, or not, and answers, or not."""
+        """Applies a call and answers, with faults."""
         if self.delay_ms:
             time.sleep(self.random.uniform(0, 2 * self.delay_ms) / 1000)
         if self.now("fail"):

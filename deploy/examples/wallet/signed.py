@@ -1,4 +1,4 @@
-"""Requests in JSON that are signed: who calls, that nothing was changed, and that it's no repetition (proto/README.md)."""
+"""Signed JSON requests: sender, integrity and freshness (proto/README.md)."""
 
 import hashlib
 import hmac
@@ -9,15 +9,15 @@ HEADERS = ("Motherlode-Timestamp", "Motherlode-Nonce", "Motherlode-Signature")
 
 
 class Unsigned(Exception):
-    """Nobody who may move money has sent this."""
+    """The request has no valid signature."""
 
 
 class Signatures:
-    """Checks requests with the operator's key. Nonces are kept in the database: a restart forgets none."""
+    """Checks requests with the operator's key. Nonces are in the database, so they survive a restart."""
 
     def __init__(self, books, key):
         if len(key) < 32:
-            raise SystemExit("a key has 32 characters or more")
+            raise SystemExit("a key must have at least 32 characters")
         self.books, self.key = books, key
 
     def check(self, method, path, headers, body):
@@ -25,11 +25,11 @@ class Signatures:
         digest = hashlib.sha256(body).hexdigest()
         text = f"motherlode/wallet/v1\n{method}\n{path}\n{moment}\n{nonce}\n{digest}\n"
         right = hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
-        # In constant time: how much of a guess is right, nobody learns.
+        # Constant time, so that it reveals nothing about a partial match.
         if not hmac.compare_digest(right.encode(), signature.encode()):
-            raise Unsigned("the signature is another")
+            raise Unsigned("the signature does not match")
         now = time.time_ns() // 1_000_000
         if not moment.isdecimal() or abs(now - int(moment)) > WINDOW_MS:
-            raise Unsigned("too old, or ahead of its time")
+            raise Unsigned("the timestamp is too old, or in the future")
         if not self.books.is_first(nonce, now, now - 2 * WINDOW_MS):
-            raise Unsigned("it came before")
+            raise Unsigned("the nonce was used before")

@@ -1,4 +1,4 @@
-"""Stubs of the wallet's contract, compiled from the protos when the wallet starts."""
+"""Stubs of the wallet's contract, compiled from the protos at the start."""
 
 import sys
 import tempfile
@@ -8,7 +8,7 @@ import grpc_tools
 from grpc_tools import protoc
 
 PROTO = Path(__file__).resolve().parents[3] / "proto"
-# Kept for as long as the process lives.
+# Kept until the process ends.
 FOLDER = tempfile.TemporaryDirectory(prefix="motherlode-wallet-")
 
 

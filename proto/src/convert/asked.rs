@@ -1,5 +1,4 @@
-//! Bets as they are asked for. Nearly all come in the plain form, in which they are read in a third of the time; any other is read as
-//! a message is, and means the same.
+//! Decodes bets, nearly all of them in the plain form in a third of the time; others as messages.
 
 use super::{plain::In, values::Value};
 use crate::{
@@ -8,23 +7,22 @@ use crate::{
 };
 use prost::{DecodeError, Message};
 
-/// Reads a bet.
+/// Decodes a bet.
 ///
 /// # Errors
-/// The bytes are no such message.
+/// The bytes are not a `SpinRequest`.
 pub fn read_spin(bytes: &[u8]) -> Result<SpinRequest, DecodeError> {
     spin(In::new(bytes)).map_or_else(|| SpinRequest::decode(bytes), Ok)
 }
 
-/// Reads a call of PlayStream.
+/// Decodes a call of PlayStream.
 ///
 /// # Errors
-/// The bytes are no such message.
+/// The bytes are not a `PlayStreamRequest`.
 pub fn read_call(bytes: &[u8]) -> Result<PlayStreamRequest, DecodeError> {
     call(In::new(bytes)).map_or_else(|| PlayStreamRequest::decode(bytes), Ok)
 }
 
-/// A call that is a bet.
 fn call(mut fields: In) -> Option<PlayStreamRequest> {
     let (tag, spin) = (fields.varint(1)?, spin(fields.nested(2)??)?);
     fields.end()?;
@@ -33,7 +31,6 @@ fn call(mut fields: In) -> Option<PlayStreamRequest> {
 
 fn spin(mut fields: In) -> Option<SpinRequest> {
     let it = &mut fields;
-    // In the order of their numbers.
     let request = SpinRequest {
         request_id: Value::take(it, 1)?,
         account: part(it, 2, account)?,
@@ -68,7 +65,6 @@ fn stake(it: &mut In) -> Option<Stake> {
     })
 }
 
-/// A message within, if there is one.
 fn part<T>(fields: &mut In, number: u8, read: fn(&mut In) -> Option<T>) -> Option<Option<T>> {
     let Some(mut part) = fields.nested(number)? else { return Some(None) };
     let read = read(&mut part)?;
@@ -108,7 +104,6 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bytes are: bets with bytes changed, put in twice or left out.
         #[test]
         fn what_is_read_is_what_the_message_says(at in 0_usize..200, change in prop::option::of(any::<u8>()), twice in any::<bool>()) {
             let mut bytes = PlayStreamRequest { tag: 300, call: Some(Call::Spin(bet())) }.encode_to_vec();

@@ -1,4 +1,4 @@
-//! A record of an operator's copy of the log (PL-30): a commit as the log stores it, and where it stands there.
+//! Record of an operator's copy of the log (PL-30).
 
 use super::Malformed;
 use crate::log::v1;
@@ -6,20 +6,20 @@ use bytes::Bytes;
 use motherlode_books::is_id;
 use prost::Message;
 
-/// A copied record.
+/// Copied record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copied {
-    /// Whose copy it is.
+    /// Operator of the copy.
     pub operator: String,
-    /// The partition of the log.
+    /// Partition of the log.
     pub partition: u32,
-    /// Its place there.
+    /// Position in the partition.
     pub position: u64,
-    /// Its bytes there.
+    /// Stored bytes of the commit.
     pub record: Bytes,
 }
 
-/// Encodes a record of a copy that follows the copy's one with hash `previous`.
+/// Encodes a record that follows the copy's record with hash `previous`.
 #[must_use]
 pub fn encode(previous: &[u8; 32], copied: &Copied) -> Bytes {
     let Copied { operator, partition, position, record } = copied.clone();

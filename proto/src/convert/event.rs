@@ -1,4 +1,4 @@
-//! The events of the books as messages of the log, and back: by way of their bytes, which the [table](super::table) makes.
+//! Events of the books as messages of the log, by way of their bytes from the [table](super::table).
 
 use super::{
     Malformed,
@@ -12,22 +12,22 @@ use crate::{
 use motherlode_books::{Automatic, Event};
 use prost::Message;
 
-/// An event as a message.
+/// Converts an event to a message.
 #[must_use]
 pub fn to_log(event: &Event) -> v1::Event {
-    // What the table makes is a message of the contract: tests hold it to that.
+    // Tests check that the table writes messages of the contract.
     v1::Event::decode(&*values::Message::bytes(event)).unwrap_or_default()
 }
 
-/// A message as an event.
+/// Converts a message to an event.
 ///
 /// # Errors
-/// [`Malformed`] names the field at fault; an event of a later format has none of the known kinds.
+/// [`Malformed`] names the field at fault; an event of a later format has an unknown kind.
 pub fn from_log(event: v1::Event) -> Result<Event> {
     values::Message::read_whole(In::new(&event.encode_to_vec()))
 }
 
-/// Why a step was chosen by its game's rule, as a message.
+/// Converts the cause of an automatic step to a message.
 #[must_use]
 pub fn automatic_to_wire(automatic: &Automatic) -> Automated {
     let (cause, actor, reason) = match automatic {
@@ -49,7 +49,6 @@ fn automatic_from_wire(message: Automated) -> Result<Automatic> {
     }
 }
 
-/// It's rare: written and read by its message.
 impl values::Message for Automatic {
     fn write(&self, out: &mut Out) {
         out.0.extend(automatic_to_wire(self).encode_to_vec());

@@ -1,13 +1,11 @@
-//! Where wire and log messages meet the engine's types.
+//! Conversion between wire or log messages and the engine's types.
 //!
-//! * [`record`] — a commit of the books as a record of the log, and back.
-//! * [`event`] — the events in it, as messages.
-//! * `table` — each event once: its number and those of its fields.
-//! * [`asked`] — bets as they are asked for; [`play`] — choices of rounds.
-//! * [`outcome`] — what a step showed and won; [`played`] — the answer to it.
-//! * `values` — how a field of each type is written and read; `plain`, the form in which.
-//! * [`copied`] — such a record in an operator's copy of the log.
-//! * [`refused`] — why the books refuse a commit, between processes.
+//! * [`record`]: commit as a record of the log; [`event`]: its events as messages.
+//! * `table`: numbers of events and their fields; `values`: encoding per type; `plain`: the plain form.
+//! * [`asked`]: bets; [`play`]: choices of rounds.
+//! * [`outcome`]: result of a step; [`played`]: answer to it.
+//! * [`copied`]: record in an operator's copy of the log.
+//! * [`refused`]: refusals of the books, between processes.
 
 pub mod asked;
 pub mod copied;
@@ -21,13 +19,13 @@ pub mod refused;
 mod table;
 mod values;
 
-/// Why a message of the log is not one.
+/// Error of a message of the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// The bytes are no protobuf message of the type.
+    /// Not a protobuf message of the type.
     #[error("not a protobuf message: {0}")]
     Protobuf(#[from] prost::DecodeError),
-    /// A field is missing or has a value that its type does not allow.
+    /// Field that is missing, or has a value that its type does not allow.
     #[error("field {0} is missing or malformed")]
     Field(&'static str),
 }

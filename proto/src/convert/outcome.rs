@@ -1,13 +1,11 @@
-//! Outcomes as messages, written without the messages in between: one is written for every step that is played, and for
-//! every step that is audited. All of an outcome is in its message, but for what the engine tells simulations alone
-//! (`part_coins`) and for what the player carries on, which the log has as an event of its own (a
-//! change of the collection). Reading is the generated code's.
+//! Writes outcomes directly as bytes, for each played and audited step. `part_coins` (for simulations) and the carried
+//! state (a change of the collection) are not part of the message.
 
 use super::plain::Out;
 use crate::round::v1;
 use motherlode_slots::{self as slots, Game, MarkKind, SpinKind, WinKind};
 
-/// Writes an outcome of a game as a [`v1::Outcome`], after what `bytes` hold.
+/// Appends an outcome as a [`v1::Outcome`].
 pub fn write_outcome(game: &dyn Game, outcome: &slots::Outcome, bytes: &mut Vec<u8>) {
     let ways = game.info().ways;
     let mut out = Out(bytes);
@@ -50,7 +48,7 @@ pub fn write_outcome(game: &dyn Game, outcome: &slots::Outcome, bytes: &mut Vec<
     }
     for reveal in &outcome.reveals {
         out.nested(11, |out| {
-            // Objects are counted from 1 on the wire and from 0 in the engine.
+            // 1-based on the wire, 0-based in the engine.
             out.varint(1, u64::from(reveal.object) + 1);
             out.varint(2, reveal.coins);
         });
@@ -79,14 +77,13 @@ fn write_spin(out: &mut Out, outcome: &slots::Outcome, spin: &slots::Spin, ways:
         out.nested(10, |out| write_mark(out, mark));
     }
     out.varint(11, spin.win_minor);
-    // DM-01: as many rows on each reel, so rows to the power of the reels.
     out.varint(12, if ways { u64::from(spin.rows).pow(spin.reels.into()) } else { 0 });
     out.varint(13, collection_symbol.into());
 }
 
 fn write_win(out: &mut Out, win: &slots::Win) {
     let (line, ways) = match win.kind {
-        // Lines are counted from 1 on the wire and from 0 in the engine.
+        // 1-based on the wire, 0-based in the engine.
         WinKind::Line(line) => (u32::from(line) + 1, 0),
         WinKind::Ways(ways) => (0, ways),
         WinKind::Scatter => (0, 0),
@@ -113,7 +110,6 @@ fn write_mark(out: &mut Out, mark: &slots::Mark) {
     out.varint(3, mark.value.into());
 }
 
-/// The number of an enum's value.
 fn number(kind: impl Into<i32>) -> u64 {
     i64::from(kind.into()).cast_unsigned()
 }
@@ -135,7 +131,6 @@ fn awaiting(awaiting: slots::Awaiting) -> v1::Awaiting {
     }
 }
 
-/// The kind, and the symbol that a Collection Free Spin is of.
 fn spin_kind(kind: SpinKind) -> (v1::SpinKind, u32) {
     let plain = match kind {
         SpinKind::Base => v1::SpinKind::Base,

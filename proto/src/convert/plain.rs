@@ -1,14 +1,12 @@
-//! Messages in the plain form: fields in order of number, each once, none that has its default. It's what is written, and
-//! what nearly all that is read has: at a third of the cost of messages in between. The reader takes nothing else.
+//! Plain form of messages: each field at most once, in the order of numbers, without defaults. Everything is written in
+//! it, and nearly everything received has it; reading costs a third of decoding. The reader returns `None` for other
+//! forms.
 
-/// Wire type of varints.
 const VARINT: u8 = 0;
-/// Wire type of bytes, texts and messages.
 const LENGTH: u8 = 2;
-/// Messages within messages that are read: one more is no message of ours, and the stack has an end.
+/// Deepest nesting that is read; bounds the stack, and is above that of all our messages.
 const DEPTH_MAX: u8 = 32;
 
-/// A message in the making.
 pub(super) struct Out<'a>(pub(super) &'a mut Vec<u8>);
 
 impl Out<'_> {
@@ -27,14 +25,13 @@ impl Out<'_> {
         }
     }
 
-    /// A varint of a oneof: there even when it's 0.
+    /// Writes a varint of a oneof, also if it is 0.
     #[inline]
     pub(super) fn one_of(&mut self, number: u8, value: u64) {
         self.key(number, VARINT);
         self.packed(value);
     }
 
-    /// A varint within a packed field.
     #[inline]
     pub(super) fn packed(&mut self, value: u64) {
         match u8::try_from(value) {
@@ -50,7 +47,7 @@ impl Out<'_> {
         }
     }
 
-    /// A message that is encoded already, or one of several runs of bytes: there even when it's empty.
+    /// Writes an encoded message or one of several byte strings, also if it is empty.
     #[inline]
     pub(super) fn encoded(&mut self, number: u8, value: &[u8]) {
         self.key(number, LENGTH);
@@ -58,7 +55,7 @@ impl Out<'_> {
         self.0.extend_from_slice(value);
     }
 
-    /// A message, there even when it's empty. Its length is known when it's written: room is made for it then.
+    /// Writes a message, also if it is empty; moves its content if the length needs more bytes.
     pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.key(number, LENGTH);
         let start = self.0.len();
@@ -78,10 +75,9 @@ impl Out<'_> {
     }
 }
 
-/// The fields of a message that are yet to be read. `None` means that they are not in the plain form.
+/// Unread fields of a message. `None` means that they are not in the plain form.
 pub(super) struct In<'a> {
     bytes: &'a [u8],
-    /// Messages within this one that are read.
     depth: u8,
 }
 
@@ -90,13 +86,12 @@ impl<'a> In<'a> {
         Self { bytes, depth: DEPTH_MAX }
     }
 
-    /// The rest behind the next field's key, if that has this number, below 16, and wire type.
+    /// Returns the rest after the next field's key, if it has this number (below 16) and wire type.
     #[inline]
     fn next(&self, number: u8, wire_type: u8) -> Option<&'a [u8]> {
         self.bytes.split_first().filter(|(key, _)| **key == (number << 3) | wire_type).map(|(_, rest)| rest)
     }
 
-    /// Bytes with their length before them.
     #[inline]
     fn run(&mut self, mut rest: &'a [u8]) -> Option<&'a [u8]> {
         let length = usize::try_from(read_varint(&mut rest)?).ok()?;
@@ -126,7 +121,6 @@ impl<'a> In<'a> {
         std::str::from_utf8(self.bytes(number)?).ok()
     }
 
-    /// A message, if there is one.
     #[inline]
     pub(super) fn nested(&mut self, number: u8) -> Option<Option<In<'a>>> {
         let Some(rest) = self.next(number, LENGTH) else { return Some(None) };
@@ -134,7 +128,6 @@ impl<'a> In<'a> {
         Some(Some(In { bytes: self.run(rest)?, depth }))
     }
 
-    /// The message that is the only field, and its number.
     #[inline]
     pub(super) fn only(&mut self) -> Option<(u8, In<'a>)> {
         let mut rest = self.bytes;
@@ -145,7 +138,6 @@ impl<'a> In<'a> {
         Some((number, In { bytes, depth }))
     }
 
-    /// All that is left, whatever it is.
     pub(super) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.bytes)
     }
@@ -156,7 +148,6 @@ impl<'a> In<'a> {
     }
 }
 
-/// A varint of at most 64 bits.
 #[inline]
 pub(super) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;

@@ -1,4 +1,4 @@
-//! Choices of rounds as messages, and what both sides of the wire write alike.
+//! Choices of rounds as messages.
 
 use super::Malformed;
 use crate::round::v1::{self, choice};
@@ -7,12 +7,12 @@ use motherlode_slots as slots;
 use super::outcome::card;
 pub use super::outcome::write_outcome;
 
-/// A choice as a message.
+/// Converts a choice to a message.
 #[must_use]
 pub fn choice_to_wire(choice: &slots::Choice) -> v1::Choice {
     let kind = match choice {
         slots::Choice::Spin => choice::Kind::Spin(choice::Spin {}),
-        // Objects are counted from 1 on the wire and from 0 in the engine.
+        // 1-based on the wire, 0-based in the engine.
         slots::Choice::Pick(picked) => choice::Kind::Pick(choice::Pick {
             numbers: picked.as_slice().iter().map(|object| u32::from(*object) + 1).collect(),
         }),
@@ -25,7 +25,7 @@ pub fn choice_to_wire(choice: &slots::Choice) -> v1::Choice {
     v1::Choice { kind: Some(kind) }
 }
 
-/// A message as a choice. Whether the round waits for it, and for so many objects, is for the round to say.
+/// Converts a message to a choice. The round checks whether it waits for it, and the number of objects.
 ///
 /// # Errors
 /// [`Malformed`] names the field at fault.
@@ -52,7 +52,7 @@ fn picked(numbers: &[u32]) -> Result<slots::Picked, Malformed> {
     slots::Picked::new(&objects).ok_or_else(malformed)
 }
 
-/// A hash in lower-case hexadecimal.
+/// Formats a hash in lower-case hexadecimal.
 #[must_use]
 pub fn hex(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,47 +1,46 @@
-//! Answers to steps ([`v1::Played`](crate::spin::v1::Played)), written without the message in between: an outcome goes into its answer as
-//! the log has it.
+//! Answers to steps ([`v1::Played`](crate::spin::v1::Played)), written directly as bytes: the outcome is copied as
+//! encoded for the log.
 
 use super::plain::Out;
 use crate::round::v1::{JackpotWin, RoundState};
 use motherlode_books::{Currency, Dealt, Minor, Seal};
 use prost::Message;
 
-/// An answer, whose parts lie elsewhere.
+/// Answer, by reference to its parts.
 #[derive(Debug, Clone, Copy)]
 pub struct Played<'a> {
-    /// The round's name.
+    /// Round id.
     pub round_id: &'a str,
-    /// The step's number.
+    /// Number of the step.
     pub step: u32,
-    /// The outcome, encoded.
+    /// Encoded outcome.
     pub outcome: &'a [u8],
-    /// The currency of the amounts.
+    /// Currency of the amounts.
     pub currency: Currency,
-    /// The round's bet.
+    /// Bet of the round.
     pub bet: Minor,
-    /// The round's win as of the step.
+    /// Win of the round up to the step.
     pub win: Minor,
-    /// The balance after it.
+    /// Balance after the step.
     pub balance: Minor,
-    /// Where the round stands.
+    /// State of the round.
     pub state: RoundState,
-    /// The commit's position.
+    /// Position of the commit.
     pub position: u64,
-    /// The jackpot that it won.
+    /// Jackpot won by the step.
     pub jackpot: Option<&'a JackpotWin>,
-    /// The campaign, or nothing.
+    /// Campaign; empty for none.
     pub campaign_id: &'a str,
-    /// The seal of the next draw.
+    /// Seal of the next draw.
     pub seal: Option<&'a Seal>,
-    /// The dealt values that are revealed.
+    /// Revealed dealt values.
     pub dealt: &'a [Dealt],
 }
 
 impl Played<'_> {
-    /// The message's bytes.
+    /// Encodes the message.
     #[must_use]
     pub fn written(&self) -> Vec<u8> {
-        // Besides the outcome and what is revealed, an answer has two names and a seal.
         let mut bytes = Vec::with_capacity(self.outcome.len() + 34 * self.dealt.len() + 192);
         let out = &mut Out(&mut bytes);
         out.bytes(1, self.round_id.as_bytes());

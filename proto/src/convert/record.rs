@@ -1,8 +1,5 @@
-//! A commit of the books as a record of the log.
-//!
-//! Encoding is deterministic: fields in order of number, no maps, no unknown fields; but nothing rests on that, since a
-//! record's hash is taken over the bytes as stored. A record that is written otherwise means what its messages mean: it's
-//! brought into the plain form by them, and then read.
+//! A commit of the books as a record of the log. Encoding is in the plain form, but nothing depends on it: the hash
+//! covers the stored bytes, and other forms are first converted to the plain one.
 
 use super::{
     Malformed,
@@ -15,30 +12,29 @@ use motherlode_books::{Commit, Currency, Minor, SmolStr, StreamId};
 use prost::Message;
 use std::sync::Arc;
 
-/// A record, decoded.
+/// Decoded record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
-    /// The decision.
+    /// Commit of the record.
     pub commit: Commit,
-    /// The player's balances in every currency, as they are after it: what the books must come to as well.
+    /// The player's balances in every currency after the commit; the books must reach the same.
     pub balances_after: Vec<(Currency, Minor)>,
-    /// Sums of the credits due to the operator's wallet after it, by currency, zeros included (PL-31). Empty if the wallet is
-    /// not seamless, and in records from before the field.
+    /// Unpaid credits due to a seamless wallet after the commit, by currency (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
-    /// The proposing process; `None` for the writer's own.
+    /// Proposing process; `None` for the writer's own.
     pub proposer: Option<Arc<Proposer>>,
 }
 
-/// The credential of another process that proposed a commit (PL-44).
+/// Credential of another process that proposed a commit (PL-44).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposer {
-    /// Its name.
+    /// Name of the credential.
     pub credential: SmolStr,
-    /// Its node roles, separated by blanks; empty where there are no operators.
+    /// Its node roles, separated by spaces; empty without configured operators.
     pub roles: SmolStr,
 }
 
-/// Encodes a record that follows the one with hash `previous`.
+/// Encodes a record that follows the record with hash `previous`.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     let mut bytes = vec![];
@@ -47,7 +43,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Writes the record of a commit, with the balances after it, that follows the one with hash `previous`, after what `bytes` hold.
+/// Appends to `bytes` a commit's record, with the balances after it, that follows the record with hash `previous`.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -68,7 +64,7 @@ pub fn write_commit(
     balances_after.put(out, 11);
 }
 
-/// Writes the rest of a record, its proposer and the credits due after it, directly after the commit.
+/// Appends the rest of a record, its proposer and the credits due after it, directly after the commit.
 pub fn write_end(proposer: Option<&Proposer>, due_after: &Vec<(Currency, Minor)>, bytes: &mut Vec<u8>) {
     let out = &mut Out(bytes);
     if let Some(Proposer { credential, roles }) = proposer {
@@ -86,15 +82,14 @@ pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
     decode_known(bytes, None)
 }
 
-/// The same, where a stream is known by its name: a record that has this name is spared its parsing.
+/// Decodes a record, without parsing the stream's name if it is the known one.
 ///
 /// # Errors
-/// As [`decode`].
+/// Same as [`decode`].
 pub fn decode_known(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     read(bytes, known).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec(), None))
 }
 
-/// Reads a record in the plain form.
 fn read(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     let mut fields = In::new(bytes);
     fields.bytes(1).ok_or(Malformed::Field("previous_hash"))?;
@@ -118,7 +113,6 @@ fn read(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malfo
     Ok(Logged { commit, balances_after, due_after, proposer })
 }
 
-/// The stream of a name.
 fn named(name: &[u8], known: Option<(&[u8], &StreamId)>) -> Option<StreamId> {
     match known {
         Some((of, stream)) if of == name => Some(stream.clone()),
@@ -130,7 +124,7 @@ fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, 
     needed(T::take(fields, number), name)
 }
 
-/// The name of a record's stream, where the record is in the plain form so far; at hardly any cost.
+/// Returns the name of a record's stream without decoding, if its first fields are in the plain form.
 #[must_use]
 pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     let mut fields = In::new(bytes);
@@ -140,32 +134,30 @@ pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     fields.bytes(4)
 }
 
-/// The stream of a record, which is all that's decoded of it.
+/// Decodes only the stream of a record; other faults go unnoticed.
 ///
 /// # Errors
-/// [`Malformed`], where it's no message or names no stream. What else is at fault stays unseen.
+/// [`Malformed`] if it is not a message, or has no valid stream.
 pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
     let Streamed { stream } = Streamed::decode(bytes)?;
     stream.parse().map_err(|_| Malformed::Field("stream"))
 }
 
-/// The stream and the request id of a record, which are all that's decoded of it.
+/// Decodes only the stream and the request id of a record.
 ///
 /// # Errors
-/// As [`stream`].
+/// Same as [`stream`].
 pub fn request(bytes: &[u8]) -> Result<(StreamId, String), Malformed> {
     let Requested { stream, request_id } = Requested::decode(bytes)?;
     Ok((stream.parse().map_err(|_| Malformed::Field("stream"))?, request_id))
 }
 
-/// `log.v1.Commit`, but for what is passed over.
 #[derive(Clone, PartialEq, Message)]
 struct Streamed {
     #[prost(string, tag = "4")]
     stream: String,
 }
 
-/// The same.
 #[derive(Clone, PartialEq, Message)]
 struct Requested {
     #[prost(string, tag = "4")]

@@ -1,14 +1,11 @@
-//! Why the books refuse a commit, as a message between processes, and back: exactly, reason by reason.
-//!
-//! Each reason has a number for good, and what it says of itself follows in order. Nothing of it is ever stored. A
-//! reason without its line here does not compile; one that a process does not know is [`Malformed`].
+//! Refusals of the books as messages between processes, never stored: a permanent number per reason, then its
+//! arguments. A reason without a line here does not compile; an unknown number is [`Malformed`].
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;
 use motherlode_books::{Award, CampaignOver, Currency, Minor, MoneyError, Nano, PoolStatus, Refused, SmolStr, Switch};
 use std::str::FromStr;
 
-/// An argument of a refusal's reason, encoded by itself.
 trait Argument: Sized {
     fn put(&self) -> Vec<u8>;
     fn take(bytes: &[u8]) -> Option<Self>;
@@ -18,7 +15,7 @@ trait Argument: Sized {
 
 macro_rules! reasons {
     ($($number:literal $name:ident $({ $($field:ident),* })?;)*) => {
-        /// A refusal as a message.
+        /// Converts a refusal to a message.
         pub fn to_wire(refused: &Refused) -> v1::Refused {
             let (reason, arguments) = match refused {
                 $(Refused::$name $({ $($field),* })? => ($number, vec![$($($field.put()),*)?]),)*
@@ -27,10 +24,10 @@ macro_rules! reasons {
             v1::Refused { reason, arguments }
         }
 
-        /// A message as the refusal that it was made from.
+        /// Converts a message to its refusal.
         ///
         /// # Errors
-        /// [`Malformed`] where it was made from none that is known here.
+        /// [`Malformed`] for an unknown reason or other arguments.
         pub fn from_wire(message: &v1::Refused) -> Result<Refused, Malformed> {
             let mut left = message.arguments.iter().map(Vec::as_slice);
             let refused = match message.reason {
@@ -44,7 +41,6 @@ macro_rules! reasons {
             }
         }
 
-        /// One of each reason.
         #[cfg(test)]
         fn samples() -> Vec<Refused> {
             vec![$(Refused::$name $({ $($field: Argument::sample()),* })?,)* Refused::Money(Argument::sample())]
@@ -52,7 +48,7 @@ macro_rules! reasons {
     };
 }
 
-/// Of [`Refused::Money`], the one reason that names nothing.
+/// Number of [`Refused::Money`], the only reason with an unnamed argument.
 const MONEY: u32 = 1;
 
 reasons! {
@@ -167,12 +163,11 @@ fn text<T: FromStr>(bytes: &[u8]) -> Option<T> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
-/// The one of these choices that has such bytes.
 fn choice<T: Argument, const COUNT: usize>(bytes: &[u8], choices: [T; COUNT]) -> Option<T> {
     choices.into_iter().find(|choice| choice.put() == bytes)
 }
 
-/// Each type that reasons name: its bytes, how it's read from them, and one for the test.
+/// Defines each argument type: its bytes, its decoding, and a sample for the test.
 macro_rules! arguments {
     ($($type:ty: $value:ident $put:expr, $take:expr, $sample:expr;)*) => {$(
         impl Argument for $type {

@@ -1,9 +1,6 @@
-//! The table of events: each event of the books once, with its number in `log.v1.Event` and those of its fields. How it's
-//! written and read follows from that and from the types of its fields ([`super::values`]). `log.proto` is the contract: a
-//! test holds the table against it.
-//!
-//! A row names all fields: one without a number doesn't compile. `3-4 status` has two numbers; `9 expires_ms as Time` is
-//! written in a way that isn't its type's own.
+//! Table of events with their numbers in `log.v1.Event` and those of their fields; types define the encoding
+//! ([`super::values`]). A test compares it with `log.proto`. A row without a field's number does not compile. `3-4
+//! status` uses two numbers; `9 expires_ms as Time` overrides the type's encoding.
 
 use super::{
     Malformed,
@@ -40,8 +37,8 @@ macro_rules! take {
     };
 }
 
-/// Parts of events that are types of their own, by the names of their messages in the package `motherlode.log.v1`. Fields
-/// that are `beside` are in the message around it; `then` sets them.
+/// Parts of events with their own types and messages. Fields under `beside` belong to the enclosing message; `then`
+/// sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -64,13 +61,12 @@ macro_rules! messages {
             }
         })*
 
-        /// The first and the last number of each field of these messages.
         #[cfg(test)]
         const MESSAGES: &[(&str, &[&[u8]])] = &[$(($message, &[$(&[$first $(, $last)?]),*])),*];
     };
 }
 
-/// The events, by their numbers. One that is a type of its own has its fields above.
+/// Events by number. An event with its own type has its fields in `messages`.
 macro_rules! events {
     ($($number:literal $event:ident $(($part:ident: $type:ty))? $({
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -99,7 +95,6 @@ macro_rules! events {
             }
         }
 
-        /// The number of each event, and the first and the last number of each of its fields; none where they are above.
         #[cfg(test)]
         const EVENTS: &[(u8, &str, &[&[u8]])] =
             &[$(($number, stringify!($event), &[$($(&[$first $(, $last)?]),*)?])),*];
@@ -223,7 +218,6 @@ messages! {
     "DayLimits" DayLimits { 1 reality_check_ms, 2 time_ms_max, 3 loss_eur_max, 4 losses_max, 5 bets_max }
 }
 
-/// A field of bytes, which hold terms.
 impl Value for LoggedTerms {
     #[inline]
     fn put(&self, out: &mut Out, number: u8) {
@@ -237,10 +231,8 @@ impl Value for LoggedTerms {
     #[inline]
     fn take(fields: &mut In, number: u8) -> Option<Self> {
         let bytes = fields.bytes(number)?;
-        let terms = RoundTerms::read_whole(In::new(bytes)).or_else(|_| {
-            // Written otherwise, the terms are those of the message.
-            RoundTerms::read_whole(In::new(&v1::RoundTerms::decode(bytes)?.encode_to_vec()))
-        });
+        let terms = RoundTerms::read_whole(In::new(bytes))
+            .or_else(|_| RoundTerms::read_whole(In::new(&v1::RoundTerms::decode(bytes)?.encode_to_vec())));
         Some(terms.map_or_else(|_| Self::Unreadable(bytes.to_owned()), Self::Terms))
     }
 }
@@ -271,7 +263,7 @@ impl Value for StretchEnd {
     }
 }
 
-/// The place of a hit or void is the end of the stretch: it's written once.
+/// Sets the position of a hit or void, which is the end of the stretch and is written once.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })
@@ -282,7 +274,7 @@ fn placed(mut report: PartitionReported) -> PartitionReported {
     report
 }
 
-/// Whether it's suspended, and a `PoolRetired` without its actor.
+/// Encoded as the suspension, and a `PoolRetired` without its actor.
 impl Value for PoolStatus {
     fn put(&self, out: &mut Out, number: u8) {
         match self {
@@ -313,10 +305,9 @@ mod tests {
 
     const PACKAGE: &str = ".motherlode.log.v1.";
 
-    /// Pairs, whose fields are 1 and 2: [`values`](super::super::values) has them, and `StretchEnd` above.
+    /// Pairs with the fields 1 and 2, in [`values`](super::super::values), and `StretchEnd` above.
     const PAIRS: [&str; 4] = ["Balance", "CollectionChanged.Entry", "PartitionReported.Standing", "Rate"];
 
-    /// The contract's messages, by their names in the package.
     fn contract() -> BTreeMap<String, DescriptorProto> {
         fn note(at: &str, message: DescriptorProto, found: &mut BTreeMap<String, DescriptorProto>) {
             let name = format!("{at}{}", message.name());
@@ -333,7 +324,6 @@ mod tests {
         found
     }
 
-    /// The name of a message that a field holds.
     fn held(of: &str) -> Option<String> {
         of.strip_prefix(PACKAGE).map(str::to_owned)
     }
@@ -362,12 +352,10 @@ mod tests {
         let contract = contract();
         let parts: BTreeMap<_, _> = MESSAGES.iter().copied().collect();
         assert_eq!(parts.len(), MESSAGES.len(), "each once");
-        // All messages within an event, from the event itself on, and the one that a field of bytes holds.
         let (mut left, mut seen) = (vec!["Event".to_owned(), "RoundTerms".to_owned()], BTreeSet::new());
         while let Some(name) = left.pop() {
             if seen.insert(name.clone()) {
                 let held = contract[&name].field.iter().filter_map(|field| held(field.type_name()));
-                // An enum has no fields.
                 left.extend(held.filter(|name| contract.contains_key(name)));
             }
         }

@@ -1,4 +1,4 @@
-//! Values of the books as fields of messages: how each type is written and read, whatever field it's in.
+//! Values of the books as fields of messages: the encoding of each type.
 
 use super::{
     Malformed,
@@ -12,7 +12,7 @@ use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// A field that must be there. The fault is made where there is one: made for each field, it would be dropped for each.
+/// Requires a field. The error is created only on a fault; creating it for each field would be slow.
 #[inline]
 pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
     match field {
@@ -22,45 +22,31 @@ pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
 }
 
 impl In<'_> {
-    /// Sees to it that nothing is left.
-    ///
-    /// # Errors
-    /// [`Malformed`] names this field.
     #[inline]
     pub(super) fn ended(&self, name: &'static str) -> Result<()> {
         needed(self.end(), name)
     }
 }
 
-/// A value as a field, or as several that follow each other from a number on.
+/// Value encoded as one field, or as several from a number on.
 pub(super) trait Value: Sized {
-    /// Writes it; nothing where it's the default.
+    /// Writes the value; nothing for the default.
     fn put(&self, out: &mut Out, number: u8);
-    /// Reads it; `None` where it's not there as it's written, or is no value of the type.
+    /// Reads the value; `None` if it is not in the plain form, or not a value of the type.
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 
-/// A type of the books that is a message.
 pub(super) trait Message: Sized {
     fn write(&self, out: &mut Out);
 
-    /// Reads its fields; whether any are left is for the caller to see.
-    ///
-    /// # Errors
-    /// [`Malformed`] names the field at fault.
     fn read(fields: &mut In) -> Result<Self>;
 
-    /// Its bytes.
     fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![];
         self.write(&mut Out(&mut bytes));
         bytes
     }
 
-    /// Reads it from a message that has no other fields.
-    ///
-    /// # Errors
-    /// [`Malformed`] names the field at fault.
     #[inline]
     fn read_whole(mut fields: In) -> Result<Self> {
         let read = Self::read(&mut fields)?;
@@ -69,13 +55,12 @@ pub(super) trait Message: Sized {
     }
 }
 
-/// A way to write a type that isn't the type's own.
 pub(super) trait As<T> {
     fn put(value: &T, out: &mut Out, number: u8);
     fn take(fields: &mut In, number: u8) -> Option<T>;
 }
 
-/// A time in Unix milliseconds: an int64, where other `i64` are sint64.
+/// Time in Unix milliseconds as int64; other `i64` are sint64.
 pub(super) struct Time;
 
 impl As<i64> for Time {
@@ -90,7 +75,7 @@ impl As<i64> for Time {
     }
 }
 
-/// A message that is always written, and that has its defaults where it's missing.
+/// Message that is always written, and has its defaults if missing.
 pub(super) struct OrDefault;
 
 impl<T: Message + Default> As<T> for OrDefault {
@@ -103,7 +88,7 @@ impl<T: Message + Default> As<T> for OrDefault {
     }
 }
 
-/// An amount of which nothing is written when it's zero.
+/// Amount that is omitted if zero.
 pub(super) struct OrZero;
 
 impl As<Nano> for OrZero {
@@ -129,7 +114,7 @@ fn from_zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// A number of which nothing is written when it's 0.
+/// Numbers that are omitted if 0.
 macro_rules! varints {
     ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {
@@ -204,7 +189,7 @@ varints! {
     };
 }
 
-/// Text or bytes, of which nothing is written when they're empty.
+/// Text or bytes that are omitted if empty.
 macro_rules! runs {
     ($($type:ty: $read:ident $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {
@@ -230,7 +215,6 @@ runs! {
         Some(Some(value.into()).filter(|text: &SmolStr| !text.is_empty()));
     Currency: text value value.code().as_bytes(), value.parse().ok();
     Vec<u8>: bytes value value, Some(value.to_owned());
-    // A signed 128-bit count of 1e-9, two's complement, big-endian.
     Nano: bytes value &value.0.to_be_bytes(), Some(Nano(i128::from_be_bytes(value.try_into().ok()?)));
     Option<Epoch>: bytes value value.as_ref().map_or(&[], |key| key.as_slice()), match value {
         [] => Some(None),
@@ -259,7 +243,6 @@ impl<const LENGTH: usize> Value for [u8; LENGTH] {
     }
 }
 
-/// 32 bytes, or none.
 impl Value for Option<[u8; 32]> {
     #[inline]
     fn put(&self, out: &mut Out, number: u8) {
@@ -275,7 +258,6 @@ impl Value for Option<[u8; 32]> {
     }
 }
 
-/// Runs of so many bytes, one after the other.
 impl<const LENGTH: usize> Value for Vec<[u8; LENGTH]> {
     fn put(&self, out: &mut Out, number: u8) {
         self.iter().for_each(|bytes| out.bytes(number, bytes));
@@ -292,7 +274,6 @@ impl<const LENGTH: usize> Value for Vec<[u8; LENGTH]> {
     }
 }
 
-/// Names without empty ones.
 impl Value for Vec<SmolStr> {
     fn put(&self, out: &mut Out, number: u8) {
         self.iter().for_each(|name| name.put(out, number));
@@ -307,7 +288,6 @@ impl Value for Vec<SmolStr> {
     }
 }
 
-/// Packed sint64.
 impl Value for Vec<i64> {
     #[inline]
     fn put(&self, out: &mut Out, number: u8) {
@@ -423,7 +403,6 @@ impl<T: Message> Value for Vec<T> {
     }
 }
 
-/// A pair of a key and a value, or of a currency and an amount.
 impl<A: Value, B: Value> Message for (A, B) {
     #[inline]
     fn write(&self, out: &mut Out) {
@@ -451,7 +430,6 @@ impl<A: Value, B: Value, C: Value> Message for (A, B, C) {
     }
 }
 
-/// `log.v1.Rate`.
 impl Message for FxRate {
     #[inline]
     fn write(&self, out: &mut Out) {

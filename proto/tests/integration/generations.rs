@@ -1,9 +1,9 @@
-//! One of each event about generations of draws.
+//! Samples of events about generations of draws (PL-40).
 
 use crate::record::sealed_step;
 use motherlode_books::{DrawSealed, Epoch, Event, GenerationBegun, SealReason, StartEvidence};
 
-/// Starts of the writer, and draws that follow from them (PL-40).
+/// Starts of the writer, and draws of their generations.
 pub fn events_of_generations() -> Vec<Event> {
     vec![
         Event::GeneratorReseeded { key: Some([1, 2, 3, 4]) },

@@ -1,4 +1,4 @@
-//! The tests of the protos and their conversion, as one program: it is linked once.
+//! Tests of the protos and their conversion, in one program to link once.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,4 @@
-//! Outcomes are written as the generated code writes their messages, byte for byte: what the log has of a step, and what
-//! the audit compares with.
+//! Outcomes are written byte for byte as the generated code writes them.
 
 use motherlode_proto::{
     convert::play::write_outcome,
@@ -11,7 +10,6 @@ use motherlode_slots::{
 use prost::Message;
 use std::collections::BTreeSet;
 
-/// Rounds of each game, played through with their gambles; what is written of every step.
 #[test]
 fn pl_06_an_outcome_is_written_as_its_message_is() {
     let mut seen = BTreeSet::new();
@@ -47,7 +45,6 @@ fn pl_06_an_outcome_is_written_as_its_message_is() {
     assert!(missing.is_empty(), "never seen, so not proven: {missing:?}");
 }
 
-/// The largest stake that a game offers.
 fn stake(game: &dyn Game, coin_value_micros: u64, buy_feature: bool) -> Stake {
     let limits = &game.info().limits;
     Stake { coin_value_micros, lines: limits.lines.1, coins_per_line: limits.coins_per_line.1, buy_feature }
@@ -71,7 +68,6 @@ fn choice(before: &Outcome, awaiting: Awaiting, number: u64) -> Option<Choice> {
     })
 }
 
-/// Notes which of the rarer fields were there.
 fn note(message: &v1::Outcome, seen: &mut BTreeSet<&'static str>) {
     let spin = |is: fn(&v1::SpinResult) -> bool| message.spins.iter().any(is);
     let fields = [
@@ -89,9 +85,6 @@ fn note(message: &v1::Outcome, seen: &mut BTreeSet<&'static str>) {
     seen.extend(fields.into_iter().filter(|(_, is)| *is).map(|(field, _)| field));
 }
 
-// The same by way of the messages: what the writer is held against.
-
-/// An outcome of a game as a message.
 fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
     let ways = game.info().ways;
     v1::Outcome {
@@ -115,13 +108,13 @@ fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
         round_win_coins: outcome.round_win_coins,
         round_win_minor: outcome.round_win_minor,
         pick: outcome.pick.map(|offer| v1::PickOffer { needs: offer.needs.into(), of: offer.of.into() }),
-        // Objects are counted from 1 on the wire and from 0 in the engine.
+        // 1-based on the wire, 0-based in the engine.
         reveals: outcome
             .reveals
             .iter()
             .map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins })
             .collect(),
-        // NP-12, DM-12: in answers alone.
+        // NP-12, DM-12: in answers only.
         unopened: vec![],
         mean_coin_value: None,
         credited_minor: outcome.credited_minor,
@@ -154,13 +147,11 @@ fn spin_result(outcome: &slots::Outcome, spin: &slots::Spin, ways: bool) -> v1::
         bonus: spin.bonus,
         marks: outcome.marks_of(spin).iter().map(mark).collect(),
         win_minor: spin.win_minor,
-        // DM-01: as many rows on each reel, so rows to the power of the reels.
         ways: if ways { u64::from(spin.rows).pow(spin.reels.into()) } else { 0 },
         collection_symbol,
     }
 }
 
-/// The kind, and the symbol that a Collection Free Spin is of.
 fn spin_kind(kind: SpinKind) -> (v1::SpinKind, u32) {
     let plain = match kind {
         SpinKind::Base => v1::SpinKind::Base,
@@ -178,7 +169,7 @@ fn spin_kind(kind: SpinKind) -> (v1::SpinKind, u32) {
 
 fn win(win: &slots::Win) -> v1::Win {
     let (line, ways) = match win.kind {
-        // Lines are counted from 1 on the wire and from 0 in the engine.
+        // 1-based on the wire, 0-based in the engine.
         WinKind::Line(line) => (u32::from(line) + 1, 0),
         WinKind::Ways(ways) => (0, ways),
         WinKind::Scatter => (0, 0),

@@ -1,4 +1,4 @@
-//! The log's records: what is encoded is decoded, what was written once is read for ever, and nothing panics.
+//! Records of the log: encoding and decoding are inverse, old records stay readable, and no input panics.
 
 use crate::balances::{from_messages, to_messages};
 use crate::generations::{events_of_generations, sealed};
@@ -20,7 +20,6 @@ use motherlode_proto::{
 use proptest::{collection::vec, prelude::*, sample::Index};
 use prost::Message;
 
-/// One event of every kind, with figures that use every field.
 fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     let mut events = events_apart_from_voids(amount, nano, text);
     events.extend(events_of_voids(amount, Nano(nano), text));
@@ -270,7 +269,6 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     ]
 }
 
-/// A reservation that names its players, or none as in older logs.
 fn reserved(players: &[&str]) -> Event {
     Event::LiabilityReserved(LiabilityReserved {
         operator: "acme".into(),
@@ -283,7 +281,7 @@ fn reserved(players: &[&str]) -> Event {
     })
 }
 
-/// A step of a sealed draw.
+/// Step of a sealed draw.
 pub fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>, generations: (u64, u64)) -> Event {
     let (epoch, next_epoch) = ([1, 2, 3, 4], [5, 6, 7, 8]);
     let draw = Draw {
@@ -311,7 +309,6 @@ pub fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>, generati
     )
 }
 
-/// The terms of a bet whose message has such bytes.
 fn terms(stake: Vec<u8>) -> LoggedTerms {
     let rate = Some(v1::Rate { mantissa: 1, exponent: 0 });
     let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());
@@ -322,14 +319,14 @@ fn terms(stake: Vec<u8>) -> LoggedTerms {
     }
 }
 
-/// A report of partition 2.
+/// Report of partition 2.
 pub fn reported(contributions: Nano, end: StretchEnd) -> Event {
     Event::PartitionReported(
         PartitionReported { partition: 2, from: 4, to: 12, contributions, end, voids: vec![], cycle: 0 }.into(),
     )
 }
 
-/// A mirror with an award.
+/// Mirror with an award.
 pub fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus) -> Event {
     let (base_coin, stream) = (CoinValue(10_000_000), StreamId::player("acme", "alice"));
     let (round, currency) = (7, Currency::SEK);
@@ -356,7 +353,6 @@ pub fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus)
     )
 }
 
-/// A step that the game's rule chose.
 fn automatic(automatic: Automatic) -> Event {
     Event::StepResolved(
         StepResolved {
@@ -373,7 +369,6 @@ fn automatic(automatic: Automatic) -> Event {
     )
 }
 
-/// A commit as a message of the contract.
 fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
     let Logged { commit, balances_after, due_after, proposer } = logged;
     v1::Commit {
@@ -394,7 +389,6 @@ fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
     }
 }
 
-/// Decodes a record by the contract's messages alone.
 fn by_message(bytes: &[u8]) -> Option<Logged> {
     let message = v1::Commit::decode(bytes).ok()?;
     let commit = Commit {
@@ -414,13 +408,12 @@ fn by_message(bytes: &[u8]) -> Option<Logged> {
     Some(Logged { commit, balances_after, due_after, proposer })
 }
 
-/// A commit of rounds with figures and texts of any size, defaults among them.
 fn rounds() -> impl Strategy<Value = Logged> {
     let figures = (any::<[u64; 6]>(), any::<[i64; 6]>(), any::<[u32; 3]>(), 0..3_usize, 0..4_usize);
     let bytes = (vec(any::<u8>(), 0..400), vec(any::<u8>(), 0..9), "[a-z/]{0,200}", any::<Option<i128>>(), -6..6_i8);
     (figures, bytes, any::<bool>()).prop_map(|((wide, signed, narrow, repeat, balances), bytes, small)| {
         let (outcome, choice, text, nano, exponent) = bytes;
-        // Small figures and zeros are the usual ones: all bits at random would hardly ever give one.
+        // Small figures and zeros are usual, but rare in random bits.
         let wide = wide.map(|figure| if small { figure % 3 } else { figure });
         let signed = signed.map(|figure| if small { figure % 2 } else { figure });
         let contribution =
@@ -494,8 +487,8 @@ fn logged(events: Vec<Event>) -> Logged {
     Logged { commit, balances_after, due_after: vec![], proposer: None }
 }
 
-/// Golden bytes of format version 1: an old log must read the same for ever. A new event is added at the end; a line
-/// that changes is a log that nobody can read any more.
+/// Golden bytes of format version 1, which must stay readable. Append new events; a changed line makes existing logs
+/// unreadable.
 #[test]
 fn pl_01_records_of_format_1_are_written_and_read_as_ever() {
     let golden = include_str!("../golden/events-v1.hex");
@@ -529,7 +522,6 @@ fn pl_01_the_terms_of_a_bet_are_read_however_they_are_written_and_bytes_that_are
     let read = v1::RoundTerms { lines, coins_per_line, jackpot, double, buy_feature, gamble_max_minor, carried, witch };
     assert_eq!(read, message);
     assert_eq!(terms(vec![]), LoggedTerms::Terms(RoundTerms::default()));
-    // The same in another order, with a zero written out and a field that nobody knows.
     let odd = vec![0x10, 2, 0x08, 15, 0x18, 0, 0x78, 1];
     let plain = RoundTerms { lines: 15, coins_per_line: 2, ..Default::default() };
     assert_eq!(terms(odd), LoggedTerms::Terms(plain));

@@ -1,4 +1,4 @@
-//! One of each event about voids of rounds that fed or hit a pool.
+//! Samples of events about voids of rounds that fed or hit a pool.
 
 use crate::record::{mirrored, reported};
 use motherlode_books::{
@@ -7,7 +7,7 @@ use motherlode_books::{
     VoidedJackpot,
 };
 
-/// The events about voids of rounds that fed or hit a pool.
+/// Events about voids of rounds that fed or hit a pool.
 pub fn events_of_voids(amount: i64, nano: Nano, text: &str) -> Vec<Event> {
     let (round, minor, text) = (7, Minor(amount), text.to_owned());
     vec![
@@ -50,7 +50,6 @@ pub fn events_of_voids(amount: i64, nano: Nano, text: &str) -> Vec<Event> {
     ]
 }
 
-/// A report that ends with a reversal and has voids.
 fn with_voids(nano: Nano) -> Event {
     let reversal = Reversal { partition: 2, position: 12, operator: "acme".into(), amount: nano, to_house: nano };
     let Event::PartitionReported(mut report) = reported(nano, StretchEnd::Decision(Decision::Reversal(reversal)))
@@ -71,7 +70,6 @@ fn with_voids(nano: Nano) -> Event {
     Event::PartitionReported(report)
 }
 
-/// A mirror with a return of contributions, and an award whose seed the house paid.
 fn with_returns(nano: Nano) -> Event {
     let Event::PoolMirrored(mut mirror) = mirrored(CollisionShare::Full, nano, PoolStatus::Active) else {
         unreachable!()
@@ -81,7 +79,7 @@ fn with_returns(nano: Nano) -> Event {
     Event::PoolMirrored(mirror)
 }
 
-/// A void that states its settled round.
+/// Void that states its settled round.
 pub fn void_with_facts() -> Event {
     let started = RoundStarted {
         round: 7,

@@ -1,4 +1,4 @@
-/** Refusals as exceptions: the status, and what its `google.rpc` details say. */
+/** Refusals as exceptions, with their `google.rpc` details. */
 
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -7,13 +7,13 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google
 
 const DOMAIN = "motherlode";
 
-// The answer was lost, or the service is busy or starting. Canceled, Unknown and Internal are what a connection that breaks in the middle of
-// an answer can look like from this side; where the service itself says them, it names a reason.
+// The answer was lost, or the service is busy or starting. A connection that breaks during an answer can appear as Canceled, Unknown or
+// Internal; from the service itself these have a reason.
 const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown, Code.Internal]);
-// Said before the request id is looked at: it tells nothing about an earlier attempt whose answer was lost.
+// Refusals before the request id is checked, which leave the effect of a lost attempt open.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
 
-/** A call had no good answer. `requestId` is the one that was sent, empty where the call has none. */
+/** Base of all errors of a call. `requestId` is the sent one, empty for calls without. */
 export class MotherlodeError extends Error {
   readonly requestId: string;
 
@@ -37,15 +37,15 @@ export interface Refusal {
 /** The call was refused, and this request has changed nothing. */
 export class Refused extends MotherlodeError {
   readonly code: Code;
-  /** The message of the status alone. */
+  /** Message of the status. */
   readonly text: string;
-  /** The ErrorInfo's, in UPPER_SNAKE; empty where the service itself did not answer. */
+  /** Reason of ErrorInfo in UPPER_SNAKE; empty if the service itself did not answer. */
   readonly reason: string;
-  /** What goes with the reason. */
+  /** Metadata of the reason. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** The fields at fault, and what is wrong with each. */
+  /** Fault of each faulty field. */
   readonly fields: Readonly<Record<string, string>>;
-  /** How long to wait where asking again can help (RetryInfo). */
+  /** Delay of RetryInfo; undefined if a retry does not help. */
   readonly retryAfterMs: number | undefined;
 
   constructor(refusal: Refusal, requestId = "", cause?: unknown) {
@@ -58,22 +58,22 @@ export class Refused extends MotherlodeError {
     this.retryAfterMs = refusal.retryAfterMs;
   }
 
-  /** Whether it may stand for an answer that was lost on the way. */
+  /** Whether it can mean a lost answer. */
   get isLost(): boolean {
     return LOST.has(this.code);
   }
 
-  /** Whether it leaves open what became of an earlier attempt. */
+  /** Whether an earlier attempt can still have been applied. */
   get leavesOpen(): boolean {
     return this.isLost || AT_THE_DOOR.has(this.code);
   }
 
-  /** Whether the same request can have another answer later. */
+  /** Whether a retry can have another answer. */
   get mayPass(): boolean {
     if (this.retryAfterMs !== undefined) {
       return true;
     }
-    // One that names its reason and no time has decided, but for these: they say that the answer isn't known.
+    // A refusal with a reason and without a delay is final, except these: their outcome is unknown.
     if (this.code === Code.Unavailable || this.code === Code.DeadlineExceeded) {
       return true;
     }
@@ -81,19 +81,19 @@ export class Refused extends MotherlodeError {
   }
 }
 
-/** A field is malformed, or a stake not offered. */
+/** A field is malformed, or a stake is not offered. */
 export class InvalidArgument extends Refused {}
 
-/** An account, a round or a game is unknown, or another operator's. */
+/** An account, round or game is unknown, or belongs to another operator. */
 export class NotFound extends Refused {}
 
-/** What the request makes is there already. */
+/** The object exists already. */
 export class AlreadyExists extends Refused {}
 
-/** The request id was used for another content (REQUEST_ID_REUSED). */
+/** The request id was used for another request (REQUEST_ID_REUSED). */
 export class Conflict extends AlreadyExists {}
 
-/** It isn't possible as things stand. */
+/** The current state does not allow the call. */
 export class FailedPrecondition extends Refused {}
 
 /** The balance is below the bet or the withdrawal (INSUFFICIENT_FUNDS). */
@@ -105,16 +105,16 @@ export class PermissionDenied extends Refused {}
 /** The token is missing, unknown or expired. */
 export class Unauthenticated extends Refused {}
 
-/** A limit of the operator's is reached. */
+/** A limit of the operator is reached. */
 export class ResourceExhausted extends Refused {}
 
-/** There was no answer in time to a call that changes nothing, or none that the service made. */
+/** A call without effects got no answer in time, or none from the service. */
 export class Unavailable extends Refused {}
 
 /**
- * The deadline is over, and whether the request was applied is not known.
+ * The deadline has passed, and the request may have been applied.
  *
- * Send it again with the same `requestId`, or look it up by `getRequest`, or end it for good by `cancelRequest`. `cause` is the last refusal.
+ * Send it again with the same `requestId`, look it up by `getRequest`, or end it by `cancelRequest`. `cause` is the last refusal.
  */
 export class OutcomeUnknown extends MotherlodeError {}
 
@@ -132,7 +132,7 @@ const BY_CODE: Readonly<Partial<Record<Code, typeof Refused>>> = {
   [Code.Canceled]: Unavailable,
 };
 
-/** A refusal from Connect's own error, such as a stream throws. Details of other domains than Motherlode's leave the status alone. */
+/** Converts Connect's own error, such as a stream's, to a refusal. Details of other domains are ignored. */
 export function refusalOf(error: unknown, requestId = ""): Refused {
   const told = ConnectError.from(error);
   const info = told.findDetails(ErrorInfoSchema).find((detail) => detail.domain === DOMAIN);
@@ -150,7 +150,7 @@ export function refusalOf(error: unknown, requestId = ""): Refused {
   return new kind(refusal, requestId, error);
 }
 
-/** The status's code; where there was none, what Connect made of a broken connection or answer says nothing of the request. */
+/** Returns the status's code; Unavailable without a status, since Connect's own code then describes the connection only. */
 function codeOf(error: ConnectError): Code {
   return LOST.has(error.code) || error.metadata.has("grpc-status") ? error.code : Code.Unavailable;
 }

@@ -1,5 +1,5 @@
 /**
- * A client of a Motherlode service. Messages are those of the protos: `import { SpinRequestSchema } from "motherlode-client/spin/v1/spin_pb"`.
+ * Client of a Motherlode service. Messages are those of the protos: `import { SpinRequestSchema } from "motherlode-client/spin/v1/spin_pb"`.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,22 +29,22 @@ import { Asking, type Policy, policyOf } from "./retry.js";
 export * from "./errors.js";
 export { newRequestId, POLICY, type Policy } from "./retry.js";
 
-/** A service, and who calls it. */
+/** Address of a service, and the caller's credentials. */
 export interface Target {
   /** `host:port`. */
   readonly address: string;
   /** The caller's token. */
   readonly token?: string;
-  /** Authorities in PEM, in place of the machine's own. */
+  /** Certificate authorities in PEM; the system's by default. */
   readonly ca?: string | Buffer;
-  /** Without TLS. A token would be readable on the way, so this is for loopback only. */
+  /** Without TLS. It exposes the token, so it is for loopback only. */
   readonly plain?: boolean;
 }
 
 /**
- * One connection, for any number of calls at once. A call's `timeoutMs` is the time for all of its attempts.
+ * One connection for concurrent calls. A call's `timeoutMs` limits all its attempts.
  *
- * Calls with one answer throw `Refused` or `OutcomeUnknown`. Streams are not asked again and throw Connect's error (`refusalOf`).
+ * Calls with one answer throw `Refused` or `OutcomeUnknown`. Streams are not retried and throw Connect's error (`refusalOf`).
  */
 export class Client {
   readonly spin: Calls<typeof SpinService>;
@@ -68,13 +68,13 @@ export class Client {
     this.proof = createClient(ProofService, transport);
   }
 
-  /** Ends the connection and every call on it: those that wait to ask again don't. */
+  /** Closes the connection and ends its calls, including those waiting to retry. */
   close(): void {
     this.#closing.abort();
   }
 }
 
-/** Asks again by the rules of request ids. Streams go through as they are. */
+/** Retries by the rules of request ids. Streams are passed on. */
 class Insisting implements Transport {
   constructor(
     private readonly inner: Transport,
@@ -123,10 +123,10 @@ class Insisting implements Transport {
   }
 }
 
-/** Shows the token with each call. */
+/** Adds the token to each call. */
 function showing(token: string): Interceptor {
   if (!/^[!-~]*$/.test(token)) {
-    throw new TypeError("a token is one word in ASCII");
+    throw new TypeError("the token has characters other than printable ASCII");
   }
   return (next) => (request) => {
     if (token !== "") {
@@ -139,10 +139,10 @@ function showing(token: string): Interceptor {
 function urlOf({ address, plain = false }: Target): string {
   const url = new URL(`${plain ? "http" : "https"}://${address}`);
   if (url.pathname !== "/" || url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "") {
-    throw new TypeError(`${address} is no host:port`);
+    throw new TypeError(`${address} is not a host:port`);
   }
   if (plain && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) {
-    throw new TypeError(`${address} is no address of this machine: it's called with TLS`);
+    throw new TypeError(`${address} is not a loopback address: use TLS`);
   }
   return url.origin;
 }

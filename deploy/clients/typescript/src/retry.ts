@@ -1,8 +1,8 @@
 /**
- * When a request is sent again, and after how long: one state for each logical request, without I/O.
+ * Retry rules of one logical request, without I/O.
  *
- * The same message is sent each time, under the same request id, so it has one effect however often it arrives (PL-11). It ends with an
- * answer, with a refusal that stands, or when its time or its tries are used up.
+ * The same message is sent each time under the same request id, so it has one effect (PL-11). It ends with an answer, a final refusal, the
+ * deadline, or the last attempt.
  */
 
 import { clone, create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
@@ -10,17 +10,17 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 
 import { OutcomeUnknown, type Refused } from "./errors.js";
 
-// They change nothing, or nothing more when they come twice, and have no request id.
+// Calls without a request id that are safe to repeat.
 const REPEATABLE = /^(Get|List|Read|CloseSession|AcknowledgeRealityCheck|RunSelfCheck)/;
-// Their request id is another request's.
+// Calls that carry the id of another request.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
-/** A request id that nobody else makes. Store it before the request is sent, to find the request again after a crash. */
+/** Returns a unique request id. Store it before sending, to find the request again after a crash. */
 export function newRequestId(): string {
   return crypto.randomUUID();
 }
 
-/** The bounds of asking: milliseconds, and tries with the first one included. */
+/** Limits of retries: milliseconds, and attempts including the first. */
 export interface Policy {
   readonly totalMs: number;
   readonly attemptMs: number;
@@ -29,33 +29,33 @@ export interface Policy {
   readonly waitMsMax: number;
 }
 
-/** The policy where the caller says nothing else. */
+/** Default policy. */
 export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, attemptsMax: 12, firstWaitMs: 50, waitMsMax: 2_000 };
 
-// Timers and the protocol's deadlines have an end; this is well below it.
+// Below the limits of timers and of the protocol's deadlines.
 const DAY_MS = 86_400_000;
 
 function isTime(ms: number): boolean {
   return ms > 0 && ms <= DAY_MS;
 }
 
-/** A policy with the caller's bounds in place of the usual ones. */
+/** Returns the default policy with the caller's values. */
 export function policyOf(given: Partial<Policy>): Policy {
   const policy = { ...POLICY, ...given };
   const { totalMs, attemptMs, attemptsMax, firstWaitMs, waitMsMax } = policy;
   if (![totalMs, attemptMs, firstWaitMs, waitMsMax].every(isTime) || !(attemptsMax >= 1)) {
-    throw new RangeError("a policy's times are above 0 and at most a day, and there is a try");
+    throw new RangeError("a policy's times must be above 0 and at most a day, and attemptsMax at least 1");
   }
   return policy;
 }
 
-/** As much of a method as the rules look at. */
+/** The part of a method that the rules use. */
 export interface Method<I extends DescMessage> {
   readonly name: string;
   readonly input: I;
 }
 
-/** One logical request: how long each attempt may take, and what follows from its refusal. */
+/** State of one logical request: attempt timeouts and retry decisions. */
 export class Asking<I extends DescMessage> {
   readonly request: MessageShape<I>;
   readonly requestId: string;
@@ -76,7 +76,7 @@ export class Asking<I extends DescMessage> {
     private readonly draw: (low: number, high: number) => number = (low, high) => low + Math.random() * (high - low),
   ) {
     if (!isTime(timeoutMs)) {
-      throw new RangeError("timeoutMs is above 0 and at most a day");
+      throw new RangeError("timeoutMs must be above 0 and at most a day");
     }
     this.#method = method;
     this.#policy = policy;
@@ -84,20 +84,20 @@ export class Asking<I extends DescMessage> {
     [this.request, this.requestId] = named(method, given);
   }
 
-  /** How long the next attempt may take; it counts as made. */
+  /** Returns the timeout of the next attempt, and counts the attempt. */
   attemptMs(): number {
     this.#attempts += 1;
-    // To Connect, 0 is no limit, and the protocol's unit is the whole millisecond.
+    // Connect takes 0 as no limit, and the protocol has whole milliseconds.
     const left = Math.max(1, Math.ceil(this.#until - this.now()));
-    // What can't be asked again has all the time at once.
+    // A call that cannot be retried has all the time at once.
     return this.#mayRepeat ? Math.min(Math.ceil(this.#policy.attemptMs), left) : left;
   }
 
-  /** How long to wait before the request is sent again; throws what the caller gets where it isn't. */
+  /** Returns the delay before the next attempt; throws if there is none. */
   waitMs(refused: Refused): number {
     this.lost ||= refused.isLost;
     const backoff = Math.min(this.#policy.firstWaitMs * 2 ** (this.#attempts - 1), this.#policy.waitMsMax);
-    // Full jitter, on top of what the service asks for: callers that were refused together don't come back together.
+    // Full jitter in addition to the requested delay, so that refused callers spread out.
     const wait = (refused.retryAfterMs ?? 0) + this.draw(0, backoff);
     const late = this.now() + wait >= this.#until;
     if (late || this.#attempts >= this.#policy.attemptsMax || !this.#mayRepeat || !refused.mayPass) {
@@ -106,7 +106,7 @@ export class Asking<I extends DescMessage> {
     return wait;
   }
 
-  /** Throws the refusal; or that the outcome is unknown, where an attempt may have been applied all the same. */
+  /** Throws the refusal, or OutcomeUnknown if an attempt may have been applied. */
   giveUp(refused: Refused): never {
     if (this.#changes && this.lost && refused.leavesOpen) {
       throw new OutcomeUnknown(`${this.#method.name} has no known outcome: ${refused.message}`, this.requestId, refused);
@@ -123,7 +123,7 @@ export class Asking<I extends DescMessage> {
   }
 }
 
-/** A copy of the request, the same for all attempts, and its id, which is made here where the caller gave none. */
+/** Returns a copy of the request for all attempts, and its id; a new one if the caller set none. */
 function named<I extends DescMessage>(method: Method<I>, given: MessageInitShape<I>): [MessageShape<I>, string] {
   const request = clone(method.input, create(method.input, given));
   const field = method.input.fields.find(({ name }) => name === "request_id");

@@ -1,4 +1,4 @@
-"""The client for asyncio: as `motherlode.client`, with calls that are awaited. A task that is cancelled asks no more."""
+"""Client for asyncio, like `motherlode.client` with awaited calls. A cancelled task stops retrying."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 
 class AsyncClient:
-    """One connection, for the tasks of one event loop. `timeout` of a call is the time for all of its attempts, in seconds.
+    """One connection for the tasks of one event loop. `timeout` of a call limits all its attempts, in seconds.
 
-    Calls with one answer raise `Refused` or `OutcomeUnknown`. Streams are not asked again and raise gRPC's error (`refusal_of`).
+    Calls with one answer raise `Refused` or `OutcomeUnknown`. Streams are not retried and raise gRPC's error
+    (`refusal_of`).
     """
 
     spin: SpinServiceAsyncStub
@@ -55,7 +56,7 @@ class AsyncClient:
         self.proof = ProofServiceStub(self._channel)
 
     async def close(self) -> None:
-        """Ends the connection and every call on it."""
+        """Closes the connection and ends its calls."""
         await self._channel.close()
 
     async def __aenter__(self) -> AsyncClient:
@@ -102,6 +103,6 @@ def as_text(method: str | bytes) -> str:
 
 
 def shown(target: Target, details: Any, timeout: float | None) -> aio.ClientCallDetails:
-    """A call's details with the token, and the time of this attempt."""
+    """Returns call details with the token and the attempt's timeout."""
     metadata = aio.Metadata(*target.metadata(list(details.metadata or ())))
     return aio.ClientCallDetails(details.method, timeout, metadata, details.credentials, details.wait_for_ready)

@@ -1,4 +1,4 @@
-"""The client for threads: the generated stubs over a channel that asks again by the rules of request ids."""
+"""Client for threads: generated stubs over a channel that retries by the rules of request ids."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from motherlode.spin.v1.spin_pb2_grpc import SpinServiceStub
 
 
 class Client:
-    """One connection, for any number of threads. `timeout` of a call is the time for all of its attempts, in seconds.
+    """One connection for any number of threads. `timeout` of a call limits all its attempts, in seconds.
 
-    Calls with one answer raise `Refused` or `OutcomeUnknown`. Streams are not asked again and raise gRPC's error (`refusal_of`).
+    Calls with one answer raise `Refused` or `OutcomeUnknown`. Streams are not retried and raise gRPC's error
+    (`refusal_of`).
     """
 
     spin: SpinServiceStub
@@ -44,7 +45,7 @@ class Client:
         self.proof = ProofServiceStub(channel)
 
     def close(self) -> None:
-        """Ends the connection and every call on it: those that wait to ask again don't."""
+        """Closes the connection and ends its calls, including those waiting to retry."""
         self._closing.set()
         self._channel.close()
 

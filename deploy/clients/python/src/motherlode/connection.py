@@ -1,4 +1,4 @@
-"""What both clients share: where the service is, who calls, and the channel's options."""
+"""Common parts of both clients: target, credentials, channel options."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from dataclasses import dataclass, field
 
 import grpc
 
-# A client that waits for its service should find it soon after it is back.
+# Short backoff, to reconnect soon after the service is back.
 OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.min_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 1000),
-    # Calls are asked again here, by the rules of request ids, and not by the channel as well.
+    # The client retries by request ids, so the channel must not.
     ("grpc.enable_retries", 0),
 )
 
 
 @dataclass(frozen=True)
 class Target:
-    """A service: `host:port`; TLS unless `plain`, with the machine's own authorities unless `ca` (PEM) is given; the token of a caller.
-
-    Without TLS a token would be readable on the way, so `plain` is for loopback only.
-    """
+    """Address of a service: `host:port`, with TLS unless `plain`, the system's authorities unless `ca` (PEM) is given,
+    and the caller's token. `plain` exposes the token, so it is for loopback only."""
 
     address: str
     token: str = field(default="", repr=False)
@@ -33,15 +31,14 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.plain and not is_loopback(self.address):
-            raise ValueError(f"{self.address} is no address of this machine: it's called with TLS")
+            raise ValueError(f"{self.address} is not a loopback address: use TLS")
         if not self.token.isascii() or any(character.isspace() for character in self.token):
-            raise ValueError("a token is one word in ASCII")
+            raise ValueError("the token has whitespace or non-ASCII characters")
 
     def credentials(self) -> grpc.ChannelCredentials:
         return grpc.ssl_channel_credentials(self.ca)
 
     def metadata(self, given: Sequence[tuple[str, str | bytes]] | None) -> list[tuple[str, str | bytes]]:
-        """A call's metadata with the token."""
         shown: list[tuple[str, str | bytes]] = [("authorization", f"Bearer {self.token}")] if self.token else []
         return [*(given or ()), *shown]
 

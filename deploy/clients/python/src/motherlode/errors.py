@@ -1,4 +1,4 @@
-"""Refusals as exceptions: the status, and what its `google.rpc` details say."""
+"""Refusals as exceptions, with their `google.rpc` details."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DETAILS = "grpc-status-details-bin"
 
 
 class MotherlodeError(Exception):
-    """A call had no good answer. `request_id` is the one that was sent, empty where the call has none."""
+    """Base of all errors of a call. `request_id` is the sent one, empty for calls without."""
 
     def __init__(self, message: str, request_id: str = "") -> None:
         super().__init__(message)
@@ -23,8 +23,8 @@ class MotherlodeError(Exception):
 class Refused(MotherlodeError):
     """The call was refused, and this request has changed nothing.
 
-    `reason` is the ErrorInfo's, in UPPER_SNAKE, and empty where the service itself did not answer; `metadata` goes with it. `fields` are
-    those at fault with what is wrong. `retry_after_s` is how long to wait where asking again can help (RetryInfo), else None.
+    `reason` (UPPER_SNAKE) and `metadata` are those of ErrorInfo, empty if the service itself did not answer. `fields`
+    maps faulty fields to their fault. `retry_after_s` is the delay of RetryInfo, or None if a retry does not help.
     """
 
     def __init__(
@@ -47,23 +47,23 @@ class Refused(MotherlodeError):
 
 
 class InvalidArgument(Refused):
-    """A field is malformed, or a stake not offered."""
+    """A field is malformed, or a stake is not offered."""
 
 
 class NotFound(Refused):
-    """An account, a round or a game is unknown, or another operator's."""
+    """An account, round or game is unknown, or belongs to another operator."""
 
 
 class AlreadyExists(Refused):
-    """What the request makes is there already."""
+    """The object exists already."""
 
 
 class Conflict(AlreadyExists):
-    """The request id was used for another content (REQUEST_ID_REUSED)."""
+    """The request id was used for another request (REQUEST_ID_REUSED)."""
 
 
 class FailedPrecondition(Refused):
-    """It isn't possible as things stand."""
+    """The current state does not allow the call."""
 
 
 class InsufficientFunds(FailedPrecondition):
@@ -79,18 +79,18 @@ class Unauthenticated(Refused):
 
 
 class ResourceExhausted(Refused):
-    """A limit of the operator's is reached."""
+    """A limit of the operator is reached."""
 
 
 class Unavailable(Refused):
-    """There was no answer in time to a call that changes nothing, or none that the service made."""
+    """A call without effects got no answer in time, or none from the service."""
 
 
 class OutcomeUnknown(MotherlodeError):
-    """The deadline is over, and whether the request was applied is not known.
+    """The deadline has passed, and the request may have been applied.
 
-    Send it again with the same `request_id`, or look it up by `GetRequest`, or end it for good by `CancelRequest`.
-    `__cause__` is the last refusal.
+    Send it again with the same `request_id`, look it up by `GetRequest`, or end it by `CancelRequest`. `__cause__` is
+    the last refusal.
     """
 
 
@@ -110,8 +110,8 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
-    """A refusal from gRPC's own error, such as a stream raises."""
-    # What is raised is a call as well; only a test's own error has no code.
+    """Converts gRPC's own error, such as a stream's, to a refusal."""
+    # Raised errors are calls too, except those of tests.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
     trailing = getattr(error, "trailing_metadata", lambda: ())() or ()
@@ -121,7 +121,7 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, str], float | None]:
-    """ErrorInfo, fields and the wait of a status; empty where there are none, or others than Motherlode's."""
+    """Returns ErrorInfo, fields and retry delay of a status; empty if it has none of Motherlode's."""
     info, fields = error_details_pb2.ErrorInfo(), {}
     retry_after_s: float | None = None
     try:
@@ -134,6 +134,6 @@ def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, st
             elif detail.Unpack(retry):
                 retry_after_s = max(0.0, retry.retry_delay.ToMilliseconds() / 1000)
     except DecodeError:
-        # A proxy's, say: the status itself still stands.
+        # Details of another sender, such as a proxy; the status is still valid.
         pass
     return info, fields, retry_after_s

@@ -1,7 +1,7 @@
-"""When a request is sent again, and after how long: one state for each logical request, without I/O.
+"""Retry rules of one logical request, without I/O.
 
-The same message is sent each time, under the same request id, so it has one effect however often it arrives (PL-11). It ends with an
-answer, with a refusal that stands, or when its time or its tries are used up.
+The same message is sent each time under the same request id, so it has one effect (PL-11). It ends with an answer, a
+final refusal, the deadline, or the last attempt.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import grpc
 
 from motherlode.errors import OutcomeUnknown, Refused
 
-# The answer was lost, or the service is busy or starting. CANCELLED, UNKNOWN and INTERNAL are what a connection that breaks in the middle
-# of an answer can look like from this side; where the service itself says them, it names a reason.
+# The answer was lost, or the service is busy or starting. A connection that breaks during an answer can appear as
+# CANCELLED, UNKNOWN or INTERNAL; from the service itself these have a reason.
 LOST = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
@@ -28,24 +28,24 @@ LOST = frozenset(
         grpc.StatusCode.INTERNAL,
     }
 )
-# Said before the request id is looked at: it tells nothing about an earlier attempt whose answer was lost.
+# Refusals before the request id is checked, which leave the effect of a lost attempt open.
 AT_THE_DOOR = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
-# They change nothing, or nothing more when they come twice, and have no request id.
+# Calls without a request id that are safe to repeat.
 REPEATABLE = ("Get", "List", "Read", "CloseSession", "AcknowledgeRealityCheck", "RunSelfCheck")
-# Their request id is another request's.
+# Calls that carry the id of another request.
 LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """A request id that nobody else makes. Store it before the request is sent, to find the request again after a crash."""
+    """Returns a unique request id. Store it before sending, to find the request again after a crash."""
     return str(uuid.uuid4())
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The bounds of asking: seconds, and tries with the first one included."""
+    """Limits of retries: seconds, and attempts including the first."""
 
     total_s: float = 30.0
     attempt_s: float = 5.0
@@ -55,11 +55,11 @@ class Policy:
 
     def __post_init__(self) -> None:
         if min(self.total_s, self.attempt_s, self.first_wait_s, self.wait_s_max) <= 0 or self.attempts_max < 1:
-            raise ValueError("a policy's times are above 0, and there is a try")
+            raise ValueError("a policy's times must be above 0, and attempts_max at least 1")
 
 
 class Asking:
-    """One logical request: how long each attempt may take, and what follows from its refusal."""
+    """State of one logical request: attempt timeouts and retry decisions."""
 
     def __init__(
         self,
@@ -80,20 +80,20 @@ class Asking:
         self.lost = False
 
     def attempt_s(self) -> float:
-        """How long the next attempt may take; it counts as made."""
+        """Returns the timeout of the next attempt, and counts the attempt."""
         self.attempts += 1
         left = max(0.0, self.until - self.clock())
-        # What can't be asked again has all the time at once.
+        # A call that cannot be retried has all the time at once.
         return min(self.policy.attempt_s, left) if self.may_repeat() else left
 
     def may_repeat(self) -> bool:
         return bool(self.request_id) or not self.changes
 
     def wait_s(self, refused: Refused) -> float:
-        """How long to wait before the request is sent again; raises what the caller gets where it isn't."""
+        """Returns the delay before the next attempt; raises if there is none."""
         self.lost = self.lost or refused.code in LOST
         backoff = min(self.policy.first_wait_s * 2.0 ** (self.attempts - 1), self.policy.wait_s_max)
-        # Full jitter, on top of what the service asks for: callers that were refused together don't come back together.
+        # Full jitter in addition to the requested delay, so that refused callers spread out.
         wait = (refused.retry_after_s or 0.0) + self.draw(0.0, backoff)
         late = self.clock() + wait >= self.until
         if late or self.attempts >= self.policy.attempts_max or not self.may_repeat() or not may_pass(refused):
@@ -101,24 +101,24 @@ class Asking:
         return wait
 
     def give_up(self, refused: Refused) -> None:
-        """Raises the refusal; or that the outcome is unknown, where an attempt may have been applied all the same."""
+        """Raises the refusal, or OutcomeUnknown if an attempt may have been applied."""
         if self.changes and self.lost and (refused.code in LOST or refused.code in AT_THE_DOOR):
             raise OutcomeUnknown(f"{self.name} has no known outcome: {refused}", self.request_id) from refused
         raise refused
 
 
 def may_pass(refused: Refused) -> bool:
-    """Whether the same request can have another answer later."""
+    """Whether a retry can have another answer."""
     if refused.retry_after_s is not None:
         return True
-    # One that names its reason and no time has decided, but for these: they say that the answer isn't known.
+    # A refusal with a reason and without a delay is final, except these: their outcome is unknown.
     if refused.code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
         return True
     return refused.code in LOST and not refused.reason
 
 
 def named(method: str, request: Any) -> Any:
-    """The request with an id, which is made here where the caller gave none: a copy then, and the same for all attempts."""
+    """Returns the request with an id; a copy with a new one if the caller set none."""
     has_id = "request_id" in request.DESCRIPTOR.fields_by_name
     if not has_id or request.request_id or method.startswith(LOOK_UPS):
         return request
