@@ -296,16 +296,12 @@ async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits()
     assert!(page.body.contains("1 rounds wait"), "{}", page.body);
     let mut auditor = Browser::logged_in(service.server.console(), "platform-audit").await;
     let page = auditor.get("/open/acme").await;
-<<<<<<< a
-    assert!(!page.body.contains("None waits") && page.body.contains("shown to its own credentials"), "{}", page.body);
-=======
     assert!(
         !page.body.contains("None is open") && page.body.contains("visible to its own credentials"),
         "{}",
         page.body
     );
     // Other operators learn nothing: the pages of an existing and of an unknown operator are the same.
->>>>>>> b
     let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
     let [there, not] = [bravo.get("/open/acme").await, bravo.get("/open/nobody").await];
     assert_eq!(super::text(&there).replace("acme", "nobody"), super::text(&not));
