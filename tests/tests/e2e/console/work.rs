@@ -1,10 +1,11 @@
-//! Records by hash, audits on demand, and live updates in the console.
+//! The console beyond pages of what is there: records by their hashes, work on demand, parts that go on by themselves.
 
 use super::{Browser, Page, rounds, service};
 use motherlode_log::hash;
 use motherlode_proto::convert::play::hex;
 use std::sync::atomic::Ordering;
 
+/// Loads a page until it says something: work runs behind it.
 async fn until(browser: &mut Browser, path: &str, says: &str) -> Page {
     let waiting = async {
         loop {
@@ -54,7 +55,7 @@ async fn pl_21_pl_23_audits_and_simulations_are_started_and_watched_on_pages() {
     let started = browser.submit(&page, "/jobs/audit", &[]).await;
     assert_eq!((started.status, started.header("location")), (303, "/trust"), "{}", started.body);
     // The log of this service is in memory: an audit reads files, and says that there are none.
-    let found = until(&mut browser, "/live/audits", "It could not go on").await;
+    let found = until(&mut browser, "/live/audits", "It failed").await;
     assert!(found.body.contains("no such folder") && !found.body.contains("hx-get"), "{}", found.body);
     assert!(found.body.contains("Audit 1") && found.body.contains("c0"), "who started it: {}", found.body);
 
