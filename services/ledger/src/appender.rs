@@ -1,6 +1,6 @@
-//! The disk's thread: it appends the writer's groups one after the other, each as one block with one sync, and does nothing else.
+//! Disk thread. It appends the writer's groups in order, each as one block with one sync.
 //!
-//! While no append gets through, the store is tried now and then, whether or not anybody asks.
+//! While appends fail, it retries the store at intervals, even without new proposals.
 
 use crate::writer::{Due, Writer};
 use motherlode_log::{Chained, Store};
@@ -13,7 +13,7 @@ pub(crate) struct Appender {
 }
 
 impl Appender {
-    /// Runs until the ledger is closed, or every handle is gone.
+    /// Runs until the ledger closes or all handles are dropped.
     pub(crate) fn run(mut self) {
         loop {
             match self.writer.due() {
@@ -39,7 +39,7 @@ impl Appender {
         self.writer.appended(chained);
     }
 
-    /// Has the store do what is due between appends.
+    /// Lets the store do its maintenance between appends.
     fn tend(&mut self) {
         if self.writer.may_tend() {
             self.writer.tended(self.store.tend());

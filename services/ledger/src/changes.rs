@@ -1,10 +1,8 @@
-//! Changes of pools and switches (PL-27): proposed by one actor, approved by another. The one mechanism for both
-//! services.
+//! Changes of pools and switches (PL-27): one actor proposes a change and another approves it.
 //!
-//! An actor is a credential: its name. A stop is made at once by one actor; a start, and every other change, takes two
-//! of the same operator (PL-25). Without operators actors can't be told apart, and every change is made at once. A
-//! change is checked when it's proposed, and again when it's approved, since the log has gone on; if it is refused
-//! then, it still waits.
+//! An actor is the name of a credential. One actor can make a stop; a start and every other change need two actors of
+//! the same operator (PL-25). Without operators, every change is made at once. A change is checked when it is proposed
+//! and again when it is approved; if it is refused then, it stays pending.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -22,20 +20,20 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{sync::Arc, time::Duration};
 
-/// The longest time that a pool's retirement waits for the partitions' reports.
+/// Longest wait for the partitions' reports when a pool is retired.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
-/// The outcome of a request for a change.
+/// Outcome of a request for a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// It was made, at this log position.
+    /// Made at this log position.
     Made(u64),
-    /// It waits for another actor, under this name.
+    /// Pending under this id until another actor approves it.
     Waits(u64),
 }
 
 impl Asked {
-    /// The name of the change that waits; 0 where it was made at once.
+    /// Returns the id of the pending change; 0 if the change was made.
     #[must_use]
     pub fn change_id(self) -> u64 {
         match self {
@@ -47,27 +45,27 @@ impl Asked {
 
 /// A request to change a stream.
 pub struct Ask<'a> {
-    /// The stream.
+    /// Stream that the change belongs to.
     pub stream: StreamId,
-    /// Names the request.
+    /// Id of the request.
     pub request_id: &'a str,
-    /// A digest of the request's content.
+    /// Digest of the request's content.
     pub fingerprint: [u8; 16],
-    /// The event to be logged. The parts that depend on its place in the log are filled in.
+    /// Event to log. Parts that depend on its place in the log are filled in.
     pub change: Event,
-    /// The caller's own words about itself, beside its credential.
+    /// Caller's remark about itself, in addition to its credential.
     pub reference: &'a str,
 }
 
-/// Makes a change, or proposes it where it takes two.
+/// Makes a change, or proposes it if it needs two actors.
 ///
 /// # Errors
-/// The reason why the request or the change itself is refused.
+/// The refusal of the request or of the change.
 pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked, Refusal> {
     let Ask { stream, request_id, fingerprint, change, reference } = ask;
     let request_id = &scoped(caller, fields::id("request_id", request_id)?);
     let change = change.as_proposed();
-    // The same request may have been answered when there were operators, or when there were none.
+    // The request may have been answered before operators were configured, or after.
     for of in [&StreamId::System, &stream] {
         if let Some(logged) = ledger.find(of, request_id, fingerprint)? {
             let position = logged.commit.position;
@@ -88,18 +86,18 @@ pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked
     Ok(Asked::Waits(append(ledger, &StreamId::System, request_id, fingerprint, events).await?))
 }
 
-/// A request's name on a stream that operators share: an operator's own, so that none takes another's.
+/// Scopes a request id on a shared stream to the caller's operator.
 fn scoped(caller: &Caller, request_id: &str) -> String {
     shared_request_id(caller.own(), request_id)
 }
 
-/// Who makes a change: what is logged before it and after it.
+/// Events about the actor before and after a change.
 struct Signed {
     approval: Option<Event>,
     acted: Option<Event>,
 }
 
-/// Logs a change as it's due now, after its approval where it needs one. Where it will stand.
+/// Logs a change with current figures, after its approval if it needs one. Returns its position.
 async fn make(
     ledger: &Handle,
     stream: &StreamId,
@@ -113,15 +111,15 @@ async fn make(
         let due = ledger.books(|books| change.as_due(stream, books))?;
         let events = signed.approval.iter().cloned().chain([due]).chain(signed.acted.clone()).collect();
         match append(ledger, stream, request_id, fingerprint, events).await {
-            // Something was pooled, or other terms came, between the reading and the writing: what there is now is taken.
+            // The figures or terms changed between the read and the append: retry with the current ones.
             Err(AppendError::Refused(Refused::WrongFigure { .. } | Refused::WrongTerms { .. })) => {}
             decided => return decided,
         }
     }
 }
 
-/// Waits, a bounded time, while a pool can't be retired since it has not got all from the partitions yet (BW-20): the steward
-/// brings it what they have several times a second. A round that's open may take longer than any call can wait.
+/// Waits at most [`COLLECTING_WAIT`] while a pool cannot be retired because partitions still owe it contributions
+/// (BW-20). The steward collects them several times a second; an open round may take longer.
 async fn collected(ledger: &Handle, stream: &StreamId, change: &Event) {
     let outstanding = || {
         let taken = ledger.books(|books| would_be_taken(books, ledger.partition(), stream, change));
@@ -144,7 +142,7 @@ async fn append(
     Ok(ledger.append(proposal).await?.commit.position)
 }
 
-/// Whether the books would take a change if it were made now.
+/// Checks whether the books would accept a change now.
 fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Event) -> Result<(), AppendError> {
     let (head, end) = (books.head(stream), books.end(partition));
     let commit = Commit {
@@ -163,13 +161,10 @@ fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Eve
     Ok(())
 }
 
-/// Most proposed voids that one answer lists.
+/// Maximum number of proposed voids in one answer.
 const VOIDS_MAX: usize = 256;
 
-/// Those that the caller's actors can approve; for the platform, all. Proposed voids come after the others.
-///
-/// # Errors
-/// A player with a proposed void cannot be read.
+/// Lists the pending changes that the caller's actors can approve; all for the platform. Proposed voids come last.
 pub(crate) fn list(ledgers: &Ledgers, caller: &Caller) -> Result<wire::ListChangesResponse, Refusal> {
     let ledger = ledgers.home();
     let now_ms = ledger.now_ms();
@@ -247,7 +242,7 @@ pub(crate) async fn approve(
     Ok(wire::ApproveChangeResponse { position, pending_partitions })
 }
 
-/// A proposed void by its name, waiting or not, where the caller may see it.
+/// Returns a proposed void by its id, pending or not, if the caller may see it.
 fn proposed_void(ledgers: &Ledgers, caller: &Caller, change_id: u64) -> Result<Option<Arc<Logged>>, Refusal> {
     let (partition, position) = void::place(change_id);
     let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) else { return Ok(None) };
@@ -312,7 +307,7 @@ pub(crate) async fn reject(
     let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
     proposal(ledger, caller, request.change_id)?;
     let position = match ledger.find(&StreamId::System, request_id, fingerprint)? {
-        // Perhaps there were operators then, and are none now.
+        // The installation may have had operators then and have none now.
         Some(rejected) => rejected.commit.position,
         None => {
             let event = Event::ChangeRejected { change: request.change_id, actor: actor(caller)?, reason };
@@ -323,17 +318,16 @@ pub(crate) async fn reject(
     Ok(wire::RejectChangeResponse { position })
 }
 
-/// The end of a commit that decides about a change: the caller's own words, if any. The decision itself names the actor.
+/// Returns the event with the caller's remark, if any, at the end of a decision. The decision itself names the actor.
 fn referred(caller: &Caller, reference: &str) -> Option<Event> {
     (!reference.is_empty()).then(|| fields::acted_by(caller, reference))
 }
 
-/// Who decides about another's change.
 fn actor(caller: &Caller) -> Result<String, Refusal> {
     caller.actor().ok_or_else(|| Refusal::new(Reason::NoActors, "without operators there are no actors to tell apart"))
 }
 
-/// Whether a change is the caller's to see: its own operator's; to the platform, every one.
+/// Returns whether the caller may see a change: those of its own operator, or all for the platform.
 fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     match (caller.own(), proposed.operator()) {
         (None, _) => true,
@@ -341,8 +335,8 @@ fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     }
 }
 
-/// A change that was once proposed, waiting or not: a repeated request is about one that no longer does. Another operator's is
-/// refused as an unknown one is (PL-27).
+/// Returns a proposed change, pending or not, since a request may repeat a decision. Another operator's change is
+/// refused like an unknown one (PL-27).
 fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
     let unknown = || unknown_change(change_id);
     if !(1..=ledger.durable()).contains(&change_id) {

@@ -1,13 +1,13 @@
-//! The draw keys: who has them can compute the dealt values of all draws that are sealed, and nobody else can.
+//! Draw keys. Only their owner can compute the dealt values of sealed draws.
 //!
-//! They are in a file of their own, apart from the log, which all processes that open players, void rounds and spin share. A
-//! line is a key: when it was made, Unix milliseconds, 64 hexadecimal digits from the operating system, and 8 digits of a checksum,
-//! which older files lack. The last one seals; older ones are kept for the seals that are out. A key is made at the first start and
-//! then every [`DAY_MS`], by whichever process comes first, under the file's lock; it's used once it's synced. A file that can't be
-//! written is used as it is.
+//! All processes that open players, void rounds or spin share one key file, which is separate from the log. Each line
+//! is a key: its creation time in Unix milliseconds, 64 hexadecimal digits from the operating system, and 8 digits of a
+//! checksum, which older files lack. The last key seals new draws; older ones open their outstanding seals. The first
+//! process to find that no key exists, or that the last one is [`DAY_MS`] old, adds one under the file's lock. A key is
+//! used once it is synced. A file without write permission is used as it is.
 //!
-//! Draws are dealt under a key that follows from the draw key and the salt of a generation, which the log holds
-//! ([`Generations`], PL-40). A stale or restored copy of the keys therefore deals no value a second time.
+//! Draws are dealt under a key derived from the draw key and the salt of a generation from the log ([`Generations`],
+//! PL-40). A stale or restored copy of the key file therefore deals no value twice.
 
 use motherlode_books::{
     Dealt, DrawName, DrawSealed, Epoch, Event, Generation, Generations, NextDraw, OpenRound, PlayerState, Salt, Seal,
@@ -25,47 +25,47 @@ use std::{
     sync::Arc,
 };
 
-/// How long a key seals before there is a new one (PL-28).
+/// Time until a new key replaces the current one (PL-28).
 pub const DAY_MS: i64 = 86_400_000;
-/// The first line of the file, for who looks into it.
+/// First line of the file.
 const HEAD: &str =
     "# Motherlode's draw keys: whoever reads them knows every draw to come. Never copy them with the log.\n";
-/// The largest file that is read, bytes.
+/// Maximum size of the file in bytes.
 const BYTES_MAX: u64 = 1 << 20;
-/// Most cached keys of generations: those of all partitions under today's key, and some older ones.
+/// Maximum number of cached generation keys: those of all partitions under the newest key, and some older ones.
 const DERIVED_MAX: usize = 256;
 
-/// Why there are no draw keys.
+/// Error of the draw keys.
 #[derive(Debug, thiserror::Error)]
 pub enum DrawKeysError {
-    /// The file can't be read or written.
+    /// The file cannot be read or written.
     #[error("the draw keys in {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Key file.
         path: PathBuf,
-        /// Its cause.
+        /// Cause.
         source: io::Error,
     },
-    /// Others may read the file.
+    /// Other users can read the file.
     #[error("the draw keys in {} may be read by everybody: set its mode to 0600", .0.display())]
     Exposed(PathBuf),
-    /// There are more keys than are read: some 13,000, one a day for 36 years.
+    /// The file has more than the supported 13,000 keys or so, one per day for 36 years.
     #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: begin another file with the newest of them", .0.display())]
     TooLong(PathBuf),
     /// A line is not a key, or its checksum is wrong.
     #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong", path.display())]
     Malformed {
-        /// The file.
+        /// Key file.
         path: PathBuf,
-        /// The line, from 1.
+        /// Line number, 1-based.
         line: usize,
     },
-    /// The operating system gives no random bytes.
+    /// The operating system returned no random bytes.
     #[error("the operating system gives no random bytes: {0}")]
     Entropy(getrandom::Error),
 }
 
-/// The draw keys that a process has; clones share them.
+/// Draw keys of a process. Clones share them.
 #[derive(Clone)]
 pub struct DrawKeys(Arc<Shared>);
 
@@ -76,13 +76,13 @@ struct Shared {
 
 #[derive(Default)]
 struct Keys {
-    /// As in the file, the oldest first.
+    /// In the file's order, oldest first.
     keys: Vec<Key>,
-    /// The newest last.
+    /// Newest last.
     derived: Vec<Derived>,
 }
 
-/// The key that deals the draws of one generation under one draw key.
+/// Key that deals the draws of one generation under one draw key.
 struct Derived {
     epoch: Epoch,
     salt: Salt,
@@ -90,7 +90,7 @@ struct Derived {
 }
 
 impl Keys {
-    /// The dealing key of a generation, if it's ready.
+    /// Returns the dealing key of a generation if it is cached.
     fn ready(&self, epoch: Epoch, salt: Option<Salt>) -> Option<&DealKey> {
         match salt {
             None => self.keys.iter().rev().find(|key| key.epoch == epoch).map(|key| &key.deals),
@@ -101,7 +101,7 @@ impl Keys {
         }
     }
 
-    /// Derives the dealing key of a generation, if the draw key is here.
+    /// Caches the dealing key of a generation, if the draw key is known.
     fn derive(&mut self, epoch: Epoch, salt: Salt) {
         let Some(key) = self.keys.iter().rev().find(|key| key.epoch == epoch) else { return };
         let deals = DealKey::new(&draw::generation_key(&key.key, &salt));
@@ -126,7 +126,7 @@ impl Key {
     }
 }
 
-/// Never the keys themselves.
+/// Omits the keys themselves.
 impl fmt::Debug for DrawKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DrawKeys({} of {:?})", self.0.keys.read().keys.len(), self.0.file)
@@ -138,48 +138,39 @@ impl DrawKeys {
         Self(Arc::new(Shared { file, keys: RwLock::new(Keys { keys, derived: vec![] }) }))
     }
 
-    /// No keys: a process that neither seals nor reveals.
+    /// Returns an empty set, for a process that neither seals nor reveals.
     #[must_use]
     pub fn none() -> Self {
         Self::with(None, vec![])
     }
 
-    /// One key, in memory alone: for tests, and for exports that can be repeated. Nothing that serves uses it.
+    /// Returns one key, in memory only: for tests and repeatable exports, never for a service.
     #[must_use]
     pub fn of(key: [u8; 32]) -> Self {
         Self::with(None, vec![Key::new(key, 0)])
     }
 
-    /// A fresh key, in memory alone.
-    ///
-    /// # Errors
-    /// The operating system gives no random bytes.
+    /// Returns a random key, in memory only.
     pub fn fresh() -> Result<Self, DrawKeysError> {
         entropy().map(Self::of)
     }
 
-    /// Reads the keys of a file; a missing file has no keys. [`DrawKeys::renew`] creates the first key, after the check against the
-    /// log's names.
-    ///
-    /// # Errors
-    /// See [`DrawKeysError`].
+    /// Reads the keys of a file; a missing file has none. [`DrawKeys::renew`] creates the first key, after the keys
+    /// were checked against the log's key names.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
         Ok(keys)
     }
 
-    /// Reads the keys again and adds one if the file is empty or its last key is a day old; returns the new key's name. Has no effect for
-    /// keys in memory alone.
-    ///
-    /// # Errors
-    /// See [`DrawKeysError`]; the keys are as they were.
+    /// Reloads the keys, and adds one if there is none or the last one is a day old. Returns the new key's name. Does
+    /// nothing for keys in memory. On an error the keys are unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
         let mut file = match open(path) {
             Ok(file) => file,
-            // The file is maintained elsewhere.
+            // Another process maintains the file.
             Err(error) if unwritable(&error) && path.exists() => {
                 self.reload()?;
                 return Ok(None);
@@ -202,7 +193,7 @@ impl DrawKeys {
             let line = format!("{now_ms} {digits}");
             let line = format!("{head}{line} {}\n", checksum(&line));
             let write = |file: &mut File| {
-                // A line that was cut off was never used.
+                // Overwrites an incomplete last line, which was never used.
                 file.set_len(whole)?;
                 file.seek(io::SeekFrom::End(0))?;
                 file.write_all(line.as_bytes())?;
@@ -217,15 +208,12 @@ impl DrawKeys {
         Ok(made)
     }
 
-    /// Where the keys are; none where they are in memory alone.
+    /// Path of the key file; `None` for keys in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.0.file.as_deref()
     }
 
-    /// Reads the keys of the file again; the keys stay as they are if the file is missing.
-    ///
-    /// # Errors
-    /// See [`DrawKeysError`]; the keys are as they were.
+    /// Reads the file again. The keys are unchanged if the file is missing, or on an error.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -240,31 +228,32 @@ impl DrawKeys {
         Ok(())
     }
 
-    /// Whether there are any.
+    /// Returns whether there are no keys.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.0.keys.read().keys.is_empty()
     }
 
-    /// Whether the key with this name is known; an unknown one is looked for in the file again.
+    /// Returns whether a key exists; reads the file again if it is not in memory.
     #[must_use]
     pub fn knows(&self, epoch: Epoch) -> bool {
         self.has(epoch) || (self.reload().is_ok() && self.has(epoch))
     }
 
-    /// Whether the key with this name is in memory.
+    /// Returns whether a key is in memory.
     #[must_use]
     pub fn has(&self, epoch: Epoch) -> bool {
         self.0.keys.read().keys.iter().any(|key| key.epoch == epoch)
     }
 
-    /// The names of the keys, the oldest first.
+    /// Returns the names of the keys, oldest first.
     #[must_use]
     pub fn names(&self) -> Vec<Epoch> {
         self.0.keys.read().keys.iter().map(|key| key.epoch).collect()
     }
 
-    /// Dealt value of a player's draw; `None` without its key or generation. Reads the file again for a key of another process.
+    /// Returns the dealt value of a player's draw; `None` without its key or generation. Reads the file again for a key
+    /// of another process.
     #[must_use]
     pub fn dealt(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Dealt> {
         let DrawName { number, epoch, generation } = name;
@@ -283,7 +272,8 @@ impl DrawKeys {
         })
     }
 
-    /// The name and the seal of a player's draw under the newest key, in the current generation; none without keys.
+    /// Returns the name and seal of a player's draw under the newest key, in the current generation; `None` without
+    /// keys.
     #[must_use]
     pub fn seal(&self, stream: &StreamId, number: u64, generations: &Generations) -> Option<(DrawName, Seal)> {
         let epoch = self.0.keys.read().keys.last()?.epoch;
@@ -291,33 +281,32 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Seal of a player's draw of the current generation under one of the two newest keys; `None` for an older or unknown key or another
-    /// generation. Two keys, since another process may be about to read a renewed one.
+    /// Returns the seal of a player's draw in the current generation under one of the two newest keys; otherwise
+    /// `None`. Two keys are accepted, since another process may not have read a renewed one yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {
             return None;
         }
-        // Reads the keys again if this one is unknown.
         let dealt = self.dealt(stream, name, generations)?;
         let is_newest = self.0.keys.read().keys.iter().rev().take(2).any(|key| key.epoch == name.epoch);
         is_newest.then(|| draw::seal(&dealt))
     }
 
-    /// The dealt value under the seal of a player's draw; none where its key is gone, or dealt another.
+    /// Returns the dealt value behind a player's seal; `None` if its key is missing or deals another value.
     #[must_use]
     pub fn dealt_under(&self, stream: &StreamId, sealed: &NextDraw, generations: &Generations) -> Option<Dealt> {
         let dealt = self.dealt(stream, sealed.name(), generations);
         dealt.filter(|dealt| draw::seal(dealt) == sealed.seal)
     }
 
-    /// The dealt values of an open round's sealed steps; none where the key of one is gone.
+    /// Returns the dealt values of an open round's sealed steps; `None` if the key of one is missing.
     #[must_use]
     pub fn revealed(&self, stream: &StreamId, open: &OpenRound, generations: &Generations) -> Option<Vec<Dealt>> {
         open.draws().map(|sealed| self.dealt_under(stream, &sealed, generations)).collect()
     }
 
-    /// The event that seals a player's draw apart from a step; none without keys.
+    /// Returns the event that seals a player's draw outside a step; `None` without keys.
     #[must_use]
     pub fn sealed(
         &self,
@@ -330,7 +319,7 @@ impl DrawKeys {
         Some(Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason }))
     }
 
-    /// The event that seals the first draw of a player who is being opened; none of one who has a draw, and without keys.
+    /// Returns the event that seals a new player's first draw; `None` if the player has a draw, or without keys.
     #[must_use]
     pub fn opening(&self, stream: &StreamId, player: Option<&PlayerState>, generations: &Generations) -> Option<Event> {
         match player.and_then(|player| player.draw) {
@@ -340,7 +329,7 @@ impl DrawKeys {
     }
 }
 
-/// Opens the file to be read and written; makes it, for its owner alone, where it isn't there.
+/// Opens the file for reading and writing; creates it with access for its owner only.
 fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -352,14 +341,14 @@ fn unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// The keys of a file, and how many of its bytes are whole lines.
+/// Returns the keys of a file and the size of its complete lines in bytes.
 fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> {
     let failed = |source| DrawKeysError::Io { path: path.to_owned(), source };
     let metadata = file.metadata().map_err(failed)?;
     if metadata.permissions().mode() & 0o007 != 0 {
         return Err(DrawKeysError::Exposed(path.to_owned()));
     }
-    // Of a file that is read in part, the rest would be taken for a line that was cut off.
+    // A partial read would look like an incomplete last line.
     if metadata.len() > BYTES_MAX {
         return Err(DrawKeysError::TooLong(path.to_owned()));
     }
@@ -372,7 +361,7 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
     Ok((keys.collect::<Result<_, _>>()?, whole as u64))
 }
 
-/// Checksum of a line, eight hexadecimal digits.
+/// Returns the checksum of a line, eight hexadecimal digits.
 fn checksum(line: &str) -> String {
     hash(line.as_bytes())[..4].iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -409,7 +398,6 @@ mod tests {
         Generations::default()
     }
 
-    /// Opens the keys and creates the first one.
     fn open(path: &Path, now_ms: i64) -> Result<DrawKeys, DrawKeysError> {
         let keys = DrawKeys::open(path)?;
         keys.renew(now_ms)?;
@@ -451,7 +439,7 @@ mod tests {
         }
         let different: BTreeSet<_> = seals.iter().map(|(_, seal)| seal).collect();
         assert_eq!(different.len(), 5);
-        // Also after a start, by another process, and with a line that a crash cut off.
+        // Another process continues the file after a crash left an incomplete line.
         fs::write(&path, [fs::read(&path).unwrap(), b"77 00ff".to_vec()].concat()).unwrap();
         let again = open(&path, 6 + 4 * DAY_MS).unwrap();
         for (name, seal) in seals {
@@ -459,7 +447,6 @@ mod tests {
             assert_eq!(dealt.map(|dealt| draw::seal(&dealt)), [seal; 2]);
         }
         assert!(again.renew(5 + 5 * DAY_MS).unwrap().is_some());
-        // What another process has made is read when it's met.
         let (name, seal) = again.seal(&alice(), 7, &none()).unwrap();
         assert_eq!(draw::seal(&keys.dealt(&alice(), name, &none()).unwrap()), seal);
         assert_eq!(keys.dealt(&alice(), DrawName { epoch: [1, 2, 3, 4], ..name }, &none()), None);
@@ -511,7 +498,6 @@ mod tests {
             let error = written(&format!("# a key\n{bad}"), 0o600).unwrap_err();
             assert!(error.contains("line 2 is not a key") && !error.contains("ababab"), "{error}");
         }
-        // A line with a checksum is read as it was written, or not at all.
         let line = format!("7 {key}");
         let line = format!("{line} {}", checksum(&line));
         assert_eq!(written(&format!("{line}\n"), 0o600), Ok(()));

@@ -1,12 +1,10 @@
-//! Following the log over gRPC (PL-30): every record of the caller's, as it's stored, so that an independent copy can be
-//! kept current.
+//! Streams log records over gRPC, as stored, for independent copies (PL-30).
 //!
-//! An operator gets the commits that concern it ([`Commit::concerns`](motherlode_books::Commit::concerns)) and nothing of
-//! anybody else; the platform, and everybody where there are no operators, gets the log whole. What is sent is durable.
+//! An operator receives the commits that concern it ([`Commit::concerns`](motherlode_books::Commit::concerns)). The
+//! platform, and any caller without operators, receives the whole log. Only durable records are sent.
 //!
-//! Nothing is read before the transport asks for it: a slow reader holds back its own stream and costs one message of
-//! memory. They read by turns of operators, as all long reads do ([`Reads`]), and an operator has a bound on its streams.
-//! Cost: the records of others are read and passed over.
+//! Records are read when the transport asks for them, so a slow reader holds one message in memory. Reads take turns by
+//! operator ([`Reads`]), and each operator has a limit of streams. Records of other operators still have to be read.
 
 use crate::{
     error::FetchError,
@@ -25,19 +23,20 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Records, and bytes of them, read at once: one message holds no more, but for a single longer record.
+/// Maximum number and bytes of records per read and message; a single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Streams of one operator at a time, of all partitions: a copy takes one of each. Fewer than may wait to read.
+/// Maximum number of streams per operator over all partitions. A copy uses one per partition. Smaller than the limit of
+/// waiting reads.
 const STREAMS_MAX: usize = 64;
-/// From a message without records to the next one, at least.
+/// Minimum time after a message without records.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// How many follow, by operator; the platform is none.
+/// Number of streams per operator; the platform's key is empty.
 #[derive(Clone, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<String, usize>>>);
 
-/// One of them, until it's dropped.
+/// One counted stream, until it is dropped.
 struct Follower {
     all: Followers,
     operator: String,
@@ -68,7 +67,6 @@ impl Drop for Follower {
     }
 }
 
-/// A reader of a partition's log.
 struct Follow {
     _follower: Follower,
     reads: Reads,
@@ -76,22 +74,22 @@ struct Follow {
     ledger: Handle,
     stop: Stop,
     head: watch::Receiver<Held>,
-    /// Whose records are sent; all where it's none.
+    /// Operator whose records are sent; `None` for all.
     operator: Option<String>,
     /// Present only for a copy of the whole log.
     reading: Option<Reading>,
     sent: Position,
-    /// `sent` as the last message told it; none before the first message.
+    /// `sent` in the last message; `None` before the first one.
     said: Option<Position>,
-    /// The last message had no records.
+    /// Whether the last message had no records.
     quiet: bool,
 }
 
-/// Begins to follow.
+/// Starts a stream.
 ///
 /// # Errors
-/// POSITION_AHEAD where the log does not reach as far as the caller's copy; FOLLOWERS_MAX where its operator has too many
-/// streams already; or names the field.
+/// POSITION_AHEAD if the caller's copy is longer than the log; FOLLOWERS_MAX if the operator has too many streams; an
+/// invalid field.
 pub(crate) fn follow(
     ledgers: &Ledgers,
     followers: &Followers,
@@ -134,7 +132,7 @@ pub(crate) fn follow(
 }
 
 impl Follow {
-    /// The next message; none when the service stops.
+    /// Returns the next message; `None` when the service stops.
     async fn next(&mut self) -> Result<Option<wire::FollowLogResponse>, Refusal> {
         if self.quiet && tokio::time::timeout(QUIET, self.stop.clone().requested()).await.is_ok() {
             return Ok(None);
@@ -164,7 +162,7 @@ impl Follow {
         wire::FollowLogResponse { records, sent_position: self.sent, operator_id }
     }
 
-    /// The caller's records of the next stretch of the log, up to a durable position.
+    /// Reads the caller's records from the next part of the log, up to `end`.
     async fn read(&mut self, end: Position) -> Result<Vec<wire::LogRecord>, Refusal> {
         let (ledger, operator, from) = (self.ledger.clone(), self.operator.clone(), self.sent + 1);
         let read = move || {
@@ -184,12 +182,12 @@ impl Follow {
     }
 }
 
-/// A record for the caller; none where it's not to see it.
+/// Returns a record if the caller may see it.
 fn of(operator: Option<&str>, partition: u32, stored: Record) -> Result<Option<wire::LogRecord>, FetchError> {
     let Record { position, bytes } = stored;
     if let Some(operator) = operator {
         let malformed = |source| FetchError::Malformed { position, source };
-        // The stream's name nearly always tells: what is another's is not decoded.
+        // The stream's name usually decides without decoding the record.
         let concerns = match record::stream(&bytes).map_err(malformed)?.concerns(operator) {
             Some(concerns) => concerns,
             None => record::decode(&bytes).map_err(malformed)?.commit.concerns(operator),
@@ -223,7 +221,7 @@ mod tests {
     #[test]
     fn uf_04_of_the_records_of_others_nothing_but_the_streams_name_is_decoded() {
         let of = |stream: &str| {
-            // All else is missing: decoding it whole would fail.
+            // Only the stream is present: decoding the whole commit would fail.
             let bytes = Commit { stream: stream.to_owned(), ..Commit::default() }.encode_to_vec().into();
             let found = super::of(Some("acme"), 3, Record { position: 7, bytes });
             found.map(|found| found.map(|record| (record.partition, record.position)))
