@@ -1,17 +1,17 @@
-//! The ledger: the log's one writer, the books folded from it, the index behind it, and the wallet's service.
+//! Ledger: the log's single writer, the books folded from the log, its index, and the wallet's services.
 //!
-//! [`open`] replays the log of a partition and gives a [`Handle`], which is cheap to clone: through it services read durable
-//! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
+//! [`open`] replays the log of a partition and returns a [`Handle`], which is cheap to clone. Services use it to read
+//! durable state, propose commits and follow the log. [`Ledgers`] has the handles of all partitions.
 //!
-//! No module imports one that imports it back. From the ground up: values and errors (`append`, `draws`, `error`, `fields`, `index`,
-//! `images`, `options`, `readers`, `region`, `requests`, `standing`, `threads`,
-//! `time`, `trails`, `trouble`), the shared state and the access to it (`shared`, `projected`,
-//! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, then
-//! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
+//! Modules do not import each other in a circle. From the bottom up: values and errors (`append`, `draws`, `error`,
+//! `fields`, `index`, `images`, `options`, `readers`, `region`, `requests`, `standing`, `threads`, `time`, `trails`,
+//! `trouble`), shared state and access to it (`shared`, `projected`, `queue`, `writer`, `upstream`, [`Handle`]), its
+//! changes (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, then [`open`] and
+//! [`replica`], [`Ledgers`], and the services.
 //!
-//! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
-//! see durable state only; a full queue refuses instead of growing. What each rests on: the store's contract (one
-//! writer, durable appends), and the table of requests, which knows every commit's.
+//! Guarantees: [`Handle::append`] answers after the sync; a request id has one effect and one answer; readers see
+//! durable state only; a full queue refuses proposals instead of growing. They depend on the store's contract (one
+//! writer, durable appends) and on a complete idempotency table.
 
 mod append;
 mod appender;

@@ -1,4 +1,4 @@
-//! The currencies and coin values that a configuration offers (PL-35, DM-19).
+//! Currencies and coin values of a configuration (PL-35, DM-19).
 
 use motherlode_books::Currency;
 use motherlode_rounds::minor_micros;
@@ -6,10 +6,10 @@ use motherlode_runtime::{Reason, Refusal, config::Currencies};
 use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use std::sync::Arc;
 
-/// The coin values that a configuration offers.
+/// Returns the configured coin values.
 ///
 /// # Errors
-/// The first thing that makes no sense, among them a coin value whose return in cash is not the published one.
+/// The first invalid entry, such as a coin value whose cash return differs from the published one.
 pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     let Currencies { enabled, ladders } = currencies;
     let replaced = ladders.iter().map(|(game, ladders)| {
@@ -23,16 +23,16 @@ pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     Ladders::new(enabled.as_deref(), &replaced.collect(), minor).map(Arc::new)
 }
 
-/// The coin values that are offered where nothing is configured.
+/// Returns the coin values offered without a configuration.
 ///
 /// # Panics
-/// Never: a test holds the ladders that come with the games against them.
+/// Never: a test checks the built-in ladders of the games.
 #[must_use]
 pub fn standard() -> Arc<Ladders> {
     offered(&Currencies::default()).expect("the ladders that come with the games: a test holds them")
 }
 
-/// A currency that takes no new accounts and bets.
+/// Returns the refusal of a currency that is closed for new accounts and bets.
 #[must_use]
 pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
     let offered: Vec<_> = ladders.currencies().collect();

@@ -1,4 +1,4 @@
-//! Opening a ledger where its log is written: recover what the log holds, then start the writer.
+//! Opens a ledger with its writer: recovers the state from the log, then starts the writer.
 
 use crate::{
     error::OpenError,
@@ -10,21 +10,21 @@ use crate::{
 use motherlode_log::Store;
 use std::{path::Path, sync::atomic::Ordering};
 
-/// Opens the ledger on a store, with its index in a folder that may be missing, stale or damaged.
+/// Opens the ledger on a store. The folder of the index may be missing, stale or damaged.
 ///
 /// # Errors
-/// [`OpenError`] with the partition and the position; nothing is served then.
+/// [`OpenError`] with the position; then nothing is served.
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = Held { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
-    // What the opening has not read is verified here as far as it's folded, and all of it behind the service.
+    // Unread records are verified when they are folded, and all of them in the background.
     let first = (store.unread() > 0).then(|| store.start().previous);
     let settle = || store.settle().map_err(OpenError::Settle);
     recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)
 }
 
-/// Opens it in a process that has replicated the log already: only the records past that are read. A replica that isn't
-/// of this store is dropped.
+/// Opens the ledger in a process that has replicated the log; reads only later records. A replica of another log is
+/// dropped.
 pub(crate) fn take_over(
     store: Box<dyn Store>,
     recovered: Recovered,

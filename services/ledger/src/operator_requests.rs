@@ -1,9 +1,9 @@
-//! Requests of an operator about no single player: campaigns for many players, switches and changes; of the platform also rates and
-//! pools (PL-42). Their commits are at home, on streams that operators share.
+//! Requests of an operator that concern no single player: bulk campaigns, switches and changes; for the platform also
+//! rates and pools (PL-42). Their commits are at home, on shared streams.
 //!
-//! Such a request is cancelled on the system's stream, whichever stream it would change: home's writer refuses it there, too
-//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). Grants of a campaign for many players are commits of the players'
-//! streams; they are cancelled one by one.
+//! Such a request is always cancelled on the system stream. Home's writer then refuses it on the other shared streams
+//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). The grants of a bulk campaign are commits on the players'
+//! streams and are cancelled one by one.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},
@@ -20,16 +20,15 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
 use std::sync::Arc;
 
-/// Number of grants cancelled concurrently.
+/// Maximum number of grants cancelled concurrently.
 const AT_ONCE: usize = 64;
 
-/// A request of an operator.
 pub(crate) struct OperatorRequest<'a> {
     pub(crate) operator: &'a str,
     pub(crate) request_id: &'a str,
 }
 
-/// The name of an operator's request on a stream that operators share. The platform's are as they were when there were no others.
+/// Returns the id of an operator's request on a shared stream. Ids of the platform have no prefix.
 #[must_use]
 pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     match operator.filter(|operator| *operator != PLATFORM) {
@@ -38,7 +37,8 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Name of a platform request on a player's stream (the decision on a proposed void). Callers' requests never have such a name.
+/// Returns the id of a platform request on a player's stream (decision on a proposed void). Callers' ids never have
+/// this form.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -48,7 +48,7 @@ impl OperatorRequest<'_> {
         shared_request_id(Some(self.operator), self.request_id)
     }
 
-    /// The request's commit at home; a cancellation only if there is no other commit.
+    /// Returns the request's commit at home; a cancellation only if there is no other commit.
     fn made(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let (home, name) = (ledgers.home(), self.name());
         let on_system = home.committed(&StreamId::System, &name)?;
@@ -64,13 +64,13 @@ impl OperatorRequest<'_> {
         Ok(on_system)
     }
 
-    /// Its reservation, if it grants a campaign to many players and has begun.
+    /// Returns the reservation of a bulk campaign that has begun.
     fn reservation(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let [many, _] = reservation_ids(self.operator, "", self.request_id);
         Ok(ledgers.home().committed(&StreamId::System, &many)?)
     }
 
-    /// The streams of the players of a reservation; none in older logs.
+    /// Returns the players of a reservation; empty in older logs.
     fn players(&self, reserved: &Logged) -> Vec<(String, StreamId)> {
         let players = reserved.commit.events.iter().find_map(|event| match event {
             Event::LiabilityReserved(reserved) => Some(&reserved.player_ids),
@@ -81,7 +81,7 @@ impl OperatorRequest<'_> {
     }
 }
 
-/// Returns the outcome of an operator's request, after waiting for its proposals that home has not made durable yet.
+/// Returns the outcome of an operator's request, after its proposals in progress at home.
 pub(crate) async fn get(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
     ledgers.home().settled(&StreamId::System, &request.name()).await?;
     outcome(ledgers, request)
@@ -97,7 +97,7 @@ pub(crate) async fn cancel(
     if request.made(ledgers)?.is_none() && request.reservation(ledgers)?.is_none() {
         append_cancellation(ledgers, caller, (&StreamId::System, &request.name()), fingerprint).await?;
     }
-    // It may have begun just before.
+    // The grants may have begun in between.
     if let Some(reserved) = request.reservation(ledgers)? {
         for players in request.players(&reserved).chunks(AT_ONCE) {
             let cancelled =
@@ -128,7 +128,7 @@ fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::Req
     })
 }
 
-/// Outcome of a campaign for many players with a committed reservation.
+/// Returns the outcome of a bulk campaign with a committed reservation.
 fn granted(
     ledgers: &Ledgers,
     request: &OperatorRequest<'_>,

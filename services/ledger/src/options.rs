@@ -1,4 +1,4 @@
-//! How a ledger works: what whoever opens it chooses.
+//! Options of a ledger.
 
 use crate::{draws::DrawKeys, time::process_ticks};
 use motherlode_books::SmolStr;
@@ -9,55 +9,55 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// How a ledger works.
+/// Options of a ledger.
 #[derive(Clone)]
 pub struct Options {
-    /// Proposals waiting for their verdict; one more is refused.
+    /// Maximum number of proposals waiting for a verdict; more are refused.
     pub queue_length_max: usize,
-    /// Operators that share those places.
+    /// Number of operators that share the queue.
     pub operators: usize,
-    /// Operators' weights; an operator without one has 1.
+    /// Weights of operators; the default is 1.
     pub weights: Arc<BTreeMap<SmolStr, u32>>,
-    /// Open rounds of one operator in the partition; a bet that would leave one more open is refused.
+    /// Maximum number of open rounds per operator in the partition; a bet beyond it is refused.
     pub open_rounds_max: usize,
-    /// Whether operators are configured: then each actor has a name.
+    /// Whether operators are configured, so that each actor has a name.
     pub has_operators: bool,
-    /// Commits in one group commit.
+    /// Maximum number of commits in a group commit.
     pub batch_commits_max: usize,
-    /// How long a proposal waits for its answer; `None` for as long as it takes.
+    /// Maximum wait of a proposal for its answer; `None` for no limit.
     pub answer_wait_max: Option<Duration>,
-    /// How long a change waits for its second actor (PL-27), milliseconds.
+    /// Time in which a change needs its second actor (PL-27), in milliseconds.
     pub change_lapse_ms: i64,
-    /// Commits past the latest snapshot that make another one worth writing when the ledger has opened and when it closes;
-    /// while it runs, 200 times as many.
+    /// Number of commits after the latest snapshot that make another one worthwhile at startup and shutdown. While the
+    /// ledger runs, it is 200 times this number.
     pub snapshot_commits: u64,
-    /// Players that are in memory, about; those that have changed since the latest snapshot and those with open rounds are beyond it.
-    /// Others are read from the files beside the index when they are asked for.
+    /// Approximate number of players in memory, apart from those with open rounds or with changes since the latest
+    /// snapshot. Others are evicted, and loaded from files on demand.
     pub players_max: usize,
-    /// Commits past the index's mark after which another mark is made: at the most, so many are put again at a restart.
+    /// Maximum number of commits after the index's mark that are indexed again at a restart.
     pub mark_commits: usize,
-    /// Commits of a run of requests as it's first written: so many more may be in memory, 16 bytes each.
+    /// Number of commits per new run of the idempotency table. That many can be in memory, 16 bytes each.
     pub request_run_commits: usize,
-    /// Bytes of memory for the filters of runs of requests; those beyond it are read for each question.
+    /// Maximum memory for filters of the table's runs, in bytes; other filters are read for each lookup.
     pub request_filter_bytes_max: u64,
-    /// How long an append, a store's confirmation of its writer, or for a replica the process that writes the log may take to answer
-    /// before the ledger refuses proposals and reports that it accepts none.
+    /// Maximum silence of an append, of the store's confirmation, or of a replica's writer. After it the ledger refuses
+    /// proposals and reports that.
     pub silence_max: Duration,
-    /// The same for a replica while a standby is known to be taking the log over.
+    /// Maximum silence for a replica while a standby is known to take over.
     pub takeover_max: Duration,
-    /// How long a replica tolerates a log that is shorter than its own state: an overtaken writer knows by then, so it
-    /// must be another log.
+    /// How long a replica tolerates a log shorter than its own state. A longer wait means another log, since an
+    /// overtaken writer has noticed by then.
     pub ahead_max: Duration,
-    /// The draw keys: players that are opened get their first seal by them, and open rounds that are voided are revealed.
+    /// Draw keys, for the first seal of new players and for the draws of voided open rounds.
     pub draws: DrawKeys,
-    /// The machine's clock, which commits are stamped with: see the [time of the log](crate::Handle::now_ms).
+    /// Machine's clock for timestamps: see the [time of the log](crate::Handle::now_ms).
     pub clock: Clock,
-    /// Milliseconds that pass at the same speed whatever the clock does, from any start.
+    /// Monotonic milliseconds from any origin.
     pub ticks: Clock,
 }
 
 impl Options {
-    /// On a clock of its own that nobody sets: nothing else passes, either.
+    /// Returns options with a simulated clock, which also serves as the monotonic one.
     #[must_use]
     pub fn on_clock(clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         let clock: Clock = Arc::new(clock);

@@ -1,7 +1,7 @@
-//! The page: the end of a partition's log, kept in memory-backed storage for as long as the machine runs (PL-40).
+//! Page with the end of a partition's log in memory-backed storage, which lasts until a reboot (PL-40).
 //!
-//! It is written before the answers of each group, so no answered record is newer than the page. Its name is that of the log, not of a
-//! folder: a copy of the log served on the same machine finds the page of the original. Cost: one write of 124 bytes per group.
+//! It is written before the answers of each group, so no answered record is newer. It is named after the log, not its
+//! folder: a copy of the log on the same machine finds the original's page. Cost: one write of 124 bytes per group.
 
 use crate::{evidence::Remembered, index::Held};
 use motherlode_log::Hash;
@@ -13,7 +13,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// The page of a partition.
+/// Page of a partition.
 #[derive(Debug)]
 pub(crate) struct Page {
     path: PathBuf,
@@ -22,24 +22,22 @@ pub(crate) struct Page {
     failed: AtomicBool,
 }
 
-/// Why a page can't be opened.
+/// Error of opening a page.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     /// Another process on this machine serves the same log.
     #[error("{} is locked: another process on this machine serves this log, or a copy of it", .0.display())]
     InUse(PathBuf),
-    /// The file can't be read or written.
+    /// The file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
-        /// Its cause.
         source: io::Error,
     },
 }
 
 impl Page {
-    /// Opens the page of a log, named by the hash of its first record, and reads it. With `exclusive` only one process can have it open.
+    /// Opens and reads the page of a log, named by the hash of its first record. `exclusive` locks it.
     pub(crate) fn open(
         folder: &Path,
         (log, partition): (Hash, u32),
@@ -62,7 +60,7 @@ impl Page {
         Ok((Self { path, file, generation: 0, failed: AtomicBool::new(false) }, found))
     }
 
-    /// Page of a writer in its generation.
+    /// Sets the writer's generation.
     pub(crate) fn in_generation(self, generation: u64) -> Self {
         Self { generation, ..self }
     }
@@ -104,7 +102,7 @@ mod tests {
         page.write(held(7));
         assert!(matches!(Page::open(folder.path(), ([1; 32], 0), true), Err(PageError::InUse(_))));
         let remembered = Remembered { held: held(7), generation: 4, stopped: false };
-        // A log on JetStream is the same for all its processes.
+        // The processes of a log on JetStream share it.
         assert_eq!(Page::open(folder.path(), ([1; 32], 0), false).unwrap().1, Some(remembered));
         drop(page);
         assert_eq!(Page::open(folder.path(), ([1; 32], 0), true).unwrap().1, Some(remembered));

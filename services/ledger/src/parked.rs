@@ -1,8 +1,8 @@
-//! Proposals that wait for room in the next group: operators take turns, each in the order of its proposals. In a turn an operator gets
-//! bytes of the log in proportion to its weight; bytes it does not use are added to its next turn.
+//! Proposals waiting for room in the next group. Operators take turns, each with its proposals in order. A turn gives
+//! an operator bytes of the log in proportion to its weight; unused bytes carry over to its next turn.
 //!
-//! Cost: a look-up by name per proposal, and only while a full group waits for the disk. How many there can be is bounded by the
-//! slots of the queue, of which each operator has a share.
+//! Cost: a lookup by name per proposal, only while a full group waits for the disk. The queue's slots bound the number
+//! of proposals.
 
 use crate::queue::Proposed;
 use motherlode_books::{SmolStr, StreamId};
@@ -13,22 +13,22 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Bytes of a turn of weight 1: a few bets.
+/// Bytes of a turn with weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Commits of a group while operators compete, at least. A proposal waits for at most two groups, and the larger they are the longer it
-/// waits. If an append takes long, a group has the commits that are decided in that time: fewer would lower the rate, not the delay.
+/// Minimum group size while operators compete. A proposal waits for at most two groups, and larger groups take longer.
+/// If an append is slow, a group takes the commits decided in that time: fewer would lower the rate, not the delay.
 const COMPETING_COMMITS: usize = 32;
-/// About the time in which a commit is decided, microseconds.
+/// Approximate time to decide a commit, in microseconds.
 const DECIDED_US: u128 = 16;
 /// Time after a proposal of another operator during which operators compete.
 const COMPETE: Duration = Duration::from_secs(1);
 
-/// The proposals that wait, by operator.
+/// Waiting proposals by operator.
 #[derive(Default)]
 pub(crate) struct Parked {
     weights: Arc<BTreeMap<SmolStr, u32>>,
     queues: BTreeMap<SmolStr, Queue>,
-    /// The operators that have proposals here, in the order of their next turns.
+    /// Operators with proposals, in the order of their turns.
     turns: VecDeque<SmolStr>,
     /// Number of proposals.
     pub(crate) count: usize,
@@ -39,7 +39,6 @@ pub(crate) struct Parked {
     pub(crate) append_took: Duration,
 }
 
-/// The proposals of one operator.
 #[derive(Default)]
 struct Queue {
     proposals: VecDeque<Proposed>,
@@ -50,12 +49,12 @@ struct Queue {
 }
 
 impl Parked {
-    /// Without proposals; an operator without a weight has 1.
+    /// Creates an empty set. The default weight is 1.
     pub(crate) fn new(weights: Arc<BTreeMap<SmolStr, u32>>) -> Self {
         Self { weights, ..Self::default() }
     }
 
-    /// Notes the operator of a proposal, parked or not.
+    /// Records the operator of a proposal, parked or not.
     pub(crate) fn note(&mut self, stream: &StreamId, now: Instant) {
         let StreamId::Player { operator, .. } = stream else { return };
         if self.latest != *operator {
@@ -65,7 +64,7 @@ impl Parked {
         }
     }
 
-    /// Commits of a group: `alone` if no operators compete.
+    /// Returns the group size: `alone` if no operators compete.
     pub(crate) fn commits_max(&self, alone: usize, now: Instant) -> usize {
         if self.compete_until.is_none_or(|until| until <= now) {
             return alone;
@@ -111,7 +110,7 @@ impl Parked {
             if queue.proposals.is_empty() {
                 self.queues.remove(&operator);
             } else if taken.len() == most {
-                // Its turn continues with the next call.
+                // The turn continues with the next call.
                 self.turns.push_front(operator);
             } else {
                 queue.in_turn = false;
@@ -122,7 +121,7 @@ impl Parked {
         taken
     }
 
-    /// Whether a request's proposal waits here.
+    /// Returns whether a request has a waiting proposal.
     pub(crate) fn has(&self, stream: &StreamId, request_id: &str) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
         let mut waiting = self.queues.get(operator).into_iter().flat_map(|queue| &queue.proposals);

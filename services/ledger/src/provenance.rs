@@ -1,25 +1,25 @@
-//! The provenance of the state: the program that folded it, or checked the fold of another one.
+//! Provenance of the state: the build that folded it, or verified another build's fold.
 
 use motherlode_log::Hash;
 use motherlode_runtime::program;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 
-/// The program behind the state, as snapshots name it.
+/// Build named in snapshots of the state.
 #[derive(Debug)]
 pub(crate) struct Provenance {
-    /// The program named by the snapshot of the start.
+    /// Build named in the snapshot loaded at startup.
     before: Option<Hash>,
-    /// Whether this program folded all of the state, or checked it.
+    /// Whether this build folded or verified the whole state.
     is_own: AtomicBool,
-    /// Whether the latest snapshot names another program although this one checked the state.
+    /// Whether the latest snapshot names another build although this one verified the state.
     is_stale: AtomicBool,
-    /// The first difference.
+    /// First difference found.
     failure: watch::Sender<Option<String>>,
 }
 
 impl Provenance {
-    /// Provenance of a state that rests on a snapshot of a program, or on the log alone.
+    /// Creates the provenance of a state from a snapshot, or from the log alone.
     pub(crate) fn new(before: Option<Option<Hash>>) -> Self {
         Self {
             before: before.flatten(),
@@ -29,18 +29,18 @@ impl Provenance {
         }
     }
 
-    /// The program named by the snapshot of the start.
+    /// Returns the build named in the snapshot loaded at startup.
     pub(crate) fn before(&self) -> Option<Hash> {
         self.before
     }
 
-    /// Makes this program the one named by snapshots. `checked`: the latest snapshot names another one.
+    /// Names this build in further snapshots. With `checked`, the latest snapshot names another one.
     pub(crate) fn set_own(&self, checked: bool) {
         self.is_own.store(true, Ordering::Release);
         self.is_stale.store(checked, Ordering::Release);
     }
 
-    /// Whether snapshots name this program.
+    /// Returns whether snapshots name this build.
     #[cfg(test)]
     pub(crate) fn is_own(&self) -> bool {
         self.is_own.load(Ordering::Acquire)
@@ -51,22 +51,22 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// The program for the next snapshot. It may wait until the executable is hashed.
+    /// Returns the build for the next snapshot. May block until the executable is hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }
 
-    /// Whether a snapshot is due without new commits, so that the next start need not check again. Resets the flag.
+    /// Returns whether a snapshot is due without new commits, to spare the next start the check. Resets the flag.
     pub(crate) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::AcqRel)
     }
 
-    /// The first difference, and a way to wait for it.
+    /// Returns a receiver of the first difference.
     pub(crate) fn failure(&self) -> watch::Receiver<Option<String>> {
         self.failure.subscribe()
     }
 
-    /// Whether the state differs from the fold of the log. Then no snapshot may be left behind.
+    /// Returns whether the state differs from the fold of the log. No snapshot is written then.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.borrow().is_some()
     }
