@@ -30,10 +30,7 @@ pub(crate) enum PageError {
     InUse(PathBuf),
     /// The file cannot be read or written.
     #[error("{}: {source}", path.display())]
-    Io {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl Page {

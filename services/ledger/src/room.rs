@@ -2,18 +2,18 @@
 
 use bytes::{Bytes, BytesMut};
 
-/// Memory for records, which lie side by side in it: a hundred of them cost one allocation.
+/// Arena for the records of a group: a hundred records cost one allocation.
 #[derive(Default)]
 pub(crate) struct Room {
     block: BytesMut,
-    /// The record in progress.
+    /// Record in progress.
     record: Vec<u8>,
 }
 
 impl Room {
     const BLOCK: usize = 64 << 10;
 
-    /// Takes a record up.
+    /// Writes a record and returns its bytes.
     pub(crate) fn hold(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
         self.record.clear();
         write(&mut self.record);

@@ -1,27 +1,28 @@
-//! Status of a ledger: whether proposals and reads are answered, and the reason if not.
+//! Standing of a ledger: whether it answers proposals and reads, and the reason if not.
 //!
-//! It has three temporary failures, each detected by a different component, all of which clear automatically: the store refuses
-//! appends, an append takes too long, the process that has the log (or the store that confirms the writer) does not answer. The
-//! worst one is the [`Standing`]; [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
+//! Three hindrances are temporary and clear automatically, each detected by a different component: the store refuses
+//! appends, an append takes too long, or the writer's process (or the store that confirms the writer) does not answer.
+//! The worst one determines the [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are
+//! final.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Status of a ledger.
+/// Standing of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It takes proposals.
+    /// Proposals are accepted.
     Takes,
-    /// Proposals are refused for now, since the log cannot be written. Reads are answered.
+    /// Proposals are refused temporarily, since the log is not writable. Reads are answered.
     Stalled(String),
-    /// Proposals and reads are refused for now, since the ledger cannot determine whether its state is current.
+    /// Proposals and reads are refused temporarily, since it is unknown whether the state is current.
     Unconfirmed(String),
-    /// Proposals are refused until a restart; reads are answered.
+    /// Proposals are refused until a restart. Reads are answered.
     Failed(String),
-    /// The log is not as it was written: proposals are refused before anything of them is written, until a start on a sound log; reads are
-    /// answered. The reason has the place.
+    /// The log is damaged. Proposals are refused, with nothing written, until a start on a sound log. Reads are
+    /// answered. The reason has the location.
     Damaged(String),
-    /// Another process writes the log: this one's state may be old.
+    /// Another process writes the log, so the state may be stale.
     Fenced(String),
 }
 
@@ -29,7 +30,7 @@ impl Standing {
     /// Names of all causes, for metrics.
     pub const CAUSES: [&str; 5] = ["stalled", "unconfirmed", "failed", "damaged", "fenced"];
 
-    /// The cause for which no appends are taken, as one of [`CAUSES`](Self::CAUSES).
+    /// Returns the cause for refusing appends, one of [`CAUSES`](Self::CAUSES).
     #[must_use]
     pub fn cause(&self) -> Option<&'static str> {
         match self {
@@ -43,22 +44,21 @@ impl Standing {
     }
 }
 
-/// Something that keeps a ledger from its work for a time.
+/// Temporary failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hindrance {
-    /// The store refuses appends. Proposals are still judged, and refused by the writer.
+    /// The store refuses appends. The writer still judges proposals before it refuses them.
     Store,
     /// The append in progress takes too long.
     Append,
-    /// Whether the state is current is unknown.
+    /// It is unknown whether the state is current.
     Unconfirmed,
 }
 
-/// The standing of a ledger and its hindrances.
 #[derive(Debug)]
 pub(crate) struct Standings {
     partition: u32,
-    /// Why, by hindrance.
+    /// Reasons by hindrance.
     hindrances: Mutex<[Option<String>; 3]>,
     standing: watch::Sender<Standing>,
 }
@@ -68,7 +68,7 @@ impl Standings {
         Self { partition, hindrances: Mutex::default(), standing: watch::Sender::new(Standing::Takes) }
     }
 
-    /// The standing, and a way to wait for a change of it.
+    /// Returns a receiver of the standing.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Standing> {
         self.standing.subscribe()
     }
@@ -88,7 +88,7 @@ impl Standings {
         }
     }
 
-    /// A hindrance is over.
+    /// Clears a hindrance.
     pub(crate) fn clear(&self, by: Hindrance) {
         let mut hindrances = self.hindrances.lock();
         if hindrances[by as usize].take().is_some() {
@@ -99,7 +99,7 @@ impl Standings {
         }
     }
 
-    /// Reason to refuse a proposal without evaluating it; `None` if proposals are evaluated.
+    /// Returns the reason to refuse a proposal without judging it.
     pub(crate) fn refusal(&self) -> Option<String> {
         if matches!(*self.standing.borrow(), Standing::Takes) {
             return None;

@@ -1,16 +1,16 @@
-//! The check of another build's snapshot. Behind the service, a sample of the players is folded again from the first record
-//! of the log on, and compared with the snapshot.
+//! Background check of another build's snapshot: a sample of the players is folded again from the first record and
+//! compared with the snapshot.
 //!
-//! Builds with one [version of the state](crate::snapshot) use each other's snapshots. Tests compare the folded state of logs
-//! with every event; this check finds changes outside of those logs. It compares the state of each sampled player, and the state by
-//! which players are judged: rates, the system, the terms of pools, and the unpaid awards of sampled players. It does not
-//! compare the figures of pools and the totals of operators, which depend on every player; the self-check compares those of pools
-//! with the reports.
+//! Builds with one [version of the state](crate::snapshot) use each other's snapshots. Tests compare the folded state
+//! of logs with every event, and this check finds differences in other logs. It compares the state of each sampled
+//! player and the state used to judge players: rates, the system, terms of pools, and unpaid awards of the sample. It
+//! omits figures of pools and totals of operators, which depend on all players; the self-check compares the figures of
+//! pools with the reports.
 //!
-//! The sample has all players up to [`PLAYERS_MIN`]. A larger sample is halved as it fills up, by a hash of the name with a fresh
-//! key, down to 1/256 of the players. A player of a narrower sample is in all wider ones, so its whole history was folded. Cost,
-//! once per build: the log is read, and 1/256 of it is decoded and folded, on a thread of lower priority; memory for the states of
-//! at most [`PLAYERS_MAX`] players.
+//! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a hash of the name with
+//! a random key, down to 1/256 of the players. Each narrower sample is a subset of the wider ones, so its players were
+//! folded from the start. Cost, once per build: the log is read and 1/256 of it decoded and folded, on a thread of
+//! lower priority, with the state of at most [`PLAYERS_MAX`] players in memory.
 
 use crate::{
     applier::recall,
@@ -35,28 +35,27 @@ use std::{
     time::Instant,
 };
 
-/// Players up to which a sample is not narrowed before it is 1/256 of all.
+/// Sample size up to which it is not narrowed before it has 1/256 of all players.
 const PLAYERS_MIN: usize = 1 << 12;
-/// Most players in a sample.
+/// Maximum number of players in a sample.
 const PLAYERS_MAX: usize = 1 << 16;
 /// Halvings down to 1/256. Only a sample of [`PLAYERS_MAX`] players is narrowed further.
 const BITS: u32 = 8;
 /// Bytes of the log per read.
 const BYTES: usize = 1 << 20;
 
-/// A check to be done.
 pub(crate) struct StateCheck {
     pub(crate) partition: u32,
     pub(crate) reader: Arc<dyn Reader>,
-    /// The position of the snapshot.
+    /// Position of the snapshot.
     pub(crate) position: Position,
-    /// The players as of there.
+    /// Players at that position.
     pub(crate) images: FixedImages,
-    /// The state by which they are judged, as of there.
+    /// Shared state at that position.
     pub(crate) shared: Shared,
 }
 
-/// Why a check came to no result.
+/// Reason why a check has no result.
 #[derive(Debug, thiserror::Error)]
 enum Unchecked {
     #[error("the ledger closes")]
@@ -69,13 +68,13 @@ enum Unchecked {
     Image(#[from] ImageError),
 }
 
-/// The result of a complete check: the number of compared players, or the first difference.
+/// Result of a complete check: the number of compared players, or the first difference.
 type Checked = Result<usize, String>;
 
 impl StateCheck {
-    /// Checks the state, unless the snapshot names this program. `remove` removes the snapshot.
+    /// Checks the state, unless the snapshot names this build. `remove` removes the snapshot.
     pub(crate) fn run(self, provenance: &Provenance, stop: &AtomicBool, remove: impl Fn()) {
-        // Not the lowest one: a read holds the lock of the segments' index for a moment, and the writer needs it.
+        // Not the lowest priority: reads briefly lock the index of the segments, which the writer needs.
         motherlode_runtime::lower_priority();
         let own = program::digest();
         if own.is_some() && own == provenance.before() {
@@ -167,19 +166,19 @@ impl StateCheck {
     }
 }
 
-/// A player of the sample, as far as the log was folded.
+/// Sampled player with the state folded so far.
 struct Player {
     stream: StreamId,
     state: PlayerState,
 }
 
-/// Some of the players, folded without the others.
+/// Sampled players, folded without the others.
 struct Sample {
     key: [u8; 16],
     /// Leading zero bits in the hash of a sampled player.
     bits: u32,
     share: Share,
-    /// Sampled players, by the name of the stream.
+    /// Players by the name of their stream.
     players: HashMap<Box<str>, Player>,
 }
 
@@ -192,7 +191,7 @@ impl Sample {
         has(self.key, self.bits, name)
     }
 
-    /// Takes the next record.
+    /// Folds the next record.
     fn take(&mut self, reader: &dyn Reader, record: &Record) -> Result<(), OpenError> {
         let Record { position, bytes } = record;
         let malformed = |source| OpenError::Malformed { position: *position, source };
@@ -256,10 +255,10 @@ fn has(key: [u8; 16], bits: u32, name: &str) -> bool {
     hasher.finish().leading_zeros() >= bits
 }
 
-/// A fresh key for each check: other players are in the sample each time.
+/// Returns a new key, so that each check samples other players.
 fn rand_key() -> [u8; 16] {
     let mut key = [0; 16];
-    // Without entropy the sample is the same each time.
+    // Without entropy each check has the same sample.
     let _ = getrandom::fill(&mut key);
     key
 }

@@ -1,7 +1,7 @@
-//! The threads of a ledger: each is started here, and its panic is reported.
+//! Threads of a ledger, with a report of the first panic.
 //!
-//! Nothing else would report it before the ledger closes, and a ledger without one of its threads answers late, or from state that
-//! grows old.
+//! Without the report, a panic would go unnoticed until the ledger closes, and the ledger would answer late or from
+//! stale state.
 
 use std::{
     any::Any,
@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Starts threads, and reports the first that ended in a panic.
+/// Starts threads and reports the first panic.
 #[derive(Clone)]
 pub(crate) struct Threads(Arc<watch::Sender<Option<String>>>);
 
@@ -35,13 +35,13 @@ impl Threads {
         })
     }
 
-    /// Why a thread has ended, once one has, and a way to wait for that.
+    /// Returns a receiver of the reason why a thread ended.
     pub(crate) fn ended(&self) -> watch::Receiver<Option<String>> {
         self.0.subscribe()
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")

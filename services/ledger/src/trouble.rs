@@ -1,25 +1,25 @@
-//! Trouble with the store: what it refuses, and when it's tried again.
+//! Failure of the store, with its retries.
 
 use crate::{append::AppendError, requests::Name};
 use std::time::{Duration, Instant};
 
-/// The pauses before a failing store is tried again: the first, and the longest.
+/// First and longest pause before the store is tried again.
 const RETRY_MIN: Duration = Duration::from_millis(50);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// The store can't do what it should.
+/// Failure of the store.
 pub(crate) struct Trouble {
-    /// When it's tried again.
+    /// Time of the next attempt.
     pub(crate) again: Instant,
     pause: Duration,
-    /// Why appends are refused; `None` if only the work ahead of them fails.
+    /// Error of appends; `None` if only the maintenance between appends fails.
     refusal: Option<AppendError>,
-    /// Requests whose append may show at the next start, until the store is sound again.
+    /// Requests that may be in the log although their append failed, until the store works again.
     in_doubt: Vec<Name>,
 }
 
 impl Trouble {
-    /// The trouble after one more failure: what there was, with the next try after a longer pause.
+    /// Adds one more failure, with a longer pause.
     pub(crate) fn after(before: Option<Self>) -> Self {
         let pause = before.as_ref().map_or(RETRY_MIN, |trouble| (trouble.pause * 2).min(RETRY_MAX));
         let again = Instant::now() + pause;
@@ -29,24 +29,24 @@ impl Trouble {
         }
     }
 
-    /// Appends are refused until the store has been tried again; of `in_doubt` it's unknown whether they are in the log.
+    /// Refuses appends until the next attempt. Requests in `in_doubt` may be in the log.
     pub(crate) fn refusing(self, refusal: AppendError, in_doubt: Vec<Name>) -> Self {
         let mut doubt = self.in_doubt;
         doubt.extend(in_doubt);
         Self { refusal: Some(refusal), in_doubt: doubt, ..self }
     }
 
-    /// Why an append need not even be tried now.
+    /// Returns the error of appends before the next attempt.
     pub(crate) fn refusal(&self) -> Option<&AppendError> {
         self.refusal.as_ref().filter(|_| Instant::now() < self.again)
     }
 
-    /// Whether an append of a request is in doubt.
+    /// Returns whether a request may be in the log although its append failed.
     pub(crate) fn has_in_doubt(&self, name: Name) -> bool {
         self.in_doubt.contains(&name)
     }
 
-    /// The answer to a request that was not appended. Where an earlier append of it is in doubt, the answer says so.
+    /// Returns the error of a request that was not appended: `Unknown` if an earlier append of it is in doubt.
     pub(crate) fn of(&self, name: Name, failure: &AppendError) -> AppendError {
         match failure {
             AppendError::Full { reason } | AppendError::Unavailable { reason } if self.has_in_doubt(name) => {

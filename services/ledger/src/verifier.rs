@@ -1,5 +1,5 @@
-//! Verifies behind the service what the opening of its log has not read: each record's block by its checksums, and the chain from
-//! the first record on, up to the record whose hash the opening knew. What comes after that was verified before anything was served.
+//! Background verification of records that were not read at startup: the checksums of their blocks, and the chain from
+//! the first record to one with a known hash. Later records are verified before they are served.
 
 use crate::{chain::verify, error::OpenError};
 use motherlode_log::{Hash, Position, ReadError, Reader};
@@ -12,42 +12,41 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Between two lines that say how far it is.
+/// Interval between log lines about progress.
 pub(crate) const TELL_EVERY: Duration = Duration::from_secs(10);
-/// How often what can't be read is tried, and the pause between.
+/// Number of attempts for an unreadable record, and the pause between them.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// How far the records are verified that the opening has not read.
+/// Progress of verifying the records that were not read at startup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// The last position that was verified.
+    /// Last verified position.
     pub verified: Position,
-    /// The last position that is to be; 0 where the opening has read all.
+    /// Last position to verify; 0 if all records were read at startup.
     pub unread: Position,
-    /// The first thing that is not as it was appended.
+    /// First damage found.
     pub failure: Option<String>,
 }
 
 impl Verification {
-    /// Of so many records that are to be verified.
+    /// Creates the progress of verifying records up to `unread`.
     pub(crate) fn of(unread: Position) -> Self {
         Self { unread, ..Self::default() }
     }
 }
 
-/// A verification to be done.
 pub(crate) struct Verifier {
     pub(crate) partition: u32,
     pub(crate) reader: Arc<dyn Reader>,
-    /// The hash that the first record must name, and the hash of the last record that is to be verified.
+    /// Expected previous hash of the first record, and hash of the last record to verify.
     pub(crate) first: Hash,
     pub(crate) last: Hash,
     pub(crate) progress: Arc<watch::Sender<Verification>>,
 }
 
 impl Verifier {
-    /// Runs until all is verified, something is not as it was, or the ledger closes: then the other end of `open` is gone.
+    /// Runs until all records are verified, damage is found, or the ledger closes and drops the other end of `open`.
     pub(crate) fn run(self, open: &Receiver<()>) {
         motherlode_runtime::lower_priority();
         let (partition, begun) = (self.partition, Instant::now());
@@ -67,7 +66,7 @@ impl Verifier {
         }
     }
 
-    /// False where the ledger closes before the end.
+    /// Returns false if the ledger closes before the end.
     pub(crate) fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
         const BYTES: usize = 1 << 20;
         let (mut head, mut verified) = (self.first, 0);
@@ -101,7 +100,7 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // Bytes behind a segment's last block damage no record, but `--verify all`, `audit` and `copy` refuse them.
+        // Bytes after a segment's last block damage no record, but `--verify all`, `audit` and `copy` refuse them.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {
@@ -133,7 +132,7 @@ mod tests {
     use motherlode_testkit::conformance::records;
     use std::sync::mpsc::channel;
 
-    /// A log of which one record is read otherwise than it was appended.
+    /// Log with one altered record.
     struct Altered(Arc<dyn Reader>, Position);
 
     impl Reader for Altered {
@@ -169,7 +168,7 @@ mod tests {
     /// No record is altered, but bytes outside them are.
     const BESIDE: Position = Position::MAX;
 
-    /// Verifies the first 20 of 30 records of which one is altered.
+    /// Verifies the first 20 of 30 records, one of which is altered.
     fn verified(altered: Position) -> Verification {
         let mut store = MemoryStore::new(0);
         for number in 0..30_u8 {
@@ -197,7 +196,7 @@ mod tests {
             let failure = verified(altered).failure.unwrap();
             assert!(failure.starts_with("partition 0: "), "{failure}");
         }
-        // What comes after was read at the start.
+        // Later records were read at startup.
         for altered in [0, 21] {
             assert_eq!(verified(altered), Verification { verified: 20, unread: 20, failure: None });
         }

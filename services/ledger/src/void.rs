@@ -1,12 +1,12 @@
-//! Voids (PL-04): a round that was played on a malfunction counts as not played.
+//! Voids of rounds that were played on a malfunction (PL-04).
 //!
-//! The bet is refunded, a free round given back to its campaign (PL-18); of a settled round the win, of an open one what was credited of
-//! it (ME-16), is taken back as far as the balance goes, the rest is the house's loss (PL-09: a balance is never negative). What the
-//! round changed in a collection is changed back in the same commit.
+//! A void refunds the bet, or returns a free round to its campaign (PL-18). It takes back the win of a settled round,
+//! or the amounts credited so far of an open one (ME-16), up to the balance; the remainder is the house's loss (PL-09:
+//! a balance is never negative). Changes of a collection are reverted in the same commit.
 //!
-//! The contribution to a pool stays there until the platform declares an incident (PL-38). The void of a round that hit the
-//! jackpot is only proposed where there are operators: `VoidProposed` holds the round's unpaid awards, and `ApproveChange` of the
-//! platform makes the void on the player's stream, in one commit with the approval.
+//! The contribution to a pool stays there until the platform declares an incident (PL-38). With operators, the void of
+//! a round that hit the jackpot is only proposed: `VoidProposed` holds the round's unpaid awards, and the platform's
+//! `ApproveChange` makes the void on the player's stream, in one commit with the approval.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -24,10 +24,7 @@ use motherlode_rounds::{Unresolvable, balance_after, collection};
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::sync::Arc;
 
-/// Voids a round, open or settled.
-///
-/// # Errors
-/// [`Refusal`] says why; nothing was changed then.
+/// Voids an open or settled round.
 pub(crate) async fn void_round(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -56,33 +53,31 @@ pub(crate) async fn void_round(
     }
 }
 
-/// Positions of a partition's proposals are below it in their names.
+/// Positions in the ids of a partition's proposals are below this number.
 const PARTITION_STEP: u64 = 1 << 48;
 
-/// The name of a proposal: its position, and its partition above.
+/// Returns the id of a proposal: its position, with the partition in the upper bits.
 pub(crate) fn change_id(partition: u32, position: u64) -> u64 {
     u64::from(partition) * PARTITION_STEP + position
 }
 
-/// The partition and the position that a proposal's name consists of.
+/// Splits a proposal's id into the partition and the position.
 pub(crate) fn place(change_id: u64) -> (u32, u64) {
     (u32::try_from(change_id / PARTITION_STEP).unwrap_or(u32::MAX), change_id % PARTITION_STEP)
 }
 
-/// An approval of a proposed void.
+/// Approval of a proposed void.
 pub(crate) struct Approval {
-    /// The `ChangeApproved` event.
+    /// `ChangeApproved` event.
     pub(crate) event: Event,
-    /// Bearer of paid awards.
+    /// Bearer of the cost of paid awards.
     pub(crate) cost: AwardCost,
-    /// The `ActedBy` event of who approves.
+    /// `ActedBy` event of the approver.
     pub(crate) acted: Event,
 }
 
-/// Makes a proposed void on its player's stream, with the platform's approval.
-///
-/// # Errors
-/// [`Refusal`] says why; the proposal then still waits.
+/// Makes a proposed void on its player's stream, with the platform's approval. After a refusal the proposal stays
+/// pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -97,7 +92,6 @@ pub(crate) async fn approve(
     Ok(make(ledgers, caller, &id, &ask, &way).await?.commit.position)
 }
 
-/// A request for a void.
 struct Ask<'a> {
     request_id: &'a str,
     fingerprint: [u8; 16],
@@ -105,17 +99,17 @@ struct Ask<'a> {
     by: By<'a>,
 }
 
-/// How the void of a round that hit the jackpot is made.
+/// Procedure for the void of a round that hit the jackpot.
 enum Way {
-    /// It needs the platform's approval, and is proposed.
+    /// It is proposed, since it needs the platform's approval.
     Proposed,
-    /// Without operators it needs none.
+    /// It is made at once: without operators it needs no approval.
     AtOnce,
-    /// It's approved, by the actor of the event.
+    /// It is approved.
     Approved(Box<Approval>),
 }
 
-/// Appends a void, or the proposal of one. A settled round is read where long reads are: by turns of the operators, behind bets.
+/// Appends a void or its proposal. The settled round is read in the background, in turns of the operators.
 async fn make(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -145,7 +139,7 @@ async fn make(
         };
         let (version, Decided { recalled, events }) = match decided {
             Ok(decided) => decided,
-            // What was done once is refused now: a repetition gets its answer all the same.
+            // A repeated request gets its answer even if it would be refused now.
             Err(refusal) => match ledger.find(&id.stream, request_id, fingerprint)? {
                 Some(made) => return Ok(made),
                 None => return Err(refusal),
@@ -166,13 +160,13 @@ async fn make(
     }
 }
 
-/// A void, decided on a player's state.
+/// Void decided on a player's state.
 struct Decided {
     recalled: Option<Box<SettledRound>>,
     events: Vec<Event>,
 }
 
-/// Who voids.
+/// Actor of a void.
 struct By<'a> {
     actor: &'a str,
     reference: &'a str,
@@ -245,7 +239,7 @@ fn acted(by: &By<'_>) -> Event {
     Event::ActedBy { actor: by.actor.to_owned(), reference: by.reference.to_owned() }
 }
 
-/// The effect on the pool: a paid award is charged or lost.
+/// Returns the effect on the pool: a paid award is charged or lost.
 fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal> {
     if jackpots.iter().all(|jackpot| jackpot.paid.is_none()) {
         return Ok(VoidedJackpot::Kept);
@@ -260,7 +254,7 @@ fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal
     }
 }
 
-/// The effect of a void that states its settled round.
+/// Returns the effect of a void that states its settled round.
 fn stated(voided: &Logged, number: u64) -> Option<VoidRoundResponse> {
     voided.commit.events.iter().find_map(|event| match event {
         Event::RoundVoided { round, refund, win_taken_back, settled: Some(settled), .. } if *round == number => {
@@ -279,7 +273,7 @@ fn stated(voided: &Logged, number: u64) -> Option<VoidRoundResponse> {
     })
 }
 
-/// The void's effect, from its round's records. It never changes, since a round is voided once.
+/// Returns the effect of a void from the records of its round, which is voided only once.
 fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     let round = rounds::read(ledger, &id.stream, id.number)?;
     let voided = round.and_then(|round| Some((round.void?, round.balance_after)));
@@ -294,7 +288,7 @@ fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     })
 }
 
-/// PL-01: a version that was played must stay known; this binary does not have it.
+/// PL-01: this binary lacks a rules version that was played.
 fn unresolvable(error: Unresolvable) -> Refusal {
     Refusal::new(Reason::ModelUnknown, error.to_string())
 }

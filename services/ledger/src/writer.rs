@@ -1,20 +1,21 @@
-//! The one writer of a partition: orders proposals, and answers when the commits under its answers are durable.
+//! Single writer of a partition: orders proposals, and answers when the commits behind its answers are durable.
 //!
-//! Whoever proposes has the proposal judged at once, on its own thread and under one lock: by the durable books and what is
-//! staged before it. What passes gets its position, time and hash, and is staged in a group. A thread of its own
-//! ([`Appender`](crate::appender::Appender)) appends the groups in their order, while the next one is staged. When a group is durable
-//! it's published: the books absorb it, and its answers are given. So readers never see anything that is not durable. It's published
-//! where most of those who wait are, if the writer was told where ([`Writer::publish_on`]): one thread wakes another once a group, and
-//! a group's memory stays with one processor.
+//! The caller's thread judges a proposal under one lock, against the durable books and the staged commits before it. An
+//! accepted proposal gets its position, time and hash, and is staged in a group. The
+//! [`Appender`](crate::appender::Appender) appends groups in order while the next one is staged. A durable group is
+//! published: the books absorb it and its answers are sent, so readers see durable state only. Publishing runs on the
+//! runtime with most of the waiting calls ([`Writer::publish_on`]), so that a group needs one wake-up and its memory
+//! stays with one processor.
 //!
-//! A verdict that rests on a staged commit, a rejection too, waits for the youngest group. When an append fails, all that is staged is
-//! dropped, and with it every verdict that waits: they might have rested on what was not written. Only repetitions of what
-//! is durable keep their answers.
+//! A verdict that depends on staged commits, including a rejection, waits for the youngest group. If an append fails,
+//! all staged commits are dropped with the verdicts that wait for them; only repetitions of durable requests keep their
+//! answers.
 //!
-//! While a full group waits for the disk, further proposals are parked, and judged when a group has become durable, an operator
-//! after the other by weight and bytes ([`Parked`]): so a flood of one operator delays another by two groups, whatever its length.
+//! While a full group waits for the disk, further proposals are parked. They are judged when a group has become
+//! durable, in turns of the operators by weight and bytes ([`Parked`]). A flood of one operator therefore delays
+//! another by at most two groups.
 //!
-//! While no append gets through, proposals are judged by what is durable, and refused with nothing staged for them.
+//! While appends fail, proposals are judged by the durable state and then refused.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -40,7 +41,7 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Bytes of a group after which the next one begins: one append delays others by no more.
+/// Maximum bytes of a group, which limits how long one append delays others.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
@@ -49,51 +50,50 @@ pub(crate) struct Writer {
     /// Whether operators are configured.
     has_operators: bool,
     waiting_max: usize,
-    /// Locked before the books, never while they are.
+    /// Locked before the books, never while they are locked.
     staged: Mutex<Staged>,
-    /// Tells the appender of the first group, and of the end.
+    /// Signals the first group, and the end, to the appender.
     due: Condvar,
-    /// Tells who publishes that a group has become durable; the appender publishes where there's nobody.
+    /// Signals durable groups to the publishing task; without one, the appender publishes.
     publisher: OnceLock<mpsc::Sender<()>>,
 }
 
-/// Commits that are not durable yet, and who waits for them.
+/// Commits that are not durable yet, with their waiting callers.
 struct Staged {
     stage: Stage,
-    /// The last record, staged ones included.
+    /// Last record, including staged ones.
     end: Held,
-    /// The oldest first: each is a group of the stage, and has a commit.
+    /// Groups of the stage, oldest first; none is empty.
     groups: VecDeque<Group>,
-    /// Where their records are.
+    /// Memory of their records.
     room: Room,
-    /// So many of them, the oldest, are durable and not published yet.
+    /// Number of oldest groups that are durable but not yet published.
     durable: usize,
-    /// Since when the oldest of the others is being appended.
+    /// Start of the append of the oldest other group.
     appending: Option<Instant>,
-    /// Verdicts that are not given yet.
+    /// Number of verdicts to be sent.
     waiting: usize,
-    /// Proposals that the next group has no room for.
+    /// Proposals without room in the next group.
     parked: Parked,
     trouble: Option<Trouble>,
     closed: bool,
-    /// Until the appender ends.
+    /// Present until the appender ends.
     projector: Option<SyncSender<Handed>>,
 }
 
-/// A group commit.
 struct Group {
     records: Chained,
     logged: Vec<Arc<Logged>>,
-    /// Of the requests that made them, in the same order.
+    /// Names of the requests, in the same order.
     names: Vec<Name>,
-    /// Bytes of its records.
+    /// Bytes of the records.
     bytes: usize,
-    /// Its last record.
+    /// Last record of the group.
     end: Held,
     waiters: Vec<Waiter>,
 }
 
-/// One who waits for a group.
+/// Caller waiting for a group.
 struct Waiter {
     name: Name,
     reply: Reply,
@@ -101,7 +101,7 @@ struct Waiter {
     _slot: QueueSlot,
 }
 
-/// Publishes groups when it's told that they are durable.
+/// Task that publishes durable groups.
 struct Publisher {
     writer: Weak<Writer>,
     durable: mpsc::Receiver<()>,
@@ -116,25 +116,25 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// Its runtime ends. From here on the appender publishes; what this was told of before is left to do.
+    /// Publishes what was signalled before the runtime ends; afterwards the appender publishes.
     fn drop(&mut self) {
         self.durable.close();
         self.publish();
     }
 }
 
-/// The appender's next work.
+/// Next work of the appender.
 pub(crate) enum Due {
-    /// Append these at the end of the log.
+    /// Append these records.
     Append(Chained),
     /// Try the store again.
     Again,
-    /// Nothing any more.
+    /// Stop.
     Nothing,
 }
 
 impl Writer {
-    /// Of a log whose durable end the shared state has.
+    /// Creates the writer at the durable end in the shared state.
     pub(crate) fn new(shared: Arc<Shared>, projector: SyncSender<Handed>, options: &Options) -> Self {
         let staged = Staged {
             stage: Stage::new(),
@@ -160,9 +160,9 @@ impl Writer {
         }
     }
 
-    /// Has groups published by a runtime from now on; only the first one that is named.
+    /// Publishes groups on a runtime from now on. Only the first call has an effect.
     pub(crate) fn publish_on(self: &Arc<Self>, runtime: &runtime::Handle) {
-        // One word is enough: whoever hears it publishes all that is durable.
+        // One signal is enough: the receiver publishes all durable groups.
         let (sender, durable) = mpsc::channel(1);
         if self.publisher.set(sender).is_ok() {
             let mut publisher = Publisher { writer: Arc::downgrade(self), durable };
@@ -178,13 +178,13 @@ impl Writer {
         &self.shared
     }
 
-    /// Judges proposals in this order. What rests on durable state alone is answered to the caller, all else to those who
-    /// wait, when it's durable.
+    /// Judges proposals in this order. Returns verdicts that depend on durable state only; the others are sent when
+    /// their group is durable.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
 
-    /// Judges parked proposals, an operator after the other, until the next group is full.
+    /// Judges parked proposals, in turns of the operators, until the next group is full.
     fn serve_parked(&self) {
         loop {
             let mut staged = self.staged.lock();
@@ -197,7 +197,7 @@ impl Writer {
         }
     }
 
-    /// Judges proposals; those that had to wait for it have their turn, others are parked while a full group waits.
+    /// Judges proposals. Unless it is their turn, they are parked while a full group waits.
     fn judge_into(
         &self,
         mut staged: MutexGuard<'_, Staged>,
@@ -230,7 +230,7 @@ impl Writer {
             let mut subject = Subject::default();
             staged.stage.copy(&books, &proposal.stream, &mut subject);
             let mut head = subject.head();
-            // Who decided has read the player, so it's mostly here.
+            // Version 0: the player is new or not in memory. Usually it is in memory, since the decision read it.
             if head.version == 0 {
                 drop(books);
                 let loaded = self.shared.books_with(&proposal.stream);
@@ -264,36 +264,36 @@ impl Writer {
         known
     }
 
-    /// Verdicts that are not given yet.
+    /// Returns the number of verdicts to be sent.
     pub(crate) fn waiting(&self) -> usize {
         let staged = self.staged.lock();
         staged.waiting + staged.parked.count
     }
 
-    /// Time since the append in progress began.
+    /// Returns the time since the append in progress began.
     pub(crate) fn append_age(&self) -> Option<Duration> {
         self.staged.lock().appending.map(|begun| begun.elapsed())
     }
 
-    /// Whether a commit of a request is staged, and not durable yet.
+    /// Returns whether a request has a proposal that is parked or staged.
     pub(crate) fn is_under_way(&self, name: Name, stream: &StreamId, request_id: &str) -> bool {
         let staged = self.staged.lock();
         staged.parked.has(stream, request_id) || staged.made_by(name, stream, request_id).is_some()
     }
 
-    /// Whether a failed append may have left a commit of a request in the log.
+    /// Returns whether a failed append may have left a commit of a request in the log.
     pub(crate) fn is_in_doubt(&self, name: Name) -> bool {
         self.staged.lock().trouble.as_ref().is_some_and(|trouble| trouble.has_in_doubt(name))
     }
 
-    /// Takes no more proposals; what was proposed before is answered.
+    /// Stops accepting proposals; earlier ones are answered.
     pub(crate) fn close(&self) {
         self.staged.lock().closed = true;
         self.serve_parked();
         self.due.notify_one();
     }
 
-    /// Waits until there is something to do for the appender.
+    /// Waits for work of the appender.
     pub(crate) fn due(&self) -> Due {
         let mut staged = self.staged.lock();
         loop {
@@ -314,7 +314,7 @@ impl Writer {
         }
     }
 
-    /// The group that was being appended, with these records, has become durable.
+    /// Records that the group being appended is durable. `records` are its records.
     pub(crate) fn appended(&self, records: Chained) {
         {
             let mut staged = self.staged.lock();
@@ -327,14 +327,14 @@ impl Writer {
         }
         self.shared.standings.clear(Hindrance::Store);
         self.shared.standings.clear(Hindrance::Append);
-        // Whoever has not heard the last word yet publishes this group, too.
+        // A full channel has a signal that is not handled yet, which covers this group.
         let told = self.publisher.get().map(|publisher| publisher.try_send(()));
         if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
             self.publish();
         }
     }
 
-    /// Publishes what is durable: the books absorb it, those who wait are answered, those who follow get it.
+    /// Publishes all durable groups: the books absorb them, and callers and followers receive them.
     pub(crate) fn publish(&self) {
         let mut waiters = vec![];
         {
@@ -343,7 +343,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // Before anything of it is answered or read.
+                // Written before any of it is answered or read.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
@@ -354,14 +354,14 @@ impl Writer {
                 self.shared.publish(&mut staged.stage, &logged, sizes(), &names, end);
                 waiters.extend(of_group);
                 if self.shared.tail.receiver_count() > 0 {
-                    // Without the records of a long group, its followers read them from the log.
+                    // Followers read a long group from the log.
                     let records = if is_long { vec![] } else { Vec::from(records) };
                     let first = end.position + 1 - records.len() as Position;
-                    // The last follower may have left since.
+                    // The last follower may have disconnected.
                     let _ = self.shared.tail.send(Appended { first, records: records.into() });
                 }
                 let logged = if is_long { vec![] } else { logged };
-                // Where it's behind, it reads the log.
+                // A projector that is behind reads the log.
                 let _ = staged.projector.as_ref().map(|projector| projector.try_send(Handed { logged }));
             }
         }
@@ -369,13 +369,13 @@ impl Writer {
         self.serve_parked();
     }
 
-    /// The appender has ended: what it appended is published, and the index hears of no more.
+    /// Publishes the rest after the appender has ended, and stops the projector.
     pub(crate) fn end(&self) {
         self.publish();
         self.staged.lock().projector = None;
     }
 
-    /// The append of the oldest group that is not durable failed: all that is staged is undone.
+    /// Drops all staged commits after a failed append.
     pub(crate) fn failed(&self, error: Failed) {
         self.publish();
         let durable = *self.shared.head.borrow();
@@ -395,7 +395,7 @@ impl Writer {
         self.serve_parked();
     }
 
-    /// The error for those whose commits a failed append left out of the log, but for requests in doubt.
+    /// Returns the error for the dropped commits, except those of requests in doubt.
     fn failure(&self, error: Failed, staged: &mut Staged, in_doubt: Vec<Name>) -> AppendError {
         let reason = error.to_string();
         let (refusal, in_doubt) = match error {
@@ -417,12 +417,12 @@ impl Writer {
         refusal
     }
 
-    /// Whether the store may do what is due between appends: not while it's in trouble, until it's tried again.
+    /// Returns whether the store may do maintenance now: after a failure, only at the next attempt.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }
 
-    /// The store has done what is due between appends, or failed to.
+    /// Records the result of the store's maintenance.
     pub(crate) fn tended(&self, tended: Result<(), Failed>) {
         let mut staged = self.staged.lock();
         match tended {
@@ -441,43 +441,43 @@ impl Writer {
 }
 
 impl Group {
-    /// Empty, after a record.
+    /// Creates an empty group after a record.
     fn after(end: Held) -> Self {
         Self { records: Chained::after(end.hash), logged: vec![], names: vec![], bytes: 0, end, waiters: vec![] }
     }
 
-    /// Whether the group has reached the limit of commits or of bytes of one append.
+    /// Returns whether the group has reached its limit of commits or bytes.
     fn is_full(&self, commits_max: usize) -> bool {
         self.logged.len() >= commits_max || self.bytes >= GROUP_BYTES_MAX
     }
 }
 
 impl Staged {
-    /// Whether proposals wait for the next group: the youngest one that is not being appended is full, or others wait already.
+    /// Returns whether proposals must be parked: a full group waits, or others are parked already.
     fn is_congested(&self, commits_max: usize) -> bool {
         !self.closed && (!self.parked.is_empty() || self.has_full_group(commits_max))
     }
 
-    /// Whether a full group waits to be appended.
+    /// Returns whether a full group waits to be appended.
     fn has_full_group(&self, commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
         youngest.is_some_and(|group| group.is_full(commits_max))
     }
 
-    /// The answer to a request that was not appended.
+    /// Returns the error of a request that was not appended.
     fn refused(&self, name: Name, failure: &AppendError) -> AppendError {
         self.trouble.as_ref().map_or_else(|| failure.clone(), |trouble| trouble.of(name, failure))
     }
 
-    /// Whether the next commit begins a group.
+    /// Returns whether the next commit begins a group.
     fn is_full(&self, commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
         youngest.is_none_or(|youngest| youngest.is_full(commits_max))
     }
 
-    /// The staged commit of a request.
+    /// Returns the staged commit of a request.
     fn made_by(&self, name: Name, stream: &StreamId, request_id: &str) -> Option<Arc<Logged>> {
         let staged = self.groups.iter().flat_map(|group| group.names.iter().zip(&group.logged));
         let mut alike = staged.filter(|(of, _)| **of == name).map(|(_, logged)| logged);
@@ -485,7 +485,7 @@ impl Staged {
     }
 }
 
-/// A proposal that is judged.
+/// Proposal with the context in which it is judged.
 struct Judging<'a> {
     books: &'a Books,
     shared: &'a Shared,
@@ -494,13 +494,13 @@ struct Judging<'a> {
     name: Name,
     recalled: Option<Box<SettledRound>>,
     proposer: Option<Arc<Proposer>>,
-    /// Of the proposal's stream, staged commits included.
+    /// Head of the proposal's stream, including staged commits.
     head: Head,
 }
 
 impl Judging<'_> {
-    /// The order of the checks is the documented one: request id, the request of which it's a part (PL-42), version, what new commits are held to, the books'
-    /// invariants.
+    /// Checks in this order: request id, the request that it is a part of (PL-42), version, conditions for new commits,
+    /// invariants of the books.
     fn judge(
         self,
         staged: &mut Staged,
@@ -515,7 +515,7 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // What the request made is on this stream: where that has not moved on, there is nothing to find.
+        // The commit of the request would be on this stream, so there is none if the stream has not changed.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {
@@ -550,7 +550,7 @@ impl Judging<'_> {
         }
         let recalled = recalled.as_deref();
         if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
-            // Nothing is staged: it's judged by what is durable.
+            // Nothing is staged, so the durable state decides.
             books.admit(&commit)?;
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));

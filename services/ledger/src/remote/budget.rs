@@ -1,9 +1,9 @@
-//! Bytes of other processes' proposals in memory (PL-44): bounded per proposal, per stream, per credential and in all.
+//! Limits of other processes' proposals in memory, in bytes (PL-44): per proposal, stream and credential, and in total.
 //!
-//! A stream with all its bytes in flight is not read until verdicts release some. A credential, or all together, past their bounds
-//! are refused with RESOURCE_EXHAUSTED: several streams of one process can exceed them, one cannot.
+//! A stream at its limit is not read until verdicts release bytes. Beyond the limits of a credential or in total, which
+//! only several streams can exceed, proposals are refused with RESOURCE_EXHAUSTED.
 //!
-//! Cost: a lock at each message of proposals and at each message of verdicts.
+//! Cost: a lock per message of proposals and per message of verdicts.
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;
@@ -12,22 +12,22 @@ use parking_lot::Mutex;
 use prost::Message as _;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// Bytes of one proposal: the longest of this program's are some kilobytes.
+/// Maximum bytes of one proposal. This program's proposals have at most a few kilobytes.
 const PROPOSAL_MAX: usize = 256 << 10;
-/// Events of one proposal.
+/// Maximum number of events in one proposal.
 const EVENTS_MAX: usize = 1024;
-/// Bytes of the proposals of one stream without a verdict; past that, the stream is not read.
+/// Maximum bytes of a stream's proposals without a verdict.
 const STREAM_MAX: usize = 2 << 20;
-/// Bytes of the proposals of one credential without a verdict.
+/// Maximum bytes of a credential's proposals without a verdict.
 const CREDENTIAL_MAX: usize = 16 << 20;
-/// Bytes of the proposals of all other processes without a verdict.
+/// Maximum total bytes of other processes' proposals without a verdict.
 const ALL_MAX: usize = 64 << 20;
-/// Fixed cost of an event in memory, bytes.
+/// Fixed memory cost of an event in bytes.
 const EVENT_BYTES: usize = 256;
-/// The pause after which a refused process is to try again.
+/// Retry delay sent with a refusal.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-/// Bytes in flight of all streams.
+/// Bytes in flight.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Budget(Arc<Mutex<InFlight>>);
 
@@ -38,25 +38,22 @@ struct InFlight {
     credentials: BTreeMap<String, usize>,
 }
 
-/// The bytes of one stream's proposals without a verdict.
+/// Bytes in flight of one stream.
 #[derive(Debug)]
 pub(crate) struct StreamBytes {
     budget: Budget,
     credential: String,
-    /// Number and bytes of the proposals of a ticket, which a caller may give to several.
+    /// Number and bytes of the proposals by ticket; a caller may use a ticket several times.
     proposals: BTreeMap<u64, (usize, usize)>,
     bytes: usize,
 }
 
-/// The memory of a proposal.
+/// Returns the memory cost of a proposal in bytes.
 fn cost(proposal: &Proposal) -> usize {
     proposal.encoded_len() + EVENT_BYTES * (proposal.events.len() + 1)
 }
 
-/// Refuses a proposal over the bounds of a single one.
-///
-/// # Errors
-/// [`AppendError::NotAllowed`].
+/// Refuses a proposal over the limits of a single one with [`AppendError::NotAllowed`].
 pub(crate) fn check_length(proposal: &Proposal) -> Result<(), AppendError> {
     let (bytes, events) = (proposal.encoded_len(), proposal.events.len());
     if bytes <= PROPOSAL_MAX && events <= EVENTS_MAX {
@@ -67,7 +64,7 @@ pub(crate) fn check_length(proposal: &Proposal) -> Result<(), AppendError> {
 }
 
 impl Budget {
-    /// Bytes of a new stream of a credential: none.
+    /// Starts counting a new stream of a credential.
     pub(crate) fn stream(&self, credential: &str) -> StreamBytes {
         let (budget, credential) = (self.clone(), credential.to_owned());
         StreamBytes { budget, credential, proposals: BTreeMap::new(), bytes: 0 }
@@ -75,15 +72,15 @@ impl Budget {
 }
 
 impl StreamBytes {
-    /// Whether the stream may be read on.
+    /// Returns whether more of the stream may be read.
     pub(crate) fn has_room(&self) -> bool {
         self.bytes < STREAM_MAX
     }
 
-    /// Takes the bytes of some proposals, all or none.
+    /// Reserves the bytes of all proposals, or fails without a reservation.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED: the credential, or all together, would be past their bound.
+    /// RESOURCE_EXHAUSTED: the limit of the credential or the total one.
     pub(crate) fn take(&mut self, proposals: &[Proposal]) -> Result<(), Refusal> {
         self.charge(proposals.iter().map(|proposal| (proposal.ticket, cost(proposal))).collect())
     }

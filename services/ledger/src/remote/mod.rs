@@ -1,11 +1,11 @@
-//! Checks of the proposals of other processes, before they are judged (PL-44).
+//! Checks of other processes' proposals before they reach the writer (PL-44).
 //!
-//! A process of the installation proposes only the events of its role. Actors must exist and be permitted the act. Seals must equal those of
-//! this process's draw keys, and steps must resolve to the logged outcome. The checks read durable state. A proposal with a step names the
-//! stream's version, so the writer refuses it if the stream has moved on.
+//! A process may propose only events of its role. Actors must exist and be permitted the act, seals must match this
+//! process's draw keys, and steps must resolve to the logged outcome. The checks read durable state; a proposal with a
+//! step states the stream's version, so the writer refuses it if the stream has changed since.
 //!
-//! Cost: nothing for proposals of this process. For those of others, one look at each event and, for steps, a copy of the player
-//! and one resolution of each step of the round so far.
+//! Cost: none for proposals of this process. For others one check per event; for steps also a copy of the player and a
+//! resolution of each step of the round so far.
 
 mod actors;
 mod budget;
@@ -31,36 +31,35 @@ use motherlode_proto::convert::record::Proposer;
 use motherlode_runtime::{Caller, access::Roles};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The parts of a configuration by which proposals are checked.
+/// Configuration for these checks.
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// The known actors; `None` without operators.
+    /// Known actors; `None` without operators.
     pub actors: Option<Actors>,
     /// Superseded rules versions that take new bets (PL-41).
     pub superseded: SupersededRules,
-    /// The most that open campaigns of an operator may cost, EUR, by operator (PL-36).
+    /// Cap in EUR on the cost of open campaigns, by operator (PL-36).
     pub campaign_caps: BTreeMap<String, Nano>,
     /// Highest costs of campaigns (PL-36).
     pub campaign_costs: CampaignCosts,
 }
 
-/// Checks proposals of other processes.
+/// Checks other processes' proposals.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Guard {
     terms: Arc<Terms>,
     pub(crate) budget: Budget,
 }
 
-/// The process that proposes, by its credential.
+/// Proposing process, identified by its credential.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    /// Its node roles; `None` without operators.
+    /// Node roles; `None` without operators.
     roles: Option<Roles>,
     pub(crate) proposer: Arc<Proposer>,
 }
 
 impl Node {
-    /// The process that makes a call.
     pub(crate) fn new(caller: &Caller) -> Self {
         let roles = caller.credential().map(|(_, roles)| roles.and(Roles::NODES));
         let named = roles.map(|roles| roles.to_string()).unwrap_or_default();
@@ -69,16 +68,15 @@ impl Node {
 }
 
 impl Guard {
-    /// Checks by a configuration.
     pub(crate) fn new(terms: Terms) -> Self {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// Checks a proposal by its proposer's roles, its actors, its draws and steps, and other partitions' logs.
+    /// Checks a proposal: the roles of its process, its actors, draws and steps, and the logs of other partitions.
     ///
     /// # Errors
-    /// [`AppendError::NotAllowed`]; [`AppendError::Conflict`] if it was decided on another version of the stream, or on later
-    /// positions of another partition than this process has.
+    /// [`AppendError::NotAllowed`]; [`AppendError::Conflict`] if it was decided on another version of the stream, or on
+    /// positions of another partition that this process lacks.
     pub(crate) fn check(
         &self,
         node: &Node,
@@ -99,7 +97,7 @@ impl Guard {
             .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
             .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
         match checked {
-            // A repeated request gets the answer of its commit.
+            // A repeated request gets its commit as the answer.
             Err(_) if ledger.find_position(&proposal.stream, &proposal.request_id)?.is_some() => Ok(()),
             checked => checked,
         }

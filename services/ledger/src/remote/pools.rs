@@ -1,4 +1,4 @@
-//! Events between partitions in the proposals of other processes, checked against the log of the other partition (PL-44).
+//! Checks events between partitions in other processes' proposals against the other partition's log (PL-44).
 
 use crate::{
     append::{AppendError, Proposal},
@@ -32,7 +32,7 @@ pub(super) fn check(
                 check_version(ledger, proposal)?;
                 match held(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
-                    // A process need not hold every partition (`ledger.holds`).
+                    // This process may not have every partition (`ledger.holds`).
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);
@@ -50,7 +50,7 @@ fn held(all: &[Handle], partition: u32) -> Option<&Handle> {
     all.iter().find(|ledger| ledger.partition() == partition)
 }
 
-/// The proposal depends on later positions than this process has; the proposer retries.
+/// Returns the conflict if the proposal depends on positions that this process lacks. The proposer retries.
 fn behind(ledger: &Handle, stream: &StreamId) -> AppendError {
     let version = ledger.books_of(stream, |books| books.head(stream).version).unwrap_or_default();
     AppendError::Conflict { version }
@@ -61,7 +61,7 @@ fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, posit
         let reason = format!("position {position} of partition {HOME} has other events on {}", proposal.stream);
         AppendError::not_allowed(Reason::CopyDiffers, reason)
     };
-    // Home is missing while the process starts.
+    // Home is missing during startup.
     let Some(home) = home.filter(|home| position <= home.durable()) else {
         return Err(behind(ledger, &proposal.stream));
     };
@@ -74,7 +74,7 @@ fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, posit
     if same { Ok(()) } else { Err(differs()) }
 }
 
-/// Whether other partitions have a copy of an event of home's rates or system stream.
+/// Returns whether other partitions copy an event of home's rates or system stream.
 #[must_use]
 pub fn is_copied(event: &Event) -> bool {
     matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. })
@@ -93,7 +93,7 @@ fn check_mirror(
     });
     match expected {
         Some(expected) if expected == *mirrored => Ok(()),
-        // The pool has moved on, or this process does not have its latest commit.
+        // The pool has changed, or this process lacks its latest commit.
         _ if at != mirrored.home_position => Err(behind(ledger, &StreamId::pool(pool))),
         _ => {
             let reason = format!("the mirror of pool {pool} is not the pool at position {at} of partition {HOME}");
@@ -108,7 +108,7 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     }
     let expected = home
         .books(|books| reporting.books(|there| books.partition_report_to(pool, report.partition, there, report.to)));
-    // Open rounds and the mirror's position are those of the end of the log as the proposer saw it.
+    // The end has the open rounds and the mirror's position as the proposer read them, so they are not compared.
     let same_end = |expected: &StretchEnd| match (&report.end, expected) {
         (StretchEnd::Standing { mirrored: then, .. }, StretchEnd::Standing { mirrored: now, .. }) => then <= now,
         (decision, expected) => decision == expected,
@@ -123,7 +123,7 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     Err(AppendError::not_allowed(Reason::ReportDiffers, reason))
 }
 
-/// Refuses a proposal without the stream's current version.
+/// Requires the stream's current version.
 fn check_version(ledger: &Handle, proposal: &Proposal) -> Result<(), AppendError> {
     let Some(expected) = proposal.expected_version else {
         let reason = "a proposal on this stream must name the stream's version";

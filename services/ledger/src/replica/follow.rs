@@ -1,4 +1,4 @@
-//! Following the log: what becomes durable is taken up as it comes.
+//! Applies durable records from the writer's stream.
 
 use super::link::{Link, archived, status_text};
 use crate::{applier::Applier, error::OpenError, standing::Hindrance};
@@ -11,21 +11,21 @@ use std::sync::{
 use tokio::time::{Duration, Instant, sleep, timeout};
 use tonic::{Code, Status};
 
-/// A process that has not begun to send by then is asked no more.
+/// Timeout for the start of a stream.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// Before a stream that has ended is asked for again.
+/// Pause before a new stream after one has ended.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct Follower {
     pub(super) applier: Applier,
     pub(super) link: Arc<Link>,
-    /// How far the log is known to be durable.
+    /// Known durable end of the log.
     pub(super) end: Arc<AtomicU64>,
     pub(super) ahead_max: Duration,
 }
 
 impl Follower {
-    /// Follows for as long as it's polled, or until what comes is no continuation.
+    /// Follows the log until it is dropped or the log does not continue the state.
     pub(super) async fn run(self) {
         let mut ahead_since = None;
         loop {
@@ -43,10 +43,10 @@ impl Follower {
                 () = self.link.gone(number) => Ok(()),
             };
             let status = ended.err().unwrap_or_else(|| Status::unavailable("the stream has ended"));
-            // A process that another one has taken the log from, and that has not noticed yet, has less than this replica.
+            // The process may be a former writer that does not know yet that it was replaced.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
-            // The next record is archived: this replica never continues.
+            // The next record is archived: this replica can never continue.
             let is_over = status.code() == Code::DataLoss || archived(&status).is_some();
             if is_over || since.is_some_and(|since| since.elapsed() > self.ahead_max) {
                 return self.applier.shared.diverged(&status_text(&status));
@@ -56,13 +56,13 @@ impl Follower {
         }
     }
 
-    /// Takes up what a stream brings, to its end.
+    /// Applies all records of a stream.
     async fn take_all(&self, mut stream: tonic::Streaming<FollowRecordsResponse>) -> Result<(), Status> {
         while let Some(message) = stream.message().await? {
-            // Folding, and waiting for the projector, are no task for a thread that others need.
+            // Folding, and waiting for the projector, would block other tasks of the thread.
             let taken = tokio::task::block_in_place(|| self.take(message));
             taken.map_err(|error| match error {
-                // Nobody could be asked for a record that lies back: what wasn't taken up comes again.
+                // A read of an earlier record failed: the records are sent again by the next stream.
                 OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),
                 error => Status::data_loss(error.to_string()),
             })?;
@@ -70,10 +70,10 @@ impl Follower {
         Ok(())
     }
 
-    /// Takes up records that continue what is held.
+    /// Applies records that continue the state.
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
         let FollowRecordsResponse { first_position, records, stalled } = message;
-        // What is proposed here goes to the same writer.
+        // Proposals from here go to the same writer.
         match stalled.as_str() {
             "" => self.applier.shared.standings.clear(Hindrance::Store),
             why => self.applier.shared.standings.hinder(Hindrance::Store, why),

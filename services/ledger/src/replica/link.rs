@@ -1,7 +1,7 @@
-//! The link to the process that writes the log: found among those that may, and found again when it's lost.
+//! Link to the process with the writer, found among several candidates and renewed when it is lost.
 //!
-//! All candidates are queried at the same time, so a frozen process delays nothing. The link keeps the time of the writer's last
-//! answer, and whether a standby has reported a takeover.
+//! All candidates are queried concurrently, so one that hangs causes no delay. The link records when the writer last
+//! answered, and whether a standby has reported a takeover.
 
 use crate::{error::FIRST_POSITION, handle::is_taking_over, index::Held};
 use futures_util::future::select_all;
@@ -20,60 +20,60 @@ use tokio::{
 use tonic::{Request, Status};
 use tonic_types::StatusExt;
 
-/// Between two tries to find the writer.
+/// Pause between attempts to find the writer.
 const PAUSE: Duration = Duration::from_millis(200);
-/// A process that has not said by then where its log ends is asked again, or another one is.
+/// Timeout of a query for the log's end.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Records come in messages of 4 MiB, but for a longer one.
+/// Maximum message size. Messages of records have 4 MiB, except with a single longer record.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;
 
-/// The processes that have the log, of which one writes it.
+/// Processes that have the log; one of them writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Their addresses, `https://ledger-0:50051`; one at least.
+    /// Addresses such as `https://ledger-0:50051`, at least one.
     pub targets: Vec<String>,
     /// Credentials with a node role of the platform.
     pub credentials: Credentials,
-    /// How many partitions their log has.
+    /// Number of partitions of the log.
     pub partitions: u32,
 }
 
-/// The state of a log as its writing process reports it.
+/// End of a log as reported by its writer.
 pub(super) struct Head {
-    /// Where it ends.
+    /// Last durable record.
     pub(super) held: Held,
-    /// How many partitions there are.
+    /// Number of partitions.
     pub(super) partitions: u32,
 }
 
-/// The link, shared by all who use it.
+/// Link shared by its users.
 pub(super) struct Link {
     origin: Origin,
     pub(super) partition: u32,
-    /// Locked while it's being made: who needs it waits for the same one.
+    /// Locked during a search, so that all users wait for the same link.
     current: Mutex<Current>,
     contact: Lock<Contact>,
-    /// The number of the last link that was lost.
+    /// Number of the last lost link.
     lost: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct Current {
     client: Option<Client>,
-    /// Counts the links, so that one is lost once however many find out.
+    /// Number of the link, so that it is reported lost only once.
     number: u64,
 }
 
-/// The latest answers of the processes that may write the log.
+/// Latest answers of the candidates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contact {
-    /// When the writer was asked that answered last.
+    /// Time of the last query that the writer answered.
     pub(super) answered: Instant,
-    /// When a standby last said that it takes the log over.
+    /// Time of a standby's last report that it takes over.
     pub(super) takeover: Option<Instant>,
-    /// Whether the writer has said since that it does not know whether it still is the writer.
+    /// Whether the writer has reported since then that it may not be the writer any more.
     pub(super) is_unconfirmed: bool,
 }
 
@@ -83,12 +83,12 @@ impl Link {
         Self { origin, partition, current: Mutex::default(), contact, lost: watch::Sender::new(0) }
     }
 
-    /// The latest answers.
+    /// Returns the latest answers.
     pub(super) fn contact(&self) -> Contact {
         *self.contact.lock()
     }
 
-    /// The link, and its number; waits until there is one.
+    /// Returns the link and its number; waits until there is one.
     pub(super) async fn client(&self) -> (u64, Client) {
         let mut current = self.current.lock().await;
         if let Some(client) = &current.client {
@@ -102,7 +102,7 @@ impl Link {
         (current.number, client)
     }
 
-    /// Asks a process until it answers as the writer.
+    /// Queries a process until it answers as the writer.
     async fn search<'a>(&self, target: &'a str) -> (&'a str, Client) {
         let mut warned = false;
         loop {
@@ -119,7 +119,7 @@ impl Link {
         }
     }
 
-    /// Lets go of a link that does not answer any more, or whose process does not write the log any more.
+    /// Drops a link that does not answer or whose process is no longer the writer.
     pub(super) async fn lost(&self, number: u64, why: &str) {
         let mut current = self.current.lock().await;
         if current.number == number && current.client.take().is_some() {
@@ -128,13 +128,13 @@ impl Link {
         }
     }
 
-    /// Waits until a link is lost, whoever finds out.
+    /// Waits until any user reports the link as lost.
     pub(super) async fn gone(&self, number: u64) {
-        // The sender is this link's own.
+        // Cannot fail: this link has the sender.
         let _ = self.lost.subscribe().wait_for(|lost| *lost >= number).await;
     }
 
-    /// Where the log ends; waits until the process that writes it says so.
+    /// Returns the end of the log; waits until the writer answers.
     pub(super) async fn head(&self) -> Head {
         loop {
             let (number, client) = self.client().await;
@@ -168,7 +168,7 @@ impl Link {
 }
 
 impl Link {
-    /// Takes up why a process does not answer as the writer.
+    /// Records why a process does not answer as the writer.
     fn refused(&self, status: &Status) {
         let Some(info) = status.get_details_error_info() else { return };
         let mut contact = self.contact.lock();
@@ -179,13 +179,13 @@ impl Link {
     }
 }
 
-/// First kept position, from an ARCHIVED refusal.
+/// Returns the first retained position from an ARCHIVED refusal.
 pub(super) fn archived(status: &Status) -> Option<Position> {
     let info = status.get_details_error_info().filter(|info| info.reason == Reason::Archived.name())?;
     info.metadata.get(FIRST_POSITION)?.parse().ok()
 }
 
-/// A status as text for people.
+/// Formats a status for messages.
 pub(super) fn status_text(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
 }

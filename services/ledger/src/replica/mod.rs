@@ -1,16 +1,15 @@
-//! A ledger without the log: a replica of the one that has it, behind the same [`Handle`].
+//! Replica: a ledger whose log another process writes, with the same [`Handle`].
 //!
-//! It replays the log as another process of the installation sends it, verifying the chain from the first record on, and
-//! then follows it: the same fold, the same index, the same requests as where the log is. Proposals go to the process that
-//! writes the log ([`forward`]); each verdict is handed on when the replica has applied the records that it rests on,
-//! so a service reads its own writes.
+//! It replays the writer's records, verifies their chain from the first one on, and follows the log with the same fold,
+//! index and request ids. Proposals go to the writer ([`forward`]). A verdict is returned after the replica has applied
+//! the records that it depends on, so a service reads its own writes.
 //!
-//! **Reads are current** after [`Handle::current`]: it asks for the end of the log, once for all who wait, and waits
-//! until the replica is there. So a caller who was answered by one process is not refused by another that doesn't know
-//! of it yet. Cost: a round trip a call, shared by the calls of that moment.
+//! **Reads are current** after [`Handle::current`]: it requests the end of the log and waits until the replica reaches
+//! it. A caller therefore sees on one process all that another process has answered. Cost: one round trip per call,
+//! shared by concurrent calls.
 //!
-//! When the link is lost, another is made, to whichever process writes the log by then; proposals without a verdict are
-//! proposed again with the same request ids. A log that does not continue what the replica has applied stops it for good.
+//! When the link is lost, another is made to the current writer, and proposals without a verdict are sent again with
+//! the same request ids. A log that does not continue the replica's state stops it for good.
 
 mod follow;
 mod forward;
@@ -45,11 +44,11 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Makes a replica of a partition, with its index in a folder as [`open`](crate::open) has it. Waits, without a limit,
-/// until one of the ledgers answers and its log is replayed.
+/// Creates a replica of a partition. The folder of the index may be missing or stale, as for [`open`](crate::open).
+/// Waits without a limit until the writer answers and its log is replayed.
 ///
 /// # Errors
-/// [`OpenError`] with the partition and the position.
+/// [`OpenError`] with the position.
 pub fn join(
     origin: Origin,
     partition: u32,
@@ -76,7 +75,7 @@ pub fn join(
         let end = Arc::new(AtomicU64::new(head.position));
         let reader = Arc::new(Remote::new(runtime.handle(), Arc::clone(&link), Arc::clone(&end)));
         let (folder, opening) = (index_folder.to_owned(), options.clone());
-        // There is nothing to make durable here.
+        // The log is durable in the other process.
         let settle = || Ok(());
         let recovering = move || recover(partition, reader, head, Some(genesis(partition)), &folder, &opening, settle);
         let recovered = tokio::task::spawn_blocking(recovering).await;
@@ -119,7 +118,7 @@ fn start(
                     }
                 }
             }
-            // The tasks release their references before the ledger is closed.
+            // The tasks release their references before the ledger closes.
             others.shutdown().await;
         });
     })?;
@@ -127,19 +126,19 @@ fn start(
     Ok(Handle::new(shared, way, options, vec![running, projecting]))
 }
 
-/// Asks for the log's end: once for all who wait at the time.
+/// Requests the log's end, once for all waiting callers.
 async fn heads(link: Arc<Link>, mut asked: mpsc::UnboundedReceiver<Asking>) {
     let mut waiting = vec![];
     while asked.recv_many(&mut waiting, usize::MAX).await > 0 {
         let head = link.head().await.held;
         for asking in waiting.drain(..) {
-            // Whoever has gone away needs no answer.
+            // The caller may have disconnected.
             let _ = asking.send(head.position);
         }
     }
 }
 
-/// A runtime that may be let go of within another one, where nothing may wait for its end.
+/// Runtime that can be dropped inside another one, where a blocking shutdown is not allowed.
 struct Background(Option<Runtime>);
 
 impl Background {
