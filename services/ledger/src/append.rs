@@ -18,11 +18,11 @@ use tonic::Code;
 pub struct Proposal {
     /// Target stream.
     pub stream: StreamId,
-    /// Version of the stream at the decision. `None` accepts any version, as for a deposit.
+    /// Expected version of the stream; `None` accepts any.
     pub expected_version: Option<u64>,
-    /// Id of the request, unique within the stream without a time limit.
+    /// Request id, unique within the stream.
     pub request_id: SmolStr,
-    /// Digest of the request's content.
+    /// Digest of the request.
     pub fingerprint: [u8; 16],
     /// Events to log.
     pub events: Vec<Event>,
@@ -38,7 +38,6 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Returns the proposal's error if this commit of the other request refuses it.
     pub(crate) fn refusal(&self, logged: &Logged) -> Option<AppendError> {
         let request_id = self.request_id.clone();
         match logged.commit.is_cancelled() {
@@ -50,9 +49,8 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the request that must not have a commit yet. For a part, it is the whole request. For home's rates and
-    /// pools, it is the cancellation of the same id on the system stream, which has the cancellations for all shared
-    /// streams.
+    /// Returns the request that must not have a commit: for a part, the whole request; for home's rates and pools, the
+    /// cancellation of the same id on the system stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::part_of(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());
@@ -66,7 +64,6 @@ impl Proposal {
         })
     }
 
-    /// Returns the operator whose round starts and stays open, directly or with a debit.
     pub(crate) fn leaves_open(&self) -> Option<&str> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
@@ -77,7 +74,7 @@ impl Proposal {
         (begins && !is_paid && !ends).then_some(operator)
     }
 
-    /// Estimated size of the record, for shares of the log.
+    /// Estimated size of the record.
     pub(crate) fn bytes(&self) -> usize {
         let event = |event: &Event| match event {
             Event::StepResolved(step) => 128 + step.choice.len() + step.outcome.len(),
@@ -90,22 +87,22 @@ impl Proposal {
 /// Why a proposal was not applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// The stream has another version. Decide again on its current state, with the same request id.
+    /// The stream has another version: decide again with the same request id.
     #[error("the stream is at version {version}")]
     Conflict {
         /// Current version of the stream.
         version: u64,
     },
-    /// The request id belongs to another request.
+    /// Another request has this id.
     #[error("request id {request_id} was used for a different request")]
     RequestIdReused {
-        /// Id of the request.
+        /// Request id.
         request_id: SmolStr,
     },
-    /// The request was cancelled and is never applied (PL-33).
+    /// The request was cancelled (PL-33).
     #[error("request {request_id} was cancelled")]
     RequestCancelled {
-        /// Id of the request.
+        /// Request id.
         request_id: SmolStr,
     },
     /// The books refuse it.
@@ -114,22 +111,22 @@ pub enum AppendError {
     /// The queue is full.
     #[error("the partition's queue is full")]
     Busy,
-    /// The operator has reached its limit of open rounds. Nothing was written.
+    /// The operator has too many open rounds. Nothing was written.
     #[error("the operator has {most} open rounds, as many as it may: finish or close some of them")]
     OpenRounds {
-        /// The limit, `limits.open_rounds_per_operator_max`.
+        /// `limits.open_rounds_per_operator_max`.
         most: usize,
     },
     /// The disk is full. Nothing was written.
     #[error("no room for the log: {reason}")]
     Full {
-        /// Error of the operating system.
+        /// System error.
         reason: String,
     },
-    /// The log is not writable at present. Nothing was written.
+    /// The log is not writable now. Nothing was written.
     #[error("the log cannot be written for now: {reason}")]
     Unavailable {
-        /// Error of the operating system.
+        /// System error.
         reason: String,
     },
     /// The log is damaged. Nothing was written.
@@ -141,13 +138,13 @@ pub enum AppendError {
         /// Damage and its location.
         reason: String,
     },
-    /// The outcome is unknown. Retry with the same request id once the service is back.
+    /// The outcome is unknown: retry with the same request id.
     #[error("whether it was applied is unknown: {reason}")]
     Unknown {
         /// Cause.
         reason: String,
     },
-    /// The request may repeat an archived commit, so it was not applied. Nothing was written.
+    /// The request may have an archived commit. Nothing was written.
     #[error(
         "whether the request was applied before cannot be read: position {position} is archived, and the log keeps records from {first}"
     )]
@@ -157,16 +154,16 @@ pub enum AppendError {
         /// First retained position.
         first: Position,
     },
-    /// The log did not answer in time. The outcome is unknown; retry with the same request id.
+    /// The log did not answer in time: retry with the same request id.
     #[error("the log did not answer in time")]
     Late,
     /// The ledger is closing. Nothing was written.
     #[error("the ledger is closing")]
     Closing,
-    /// The proposing process may not make this commit, or the commit does not follow from the log (PL-44).
+    /// The process may not make this commit, or it does not follow from the log (PL-44).
     #[error("{code}: {reason}")]
     NotAllowed {
-        /// Reason in UPPER_SNAKE.
+        /// Reason code.
         code: SmolStr,
         /// Reason in words.
         reason: String,
@@ -174,7 +171,6 @@ pub enum AppendError {
 }
 
 impl AppendError {
-    /// Returns the error if the commit of a possibly applied request cannot be read.
     pub(crate) fn unread(error: FetchError) -> Self {
         match error.into() {
             Self::Unavailable { reason } => Self::Unknown { reason },
@@ -216,11 +212,10 @@ impl From<AppendError> for Refusal {
     }
 }
 
-/// Maps a refusal of the books to a status.
 fn refused_by_books(refused: &Refused) -> Refusal {
     let message = refused.to_string();
     match refused {
-        // All services use one wording, so that the answer does not reveal whether another operator has the account.
+        // The answer must not reveal whether another operator has the account.
         Refused::UnknownAccount { .. } | Refused::UnknownPlayer => unknown_account(),
         Refused::UnknownPool { .. } => Refusal::new(Reason::PoolUnknown, message),
         Refused::AccountExists { .. } => Refusal::new(Reason::AccountExists, message),
@@ -284,7 +279,6 @@ impl From<FetchError> for AppendError {
     }
 }
 
-/// Maps a refusal of a change.
 fn refused_change(refused: &Refused) -> Option<Refusal> {
     let message = refused.to_string();
     Some(match refused {
@@ -302,7 +296,7 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     })
 }
 
-/// Returns the first 16 bytes of the SHA-256 over the method's name and the message.
+/// Returns 16 bytes of the SHA-256 over the method's name and the message.
 #[must_use]
 pub fn fingerprint(method: &str, message: &impl Message) -> [u8; 16] {
     let mut hasher = Sha256::new();

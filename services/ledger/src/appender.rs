@@ -1,6 +1,5 @@
-//! Disk thread. It appends the writer's groups in order, each as one block with one sync.
-//!
-//! While appends fail, it retries the store at intervals, even without new proposals.
+//! Disk thread: appends the writer's groups in order, with one sync per group. While appends fail, it retries at
+//! intervals.
 
 use crate::writer::{Due, Writer};
 use motherlode_log::{Chained, Store};
@@ -13,7 +12,6 @@ pub(crate) struct Appender {
 }
 
 impl Appender {
-    /// Runs until the ledger closes or all handles are dropped.
     pub(crate) fn run(mut self) {
         loop {
             match self.writer.due() {
@@ -39,7 +37,6 @@ impl Appender {
         self.writer.appended(chained);
     }
 
-    /// Lets the store do its maintenance between appends.
     fn tend(&mut self) {
         if self.writer.may_tend() {
             self.writer.tended(self.store.tend());

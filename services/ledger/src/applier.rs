@@ -1,4 +1,4 @@
-//! Applies records of another process: verifies, folds and publishes them like commits of the local writer.
+//! Applies records of another process like commits of the local writer.
 
 use crate::{
     chain::verify,
@@ -15,14 +15,13 @@ use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::RwLockReadGuard;
 use std::sync::{Arc, mpsc::SyncSender};
 
-/// Ledger state with the channels that publish further records.
 pub(crate) struct Applier {
     pub(crate) shared: Arc<Shared>,
     pub(crate) projector: SyncSender<Handed>,
 }
 
 impl Applier {
-    /// Applies records that continue the state. On an error, earlier records may already be applied.
+    /// On an error, earlier records may be applied already.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
@@ -32,7 +31,7 @@ impl Applier {
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
-                // The record may depend on records of this group, which were durable when its writer decided it.
+                // The commit may depend on this group's records, which were durable when it was decided.
                 group = self.publish(group);
                 staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }
@@ -62,7 +61,6 @@ impl Applier {
         })
     }
 
-    /// Publishes a group and returns an empty one that continues it.
     fn publish(&self, group: Group) -> Group {
         let Group { mut stage, logged, sizes, names, held } = group;
         if !logged.is_empty() {
@@ -74,14 +72,11 @@ impl Applier {
     }
 }
 
-/// Commits published together.
 struct Group {
     stage: Stage,
     logged: Vec<Arc<Logged>>,
-    /// Sizes of their records in bytes.
     sizes: Vec<usize>,
     names: Vec<Name>,
-    /// Last commit of the group, or the one before it.
     held: Held,
 }
 
@@ -91,7 +86,7 @@ impl Group {
     }
 }
 
-/// Returns the settled round of a void: the stated one, which its writer checked, or the one read from the log.
+/// Returns a void's settled round, as stated or from the log.
 pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
     let stated = void.events.iter().find_map(|event| match event {
         Event::RoundVoided { round: of, settled: Some(settled), .. } if *of == round => Some(settled),

@@ -1,9 +1,8 @@
-//! Hash chain of the log's records, which identifies the log that a file was made from.
+//! Hash chain of the log's records.
 
 use crate::error::OpenError;
 use motherlode_log::{Hash, Position, ReadError, Reader, Record, hash};
 
-/// Returns the hash of an existing record.
 pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Option<[u8; 32]>, ReadError> {
     if position == 0 {
         return Ok(None);
@@ -11,7 +10,7 @@ pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Opt
     Ok(reader.read(position, 1, usize::MAX)?.first().map(|record| hash(&record.bytes)))
 }
 
-/// Returns the hash of the last record. Each record must contain the hash of the previous one.
+/// Verifies the chain; returns the last hash.
 pub(crate) fn verify(head: Hash, records: &[Record]) -> Result<Hash, OpenError> {
     records.iter().try_fold(head, |head, record| {
         let (after, bytes) = (record.position - 1, std::slice::from_ref(&record.bytes));

@@ -1,8 +1,7 @@
-//! Changes of pools and switches (PL-27): one actor proposes a change and another approves it.
+//! Changes of pools and switches, proposed by one actor and approved by another (PL-27).
 //!
-//! An actor is the name of a credential. One actor can make a stop; a start and every other change need two actors of
-//! the same operator (PL-25). Without operators, every change is made at once. A change is checked when it is proposed
-//! and again when it is approved; if it is refused then, it stays pending.
+//! An actor is a credential's name. A stop needs one actor, other changes two of the same operator (PL-25). Without
+//! operators every change is made at once. A change refused at approval stays pending.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -20,20 +19,20 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{sync::Arc, time::Duration};
 
-/// Longest wait for the partitions' reports when a pool is retired.
+/// Maximum wait for partitions' reports before a pool is retired.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
-/// Outcome of a request for a change.
+/// Outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// Made at this log position.
+    /// Made at this position.
     Made(u64),
-    /// Pending under this id until another actor approves it.
+    /// Pending under this id.
     Waits(u64),
 }
 
 impl Asked {
-    /// Returns the id of the pending change; 0 if the change was made.
+    /// Returns the pending change's id, or 0.
     #[must_use]
     pub fn change_id(self) -> u64 {
         match self {
@@ -45,27 +44,24 @@ impl Asked {
 
 /// A request to change a stream.
 pub struct Ask<'a> {
-    /// Stream that the change belongs to.
+    /// Stream of the change.
     pub stream: StreamId,
-    /// Id of the request.
+    /// Request id.
     pub request_id: &'a str,
-    /// Digest of the request's content.
+    /// Digest of the request.
     pub fingerprint: [u8; 16],
-    /// Event to log. Parts that depend on its place in the log are filled in.
+    /// Event to log; parts that depend on its place are filled in.
     pub change: Event,
-    /// Caller's remark about itself, in addition to its credential.
+    /// Caller's remark.
     pub reference: &'a str,
 }
 
 /// Makes a change, or proposes it if it needs two actors.
-///
-/// # Errors
-/// The refusal of the request or of the change.
 pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked, Refusal> {
     let Ask { stream, request_id, fingerprint, change, reference } = ask;
     let request_id = &scoped(caller, fields::id("request_id", request_id)?);
     let change = change.as_proposed();
-    // The request may have been answered before operators were configured, or after.
+    // Operators may have been configured since the first call, or removed.
     for of in [&StreamId::System, &stream] {
         if let Some(logged) = ledger.find(of, request_id, fingerprint)? {
             let position = logged.commit.position;
@@ -86,18 +82,15 @@ pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked
     Ok(Asked::Waits(append(ledger, &StreamId::System, request_id, fingerprint, events).await?))
 }
 
-/// Scopes a request id on a shared stream to the caller's operator.
 fn scoped(caller: &Caller, request_id: &str) -> String {
     shared_request_id(caller.own(), request_id)
 }
 
-/// Events about the actor before and after a change.
 struct Signed {
     approval: Option<Event>,
     acted: Option<Event>,
 }
 
-/// Logs a change with current figures, after its approval if it needs one. Returns its position.
 async fn make(
     ledger: &Handle,
     stream: &StreamId,
@@ -111,15 +104,14 @@ async fn make(
         let due = ledger.books(|books| change.as_due(stream, books))?;
         let events = signed.approval.iter().cloned().chain([due]).chain(signed.acted.clone()).collect();
         match append(ledger, stream, request_id, fingerprint, events).await {
-            // The figures or terms changed between the read and the append: retry with the current ones.
+            // The figures changed in between: retry.
             Err(AppendError::Refused(Refused::WrongFigure { .. } | Refused::WrongTerms { .. })) => {}
             decided => return decided,
         }
     }
 }
 
-/// Waits at most [`COLLECTING_WAIT`] while a pool cannot be retired because partitions still owe it contributions
-/// (BW-20). The steward collects them several times a second; an open round may take longer.
+/// Waits while a pool cannot be retired because partitions still owe it contributions (BW-20).
 async fn collected(ledger: &Handle, stream: &StreamId, change: &Event) {
     let outstanding = || {
         let taken = ledger.books(|books| would_be_taken(books, ledger.partition(), stream, change));
@@ -142,7 +134,6 @@ async fn append(
     Ok(ledger.append(proposal).await?.commit.position)
 }
 
-/// Checks whether the books would accept a change now.
 fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Event) -> Result<(), AppendError> {
     let (head, end) = (books.head(stream), books.end(partition));
     let commit = Commit {
@@ -161,10 +152,8 @@ fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Eve
     Ok(())
 }
 
-/// Maximum number of proposed voids in one answer.
 const VOIDS_MAX: usize = 256;
 
-/// Lists the pending changes that the caller's actors can approve; all for the platform. Proposed voids come last.
 pub(crate) fn list(ledgers: &Ledgers, caller: &Caller) -> Result<wire::ListChangesResponse, Refusal> {
     let ledger = ledgers.home();
     let now_ms = ledger.now_ms();
@@ -242,7 +231,6 @@ pub(crate) async fn approve(
     Ok(wire::ApproveChangeResponse { position, pending_partitions })
 }
 
-/// Returns a proposed void by its id, pending or not, if the caller may see it.
 fn proposed_void(ledgers: &Ledgers, caller: &Caller, change_id: u64) -> Result<Option<Arc<Logged>>, Refusal> {
     let (partition, position) = void::place(change_id);
     let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) else { return Ok(None) };
@@ -318,7 +306,6 @@ pub(crate) async fn reject(
     Ok(wire::RejectChangeResponse { position })
 }
 
-/// Returns the event with the caller's remark, if any, at the end of a decision. The decision itself names the actor.
 fn referred(caller: &Caller, reference: &str) -> Option<Event> {
     (!reference.is_empty()).then(|| fields::acted_by(caller, reference))
 }
@@ -327,7 +314,6 @@ fn actor(caller: &Caller) -> Result<String, Refusal> {
     caller.actor().ok_or_else(|| Refusal::new(Reason::NoActors, "without operators there are no actors to tell apart"))
 }
 
-/// Returns whether the caller may see a change: those of its own operator, or all for the platform.
 fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     match (caller.own(), proposed.operator()) {
         (None, _) => true,
@@ -335,8 +321,8 @@ fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     }
 }
 
-/// Returns a proposed change, pending or not, since a request may repeat a decision. Another operator's change is
-/// refused like an unknown one (PL-27).
+/// Returns a change, pending or not: the request may be a repetition. Another operator's change is unknown to the
+/// caller (PL-27).
 fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
     let unknown = || unknown_change(change_id);
     if !(1..=ledger.durable()).contains(&change_id) {

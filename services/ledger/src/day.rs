@@ -8,7 +8,6 @@ use motherlode_books::{Books, Currency, Minor, PlayerState, Seat};
 use motherlode_proto::{convert::play::hex, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
 
-/// Returns the day of an account's kind of money.
 pub(crate) fn of(
     ledgers: &Ledgers,
     caller: &Caller,

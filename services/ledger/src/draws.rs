@@ -1,13 +1,12 @@
-//! Draw keys. Only their owner can compute the dealt values of sealed draws.
+//! Draw keys, which compute the dealt values of sealed draws.
 //!
-//! All processes that open players, void rounds or spin share one key file, which is separate from the log. Each line
-//! is a key: its creation time in Unix milliseconds, 64 hexadecimal digits from the operating system, and 8 digits of a
-//! checksum, which older files lack. The last key seals new draws; older ones open their outstanding seals. The first
-//! process to find that no key exists, or that the last one is [`DAY_MS`] old, adds one under the file's lock. A key is
-//! used once it is synced. A file without write permission is used as it is.
+//! All processes that open players, void rounds or spin share one file. A line has the creation time in Unix
+//! milliseconds, 64 hexadecimal digits and 8 digits of a checksum, which older files lack. The last key seals; older
+//! ones open their seals. Any process adds a key after [`DAY_MS`], under the file's lock, and uses it after the sync. A
+//! read-only file is used as it is.
 //!
-//! Draws are dealt under a key derived from the draw key and the salt of a generation from the log ([`Generations`],
-//! PL-40). A stale or restored copy of the key file therefore deals no value twice.
+//! Dealing keys also depend on the salt of a generation from the log ([`Generations`], PL-40), so a stale or restored
+//! copy of the file deals no value twice.
 
 use motherlode_books::{
     Dealt, DrawName, DrawSealed, Epoch, Event, Generation, Generations, NextDraw, OpenRound, PlayerState, Salt, Seal,
@@ -25,14 +24,12 @@ use std::{
     sync::Arc,
 };
 
-/// Time until a new key replaces the current one (PL-28).
+/// Age at which a new key is added (PL-28).
 pub const DAY_MS: i64 = 86_400_000;
-/// First line of the file.
 const HEAD: &str =
     "# Motherlode's draw keys: whoever reads them knows every draw to come. Never copy them with the log.\n";
-/// Maximum size of the file in bytes.
 const BYTES_MAX: u64 = 1 << 20;
-/// Maximum number of cached generation keys: those of all partitions under the newest key, and some older ones.
+/// Keys of all partitions under the newest draw key, and some older ones.
 const DERIVED_MAX: usize = 256;
 
 /// Error of the draw keys.
@@ -46,10 +43,10 @@ pub enum DrawKeysError {
         /// Cause.
         source: io::Error,
     },
-    /// Other users can read the file.
+    /// Others can read the file.
     #[error("the draw keys in {} may be read by everybody: set its mode to 0600", .0.display())]
     Exposed(PathBuf),
-    /// The file has more than the supported 13,000 keys or so, one per day for 36 years.
+    /// The file is too long: it has room for 13,000 keys.
     #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: begin another file with the newest of them", .0.display())]
     TooLong(PathBuf),
     /// A line is not a key, or its checksum is wrong.
@@ -65,7 +62,7 @@ pub enum DrawKeysError {
     Entropy(getrandom::Error),
 }
 
-/// Draw keys of a process. Clones share them.
+/// Draw keys of a process.
 #[derive(Clone)]
 pub struct DrawKeys(Arc<Shared>);
 
@@ -78,11 +75,9 @@ struct Shared {
 struct Keys {
     /// In the file's order, oldest first.
     keys: Vec<Key>,
-    /// Newest last.
     derived: Vec<Derived>,
 }
 
-/// Key that deals the draws of one generation under one draw key.
 struct Derived {
     epoch: Epoch,
     salt: Salt,
@@ -90,7 +85,6 @@ struct Derived {
 }
 
 impl Keys {
-    /// Returns the dealing key of a generation if it is cached.
     fn ready(&self, epoch: Epoch, salt: Option<Salt>) -> Option<&DealKey> {
         match salt {
             None => self.keys.iter().rev().find(|key| key.epoch == epoch).map(|key| &key.deals),
@@ -101,7 +95,6 @@ impl Keys {
         }
     }
 
-    /// Caches the dealing key of a generation, if the draw key is known.
     fn derive(&mut self, epoch: Epoch, salt: Salt) {
         let Some(key) = self.keys.iter().rev().find(|key| key.epoch == epoch) else { return };
         let deals = DealKey::new(&draw::generation_key(&key.key, &salt));
@@ -138,13 +131,13 @@ impl DrawKeys {
         Self(Arc::new(Shared { file, keys: RwLock::new(Keys { keys, derived: vec![] }) }))
     }
 
-    /// Returns an empty set, for a process that neither seals nor reveals.
+    /// Returns no keys, for processes that neither seal nor reveal.
     #[must_use]
     pub fn none() -> Self {
         Self::with(None, vec![])
     }
 
-    /// Returns one key, in memory only: for tests and repeatable exports, never for a service.
+    /// Returns one key, in memory: for tests and repeatable exports.
     #[must_use]
     pub fn of(key: [u8; 32]) -> Self {
         Self::with(None, vec![Key::new(key, 0)])
@@ -155,16 +148,16 @@ impl DrawKeys {
         entropy().map(Self::of)
     }
 
-    /// Reads the keys of a file; a missing file has none. [`DrawKeys::renew`] creates the first key, after the keys
-    /// were checked against the log's key names.
+    /// Reads a file; a missing one has no keys. [`DrawKeys::renew`] creates the first key after the log's key names are
+    /// checked.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
         Ok(keys)
     }
 
-    /// Reloads the keys, and adds one if there is none or the last one is a day old. Returns the new key's name. Does
-    /// nothing for keys in memory. On an error the keys are unchanged.
+    /// Adds a key if there is none or the last one is a day old; returns its name. Does nothing in memory. On an error
+    /// the keys are unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -208,12 +201,11 @@ impl DrawKeys {
         Ok(made)
     }
 
-    /// Path of the key file; `None` for keys in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.0.file.as_deref()
     }
 
-    /// Reads the file again. The keys are unchanged if the file is missing, or on an error.
+    /// Keeps the keys if the file is missing, or on an error.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -234,7 +226,7 @@ impl DrawKeys {
         self.0.keys.read().keys.is_empty()
     }
 
-    /// Returns whether a key exists; reads the file again if it is not in memory.
+    /// Returns whether a key exists; may read the file again.
     #[must_use]
     pub fn knows(&self, epoch: Epoch) -> bool {
         self.has(epoch) || (self.reload().is_ok() && self.has(epoch))
@@ -246,14 +238,13 @@ impl DrawKeys {
         self.0.keys.read().keys.iter().any(|key| key.epoch == epoch)
     }
 
-    /// Returns the names of the keys, oldest first.
+    /// Returns the keys' names, oldest first.
     #[must_use]
     pub fn names(&self) -> Vec<Epoch> {
         self.0.keys.read().keys.iter().map(|key| key.epoch).collect()
     }
 
-    /// Returns the dealt value of a player's draw; `None` without its key or generation. Reads the file again for a key
-    /// of another process.
+    /// Returns the dealt value of a draw, if its key and generation exist. May read the file again.
     #[must_use]
     pub fn dealt(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Dealt> {
         let DrawName { number, epoch, generation } = name;
@@ -272,8 +263,7 @@ impl DrawKeys {
         })
     }
 
-    /// Returns the name and seal of a player's draw under the newest key, in the current generation; `None` without
-    /// keys.
+    /// Returns the name and seal of a draw under the newest key in the current generation.
     #[must_use]
     pub fn seal(&self, stream: &StreamId, number: u64, generations: &Generations) -> Option<(DrawName, Seal)> {
         let epoch = self.0.keys.read().keys.last()?.epoch;
@@ -281,8 +271,8 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Returns the seal of a player's draw in the current generation under one of the two newest keys; otherwise
-    /// `None`. Two keys are accepted, since another process may not have read a renewed one yet.
+    /// Returns the seal of a draw in the current generation under one of the two newest keys, since another process may
+    /// not have read the newest yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {
@@ -293,20 +283,20 @@ impl DrawKeys {
         is_newest.then(|| draw::seal(&dealt))
     }
 
-    /// Returns the dealt value behind a player's seal; `None` if its key is missing or deals another value.
+    /// Returns the dealt value behind a seal, if the key deals it.
     #[must_use]
     pub fn dealt_under(&self, stream: &StreamId, sealed: &NextDraw, generations: &Generations) -> Option<Dealt> {
         let dealt = self.dealt(stream, sealed.name(), generations);
         dealt.filter(|dealt| draw::seal(dealt) == sealed.seal)
     }
 
-    /// Returns the dealt values of an open round's sealed steps; `None` if the key of one is missing.
+    /// Returns the dealt values of an open round's sealed steps.
     #[must_use]
     pub fn revealed(&self, stream: &StreamId, open: &OpenRound, generations: &Generations) -> Option<Vec<Dealt>> {
         open.draws().map(|sealed| self.dealt_under(stream, &sealed, generations)).collect()
     }
 
-    /// Returns the event that seals a player's draw outside a step; `None` without keys.
+    /// Returns the event that seals a draw outside a step.
     #[must_use]
     pub fn sealed(
         &self,
@@ -319,7 +309,7 @@ impl DrawKeys {
         Some(Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason }))
     }
 
-    /// Returns the event that seals a new player's first draw; `None` if the player has a draw, or without keys.
+    /// Returns the event that seals a new player's first draw.
     #[must_use]
     pub fn opening(&self, stream: &StreamId, player: Option<&PlayerState>, generations: &Generations) -> Option<Event> {
         match player.and_then(|player| player.draw) {
@@ -329,7 +319,6 @@ impl DrawKeys {
     }
 }
 
-/// Opens the file for reading and writing; creates it with access for its owner only.
 fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -341,7 +330,7 @@ fn unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Returns the keys of a file and the size of its complete lines in bytes.
+/// Returns the keys, and the bytes of complete lines.
 fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> {
     let failed = |source| DrawKeysError::Io { path: path.to_owned(), source };
     let metadata = file.metadata().map_err(failed)?;
@@ -361,7 +350,6 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
     Ok((keys.collect::<Result<_, _>>()?, whole as u64))
 }
 
-/// Returns the checksum of a line, eight hexadecimal digits.
 fn checksum(line: &str) -> String {
     hash(line.as_bytes())[..4].iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -439,7 +427,6 @@ mod tests {
         }
         let different: BTreeSet<_> = seals.iter().map(|(_, seal)| seal).collect();
         assert_eq!(different.len(), 5);
-        // Another process continues the file after a crash left an incomplete line.
         fs::write(&path, [fs::read(&path).unwrap(), b"77 00ff".to_vec()].concat()).unwrap();
         let again = open(&path, 6 + 4 * DAY_MS).unwrap();
         for (name, seal) in seals {

@@ -1,4 +1,4 @@
-//! Errors of opening a ledger and of reading commits back.
+//! Errors of opening a ledger and reading commits.
 
 use crate::index::IndexError;
 use motherlode_books::Refused;
@@ -19,7 +19,7 @@ pub enum OpenError {
     Malformed {
         /// Position of the record.
         position: Position,
-        /// Fault of the record.
+        /// Fault.
         source: Malformed,
     },
     /// The books refuse a commit.
@@ -30,16 +30,16 @@ pub enum OpenError {
         /// Reason.
         source: Refused,
     },
-    /// The log's first records are archived, and the state is folded from position 1.
+    /// The first records, which the state needs, are archived.
     #[error(
         "the log starts at position {0}: the records before it are archived, and the state cannot be folded without them; start with a \
          folder with the whole log"
     )]
     Archived(Position),
-    /// The records do not form a chain from the first one on.
+    /// The records do not form a chain.
     #[error("what was read is not the log: {0}")]
     Chain(String),
-    /// The log was found damaged earlier and the damage persists, or the log cannot be read.
+    /// Earlier damage of the log persists, or the log cannot be read.
     #[error(
         "{source}. Damage of this log was found before, so all of it is verified before it is served. Repair the log: \
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
@@ -48,7 +48,7 @@ pub enum OpenError {
         /// Damage and its location.
         source: Box<OpenError>,
     },
-    /// The processes with the log cannot be reached.
+    /// The log's processes cannot be reached.
     #[error("the ledger: {0}")]
     Origin(String),
     /// Partitions are missing or duplicated.
@@ -60,12 +60,12 @@ pub enum OpenError {
     /// Error of one partition among several.
     #[error("partition {partition}: {source}")]
     Partition {
-        /// Number of the partition.
+        /// Partition number.
         partition: u32,
         /// Cause.
         source: Box<OpenError>,
     },
-    /// The log is shorter than its index or snapshot requires: acknowledged commits are missing.
+    /// Acknowledged commits are missing from the log.
     #[error(
         "the log ends at position {end}, but commits up to {held} were acknowledged, as {} says; delete that to accept the loss",
         by.display()
@@ -73,18 +73,18 @@ pub enum OpenError {
     Shortened {
         /// Last position of the log.
         end: Position,
-        /// Last position in the index, the snapshot or a run of requests.
+        /// Last position in the index, snapshot or run of requests.
         held: Position,
-        /// Folder of the index, file of the snapshot, or folder of the runs.
+        /// Folder or file with that position.
         by: PathBuf,
     },
-    /// The records found cannot be made durable.
+    /// The records cannot be made durable.
     #[error("the log cannot be written: {0}")]
     Settle(motherlode_log::AppendError),
-    /// The index cannot be used, even after it was rebuilt.
+    /// The index cannot be used, even after a rebuild.
     #[error("the index in {}: {source}", folder.display())]
     Index {
-        /// Folder of the index.
+        /// Index folder.
         folder: PathBuf,
         /// Cause.
         source: IndexError,
@@ -98,7 +98,6 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Adds the partition to an error.
     pub(crate) fn of(partition: u32) -> impl Fn(Self) -> Self {
         move |source| Self::Partition { partition, source: Box::new(source) }
     }
@@ -121,21 +120,20 @@ pub enum FetchError {
     Malformed {
         /// Position of the record.
         position: Position,
-        /// Fault of the record.
+        /// Fault.
         source: Malformed,
     },
-    /// The log has no record at a position that other data refers to.
+    /// A referenced position has no record.
     #[error("the log has no position {0}")]
     Missing(Position),
-    /// The index is behind the log, and the entry is too old to be found without it.
+    /// The index is behind, and the entry is too old to find without it.
     #[error("the index is behind the log: commits so far back cannot be found for now")]
     Behind,
 }
 
-/// Metadata key of ARCHIVED: first retained position.
+/// Metadata key of ARCHIVED.
 pub(crate) const FIRST_POSITION: &str = "first_position";
 
-/// Returns the refusal of a request for an archived record.
 pub(crate) fn archived(message: impl Into<String>, first: Position) -> Refusal {
     Refusal::new(Reason::Archived, message).with(FIRST_POSITION, first)
 }
@@ -146,7 +144,7 @@ impl From<FetchError> for Refusal {
         match error {
             FetchError::Read(ReadError::Archived { first, .. }) => archived(message, first),
             FetchError::Behind => Refusal::new(Reason::IndexBehind, message),
-            // These errors can be temporary, with intact data.
+            // Possibly temporary.
             FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) | FetchError::Player(_) => {
                 tracing::error!(error = message, "a commit could not be read back");
                 let is_log = matches!(error, FetchError::Read(_));
@@ -161,7 +159,7 @@ impl From<FetchError> for Refusal {
     }
 }
 
-/// Error of the images of evicted players.
+/// Error of evicted players' images.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// The system's error.
@@ -175,10 +173,10 @@ pub enum ImageError {
     Block {
         /// File of the batch.
         file: String,
-        /// Offset of the block in bytes.
+        /// Offset in bytes.
         at: u64,
     },
-    /// Writing was stopped because the ledger closes.
+    /// The ledger closes.
     #[error("the ledger closes")]
     Stopped,
 }

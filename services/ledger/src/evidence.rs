@@ -1,26 +1,23 @@
 //! Evidence that a log lost its last records (PL-40).
 //!
-//! Two files outside the log record its end. The *page* is in memory-backed storage and is written before each answer,
-//! so it is lost at a reboot. The *mark* is in the folder of the draw keys, and is written about once a second and at
-//! an orderly stop. A file with a record missing from the log proves a loss; a missing or damaged file proves nothing.
+//! Two files record the log's end. The *page* is in memory-backed storage, is written before each answer, and is lost
+//! at a reboot. The *mark* is in the folder of the draw keys and is written about once a second and at an orderly stop.
+//! A file with a record that the log lacks proves a loss; a missing or damaged file proves nothing.
 
 use crate::index::Held;
 use motherlode_books::{Generations, StartEvidence};
 use motherlode_log::{Hash, Position, hash};
 
-/// End of a log as recorded in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Remembered {
-    /// Last record.
     pub(crate) held: Held,
-    /// Generation at the time; 0 in files of older versions.
+    /// 0 in files of older versions.
     pub(crate) generation: u64,
-    /// Whether the writer had stopped, so that nothing was appended afterwards.
+    /// Whether the writer stopped at this record.
     pub(crate) stopped: bool,
 }
 
 impl Remembered {
-    /// Formats one line of fixed length, with a checksum.
     pub(crate) fn line(&self) -> String {
         let Self { held: Held { position, hash }, generation, stopped } = self;
         let state = if *stopped { "stopped" } else { "running" };
@@ -29,7 +26,7 @@ impl Remembered {
         line + " " + &sum + "\n"
     }
 
-    /// Parses a line; `None` for any other text. Lines of older versions have only a position and a hash.
+    /// Older versions have only a position and a hash.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let line = text.strip_suffix('\n')?;
         let fields: Vec<_> = line.split(' ').collect();
@@ -71,36 +68,29 @@ fn checksum(line: &str) -> String {
     hex(&hash(line.as_bytes())[..4])
 }
 
-/// Evidence about a partition's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sources {
-    /// Intact page, if any.
     pub(crate) page: Option<Remembered>,
-    /// Intact mark, if any.
     pub(crate) mark: Option<Remembered>,
     /// Whether the mark and the log are on different volumes.
     pub(crate) mark_is_apart: bool,
-    /// Whether this process followed the log until now.
     pub(crate) followed: bool,
 }
 
-/// Result of judging a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) evidence: StartEvidence,
-    /// Last position of a longer version of the log; 0 for none.
+    /// Last position of a longer log; 0 for none.
     pub(crate) lost_to: Position,
 }
 
 impl Verdict {
-    /// Returns whether the start revokes unused seals.
     pub(crate) fn ends_seals(&self) -> bool {
         matches!(self.evidence, StartEvidence::Missing | StartEvidence::Restored)
     }
 }
 
-/// Judges a start; `has` looks up a record of the log. A proven loss gives `Restored`, and the caller decides whether
-/// to accept it.
+/// A proven loss gives `Restored`; the caller decides whether to accept it.
 pub(crate) fn judge<E>(
     sources: &Sources,
     end: Held,
@@ -116,7 +106,7 @@ pub(crate) fn judge<E>(
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
-    // After a newer generation began, the page does not cover all records.
+    // The page does not cover records of a newer generation.
     let is_latest = |of: &Remembered| of.generation == generations.current().number;
     let stopped_here = |mark: &Remembered| mark.stopped && mark.held == end && is_latest(mark);
     let evidence = if end.position == 0 {
@@ -202,7 +192,6 @@ mod tests {
         let none = Sources { page: None, mark: None, mark_is_apart: true, followed: false };
         let page = |position, generation| Sources { page: Some(remembered(position, generation, false)), ..none };
         let mark = |position, stopped| Sources { mark: Some(remembered(position, 2, stopped)), ..none };
-        // The log ends at 50, in its second generation.
         for (sources, expected) in [
             (none, StartEvidence::Missing),
             (page(50, 2), StartEvidence::MemoryPage),

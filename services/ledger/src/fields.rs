@@ -1,4 +1,4 @@
-//! Validation of request fields: converts wire values to types of the books. Refusals name the field (PL-12).
+//! Validates request fields and converts them to types of the books (PL-12).
 
 use motherlode_books::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
 use motherlode_proto::round::v1::Account;
@@ -12,7 +12,7 @@ pub use motherlode_rounds::{
 /// A player's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountId {
-    /// Stream of the player.
+    /// Player's stream.
     pub stream: StreamId,
     /// Currency of the account.
     pub currency: Currency,
@@ -21,9 +21,9 @@ pub struct AccountId {
 /// A player's round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundId {
-    /// Stream of the player.
+    /// Player's stream.
     pub stream: StreamId,
-    /// Number of the round.
+    /// Round number.
     pub number: u64,
 }
 
@@ -34,12 +34,12 @@ pub fn id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if is_name(value) { Ok(value) } else { Err(Refusal::field(field, NAME)) }
 }
 
-/// Checks an optional id; empty for none.
+/// Checks an id that may be empty.
 pub fn optional_id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if value.is_empty() { Ok(value) } else { id(field, value) }
 }
 
-/// Converts a time to Unix milliseconds, from 1970 to 9999.
+/// Returns Unix milliseconds, from 1970 to 9999.
 pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64, Refusal> {
     const LAST_S: i64 = 253_402_300_799;
     let time = time.ok_or_else(|| Refusal::field(field, "is required"))?;
@@ -50,17 +50,16 @@ pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64
     }
 }
 
-/// Parses the numbers of a page token, separated by dots; empty for the first page.
+/// Parses the dot-separated numbers of a page token; empty for the first page.
 pub fn page_token(token: &str) -> Result<Vec<u64>, Refusal> {
     match token {
         "" => Ok(vec![]),
-        // Longer than any issued token.
         token if token.len() > 64 => Err(page_token_unknown()),
         token => token.split('.').map(number).collect::<Option<_>>().ok_or_else(page_token_unknown),
     }
 }
 
-/// Parses a page token of one number; `None` for the first page.
+/// Parses a page token of one number.
 pub fn page_number(token: &str) -> Result<Option<u64>, Refusal> {
     match page_token(token)?[..] {
         [] => Ok(None),
@@ -69,13 +68,13 @@ pub fn page_number(token: &str) -> Result<Option<u64>, Refusal> {
     }
 }
 
-/// Returns the refusal of a page token that was never issued.
+/// Refuses a page token that was never issued.
 #[must_use]
 pub fn page_token_unknown() -> Refusal {
     Refusal::field("page_token", "is not one that was handed out")
 }
 
-/// Checks a text for the log: printable, of limited length (see [`is_text`]).
+/// Checks a printable text for the log ([`is_text`]).
 pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'a str, Refusal> {
     if is_text(value, characters_max) {
         Ok(value)
@@ -90,15 +89,12 @@ pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
         .map_err(|_| Refusal::field(field, "must be a currency of ISO 4217, such as EUR, or XTS for play money"))
 }
 
-/// Checks an account of the caller. Another operator's account is refused as an unknown one, before any lookup (PL-27).
-///
-/// # Errors
-/// An invalid field, or ACCOUNT_UNKNOWN.
+/// Checks an account of the caller. Another operator's is ACCOUNT_UNKNOWN, before any lookup (PL-27).
 pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.owns(operator))
 }
 
-/// Checks an account that the caller may see; for the platform, any.
+/// The platform sees all accounts.
 pub(crate) fn seen_account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.sees(operator))
 }
@@ -114,7 +110,7 @@ fn account_if(account: Option<&Account>, is_allowed: impl Fn(&str) -> bool) -> R
     Ok(AccountId { stream: StreamId::player(operator, player), currency })
 }
 
-/// Checks an account of the caller that has real money, not play money (PL-17).
+/// Checks an account of the caller with real money (PL-17).
 pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountId, Refusal> {
     let account = account(caller, named)?;
     if account.currency.is_real() {
@@ -124,11 +120,8 @@ pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountI
     }
 }
 
-/// Checks a round of the caller by its name, "operator/player/number". Another operator's round is refused as an
-/// unknown one, before any lookup (PL-27).
-///
-/// # Errors
-/// An invalid field, or ROUND_UNKNOWN.
+/// Checks a round of the caller, "operator/player/number". Another operator's is ROUND_UNKNOWN, before any lookup
+/// (PL-27).
 pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     let mut parts = value.split('/');
     let parsed = (|| {
@@ -144,25 +137,25 @@ pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     Ok(RoundId { stream: StreamId::player(operator, player), number })
 }
 
-/// Returns the refusal of an account that does not exist or belongs to another operator.
+/// Refuses an unknown account, or another operator's.
 #[must_use]
 pub fn unknown_account() -> Refusal {
     Refusal::new(Reason::AccountUnknown, "no such account")
 }
 
-/// Returns the refusal of a round that does not exist or belongs to another operator.
+/// Refuses an unknown round, or another operator's.
 #[must_use]
 pub fn unknown_round(round_id: &str) -> Refusal {
     Refusal::new(Reason::RoundUnknown, "no such round").with("round_id", round_id)
 }
 
-/// Returns the refusal of a campaign that the player does not have.
+/// Refuses an unknown campaign.
 #[must_use]
 pub fn unknown_campaign(id: &str) -> Refusal {
     Refusal::new(Reason::CampaignUnknown, "the player has no such campaign").with("campaign_id", id)
 }
 
-/// Returns the refusal of a round of a campaign without rounds left (PL-18).
+/// Refuses a campaign without rounds left (PL-18).
 #[must_use]
 pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     let reason = match over {
@@ -173,22 +166,19 @@ pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     Refusal::new(reason, format!("the campaign is {over}")).with("campaign_id", id)
 }
 
-/// Checks an amount to move: at least one minor unit, at most the largest amount.
-///
-/// # Errors
-/// An invalid field, or AMOUNT_ABOVE_LIMIT with the limit.
+/// Checks an amount: at least one minor unit, at most the largest amount.
 pub fn amount(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().amount)
 }
 
-/// Checks an amount to withdraw, at most the largest balance.
+/// Checks a withdrawal, at most the largest balance.
 pub fn withdrawal(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().balance)
 }
 
-/// Checks a limit in minor units, of at least `least`.
+/// Checks a limit of at least `least` minor units.
 pub fn limit(field: &str, minor: Option<i64>, least: i64, currency: Currency) -> Result<Option<Minor>, Refusal> {
     let checked = |minor| {
         at_least(field, minor, least)?;
@@ -205,19 +195,18 @@ fn within(field: &str, amount: Minor, currency: Currency, limit: Minor) -> Resul
     if amount <= limit { Ok(amount) } else { Err(above_limit(currency, limit).with("field", field)) }
 }
 
-/// Returns the refusal of an amount above the largest one.
 pub(crate) fn above_limit(currency: Currency, limit: Minor) -> Refusal {
     Refusal::new(Reason::AmountAboveLimit, format!("an amount of {currency} is at most {limit} minor units"))
         .with("limit_minor", limit)
         .with("currency_code", currency)
 }
 
-/// Checks the caller's reference, which may be empty: whom it acts for, or the number of a ticket.
+/// Checks the caller's remark, which may be empty.
 pub fn reference<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if value.is_empty() { Ok(value) } else { text(field, value, 64) }
 }
 
-/// Returns the last event of a commit, with the caller's credential and reference (PL-22, PL-27).
+/// Returns the event with a commit's actor (PL-22, PL-27).
 #[must_use]
 pub fn acted_by(caller: &Caller, reference: &str) -> Event {
     Event::ActedBy { actor: caller.signature(), reference: reference.to_owned() }

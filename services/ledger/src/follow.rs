@@ -1,10 +1,8 @@
-//! Streams log records over gRPC, as stored, for independent copies (PL-30).
+//! Streams records as stored to independent copies (PL-30).
 //!
-//! An operator receives the commits that concern it ([`Commit::concerns`](motherlode_books::Commit::concerns)). The
-//! platform, and any caller without operators, receives the whole log. Only durable records are sent.
-//!
-//! Records are read when the transport asks for them, so a slow reader holds one message in memory. Reads take turns by
-//! operator ([`Reads`]), and each operator has a limit of streams. Records of other operators still have to be read.
+//! An operator receives the commits that concern it ([`Commit::concerns`](motherlode_books::Commit::concerns)); the
+//! platform, and any caller without operators, all. Only durable records are sent. A slow reader holds one message in
+//! memory. Reads take turns by operator ([`Reads`]).
 
 use crate::{
     error::FetchError,
@@ -23,20 +21,18 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Maximum number and bytes of records per read and message; a single longer record is sent whole.
+/// A single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Maximum number of streams per operator over all partitions. A copy uses one per partition. Smaller than the limit of
-/// waiting reads.
+/// Streams per operator, fewer than the limit of waiting reads. A copy has one per partition.
 const STREAMS_MAX: usize = 64;
-/// Minimum time after a message without records.
+/// Minimum time after an empty message.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Number of streams per operator; the platform's key is empty.
+/// Streams by operator; the platform's key is empty.
 #[derive(Clone, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<String, usize>>>);
 
-/// One counted stream, until it is dropped.
 struct Follower {
     all: Followers,
     operator: String,
@@ -74,22 +70,15 @@ struct Follow {
     ledger: Handle,
     stop: Stop,
     head: watch::Receiver<Held>,
-    /// Operator whose records are sent; `None` for all.
     operator: Option<String>,
-    /// Present only for a copy of the whole log.
     reading: Option<Reading>,
     sent: Position,
-    /// `sent` in the last message; `None` before the first one.
+    /// `sent` in the last message.
     said: Option<Position>,
-    /// Whether the last message had no records.
     quiet: bool,
 }
 
-/// Starts a stream.
-///
-/// # Errors
-/// POSITION_AHEAD if the caller's copy is longer than the log; FOLLOWERS_MAX if the operator has too many streams; an
-/// invalid field.
+/// Starts a stream, or refuses with POSITION_AHEAD if the copy is longer than the log, or FOLLOWERS_MAX.
 pub(crate) fn follow(
     ledgers: &Ledgers,
     followers: &Followers,
@@ -132,7 +121,6 @@ pub(crate) fn follow(
 }
 
 impl Follow {
-    /// Returns the next message; `None` when the service stops.
     async fn next(&mut self) -> Result<Option<wire::FollowLogResponse>, Refusal> {
         if self.quiet && tokio::time::timeout(QUIET, self.stop.clone().requested()).await.is_ok() {
             return Ok(None);
@@ -162,7 +150,6 @@ impl Follow {
         wire::FollowLogResponse { records, sent_position: self.sent, operator_id }
     }
 
-    /// Reads the caller's records from the next part of the log, up to `end`.
     async fn read(&mut self, end: Position) -> Result<Vec<wire::LogRecord>, Refusal> {
         let (ledger, operator, from) = (self.ledger.clone(), self.operator.clone(), self.sent + 1);
         let read = move || {
@@ -182,7 +169,6 @@ impl Follow {
     }
 }
 
-/// Returns a record if the caller may see it.
 fn of(operator: Option<&str>, partition: u32, stored: Record) -> Result<Option<wire::LogRecord>, FetchError> {
     let Record { position, bytes } = stored;
     if let Some(operator) = operator {
@@ -221,7 +207,7 @@ mod tests {
     #[test]
     fn uf_04_of_the_records_of_others_nothing_but_the_streams_name_is_decoded() {
         let of = |stream: &str| {
-            // Only the stream is present: decoding the whole commit would fail.
+            // A full decode would fail.
             let bytes = Commit { stream: stream.to_owned(), ..Commit::default() }.encode_to_vec().into();
             let found = super::of(Some("acme"), 3, Record { position: 7, bytes });
             found.map(|found| found.map(|record| (record.partition, record.position)))

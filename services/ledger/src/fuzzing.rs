@@ -1,21 +1,21 @@
-//! Decoders of this crate's files, for the fuzz targets in `fuzz/`.
+//! Decoders for the fuzz targets in `fuzz/`.
 
 use crate::{index, snapshot};
 use motherlode_books::Books;
 
-/// Decodes a snapshot file; returns whether it is valid.
+/// Returns whether a snapshot file is valid.
 #[must_use]
 pub fn snapshot(file: &[u8]) -> bool {
     snapshot::decode_any(file)
 }
 
-/// Decodes the body of a snapshot with a valid digest and header.
+/// Decodes a snapshot's body.
 #[must_use]
 pub fn sealed_snapshot(body: &[u8]) -> Option<Books> {
     snapshot::decode_sealed(body)
 }
 
-/// Encodes the body of a snapshot of these books, without request names.
+/// Encodes a snapshot's body, without request names.
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
     snapshot::body(books)

@@ -1,7 +1,5 @@
-//! Start of a writer (PL-40). It judges the evidence, checks that all draw keys named in the log exist, and first
-//! commits the next generation of draws.
-//!
-//! Marks are files `<keys>.log-<partition>`. A start costs one record of about 190 bytes per partition.
+//! Start of a writer (PL-40): judges the evidence, checks the draw keys named in the log, and commits the next
+//! generation of draws first. Marks are files `<keys>.log-<partition>`.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -21,22 +19,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Maximum number of bytes per read of one record.
 const BYTES: usize = 1 << 20;
 
-/// Evidence for a start, and the losses that it may accept.
+/// Evidence for a start, and accepted losses.
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
-    /// Folder of the pages; `None` without memory-backed storage.
+    /// Folder of the pages, in memory-backed storage.
     pub pages: Option<PathBuf>,
-    /// Folder of the log, if its files belong to this process alone.
+    /// Folder of the log, if no other process writes there.
     pub log: Option<PathBuf>,
-    /// Sizes of the partitions' logs as reported by others, such as witnesses. They can refuse a start, but not justify
-    /// one.
+    /// Log sizes by partition from witnesses and the like, which can only refuse a start.
     pub reported: BTreeMap<u32, Position>,
-    /// Whether the loss of the log's last records is accepted, which revokes all unused seals.
+    /// Whether to accept a loss of records, which revokes all unused seals.
     pub accept_loss: bool,
-    /// Whether a loss of draw keys is accepted.
+    /// Whether to accept a loss of draw keys.
     pub accept_lost_keys: bool,
 }
 
@@ -50,11 +46,11 @@ pub enum StartRefused {
          `serve --restored` accepts the loss, ends all unused seals, and records both in the log"
     )]
     Lost {
-        /// Number of the partition.
+        /// Partition number.
         partition: u32,
         /// Position of the missing record.
         lost_to: Position,
-        /// Last position of the log.
+        /// End of the log.
         end: Position,
     },
     /// Draw keys are missing.
@@ -64,15 +60,15 @@ pub enum StartRefused {
          only be voided", file.display()
     )]
     KeysMissing {
-        /// Number of the partition.
+        /// Partition number.
         partition: u32,
-        /// File of the draw keys.
+        /// Key file.
         file: PathBuf,
-        /// Names of the missing keys.
+        /// Names of the keys.
         keys: EpochNames,
-        /// Number of players whose next draw is sealed under a missing key.
+        /// Players whose next draw needs one of them.
         draws: u64,
-        /// Number of open rounds with a step sealed under a missing key.
+        /// Open rounds that need one of them.
         rounds: u64,
     },
     /// The page cannot be used.
@@ -81,7 +77,7 @@ pub enum StartRefused {
     /// The mark cannot be read.
     #[error("the mark of the log {}: {source}", path.display())]
     Mark {
-        /// File of the mark.
+        /// Mark file.
         path: PathBuf,
         /// Cause.
         source: io::Error,
@@ -98,14 +94,14 @@ pub enum StartRefused {
     /// The generation cannot be committed.
     #[error("partition {partition}: the generation of draws is not committed: {source}")]
     Append {
-        /// Number of the partition.
+        /// Partition number.
         partition: u32,
         /// Cause.
         source: AppendError,
     },
 }
 
-/// Names of draw keys, formatted for messages.
+/// Names of draw keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpochNames(pub Vec<Epoch>);
 
@@ -125,7 +121,7 @@ impl From<PageError> for StartRefused {
     }
 }
 
-/// Result of judging a start, before its commit.
+/// Result of judging a start.
 pub struct Judged {
     ledger: Handle,
     verdict: Verdict,
@@ -133,11 +129,7 @@ pub struct Judged {
     page: Option<Page>,
 }
 
-/// Judges the start of a partition's writer without changing the log, keys or marks. Returns `None` for keys in memory:
-/// they end with the process, so no draw can be dealt again and no generation is needed.
-///
-/// # Errors
-/// A loss is known and not accepted, or a source cannot be read.
+/// Judges a start without any change. Returns `None` for keys in memory, which deal no draw twice.
 pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Option<Judged>, StartRefused> {
     let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -164,7 +156,7 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     if verdict.evidence == StartEvidence::Restored && !policy.accept_loss {
         return Err(StartRefused::Lost { partition, lost_to: verdict.lost_to, end: end.position });
     }
-    // An accepted loss revokes the seals even without evidence of it.
+    // An accepted loss needs no evidence.
     let verdict = match policy.accept_loss && verdict.evidence != StartEvidence::EmptyLog {
         true => Verdict { evidence: StartEvidence::Restored, ..verdict },
         false => verdict,
@@ -176,7 +168,7 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     Ok(Some(Judged { ledger: ledger.clone(), verdict, lost, page }))
 }
 
-/// Checks that a process has all draw keys named in a partition's log. Reads the key file again.
+/// Checks that the key file has all keys named in a partition's log.
 pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> {
     let lost = missing(ledger, keys)?;
     if lost.is_empty() {
@@ -189,7 +181,7 @@ pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> 
 }
 
 impl Judged {
-    /// Commits the generation. From then on, the page is written before each answer.
+    /// Commits the generation. Afterwards the page is written before each answer.
     pub async fn begin(self, keys: &DrawKeys, policy: &StartPolicy) -> Result<(), StartRefused> {
         let Self { ledger, verdict, lost, page } = self;
         let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -248,7 +240,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// Returns the hash of the first record, which names the log; `None` for an empty log.
+/// Returns the first record's hash, which names the log.
 fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     if ledger.durable() == 0 {
         return Ok(None);
@@ -264,7 +256,6 @@ fn has(ledger: &Handle, held: Held) -> Result<bool, ReadError> {
     Ok(found.first().is_some_and(|found| hash(&found.bytes) == held.hash))
 }
 
-/// Reads a mark; `None` if it is missing or damaged.
 fn read_mark(path: &Path) -> Result<Option<Remembered>, StartRefused> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -278,26 +269,23 @@ fn read_mark(path: &Path) -> Result<Option<Remembered>, StartRefused> {
     Ok(mark)
 }
 
-/// Returns whether a file and a folder are on different volumes.
 fn are_apart(file: &Path, folder: &Path) -> bool {
     let device = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.dev());
     device(file).zip(device(folder)).is_some_and(|(file, folder)| file != folder)
 }
 
-/// Returns the draw keys that the log names and the file lacks; empty for keys in memory.
 fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeysError> {
     if keys.path().is_none() {
         return Ok(BTreeSet::new());
     }
     let generations = ledger.generations();
     let mut named: BTreeSet<_> = generations.keys().collect();
-    // Older logs name no keys: at generation 0, the keys of the players' draws are checked.
+    // Older logs name no keys, so those of the players' draws are checked.
     if generations.current().number == 0 && !ledger.is_replica() {
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // Another process may have added keys since this one read the file. A key is in the file before the log names it,
-    // so the file is read after the names.
+    // A key is in the file before the log names it.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);
@@ -305,7 +293,7 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     Ok(named)
 }
 
-/// Counts sealed draws and open rounds that depend on these keys, among the players in memory.
+/// Counts sealed draws and open rounds with these keys, among players in memory.
 fn depending(books: &Books, keys: &BTreeSet<Epoch>) -> (u64, u64) {
     let (mut draws, mut rounds) = (0, 0);
     for (.., player) in books.players() {
@@ -323,7 +311,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Writes the mark of a partition's end durably. Does nothing for keys in memory.
+    /// Writes the mark durably; does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, held: Held, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

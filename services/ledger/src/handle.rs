@@ -1,4 +1,4 @@
-//! Handle of a ledger, with which services read the books, propose commits and follow the log.
+//! Handle of a ledger, for services.
 
 mod reads;
 
@@ -40,36 +40,33 @@ use tokio::{
     time::Instant,
 };
 
-/// Poll interval for requests in progress and for confirmations of the writer.
 const LOOK: Duration = Duration::from_millis(50);
-/// Maximum age of the store's confirmation with which a writer answers reads. A standby takes over after 3 s of
-/// silence, or 2.5 s after the writer's last answer to it, so no other process can acknowledge a commit within this
-/// bound. Exception: a process of all roles, which takes over the log when it starts.
+/// Maximum age of the store's confirmation while a writer answers reads. A standby takes over after 3 s of silence, or
+/// 2.5 s after the writer's last answer, so nothing is acknowledged elsewhere within this time. Exception: a process of
+/// all roles takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
-/// Maximum wait of reads for a confirmation.
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Metadata entry of a refusal during a takeover by a standby.
+/// Metadata of a refusal during a takeover.
 const TAKEOVER: &str = "takeover";
 
-/// Returns the refusal of a process that is not, or no longer, the log's writer.
+/// Refuses a call, since another process is the writer.
 #[must_use]
 pub fn not_the_writer() -> Refusal {
     Refusal::new(Reason::NotTheWriter, "another process writes the log")
 }
 
-/// Returns the refusal of a standby that is taking over from a silent writer.
+/// Refuses a call while a standby takes over.
 #[must_use]
 pub fn taking_over() -> Refusal {
     not_the_writer().with(TAKEOVER, true)
 }
 
-/// Returns whether a refusal with this reason and metadata is [`taking_over`].
 pub(crate) fn is_taking_over(reason: &str, metadata: &HashMap<String, String>) -> bool {
     reason == Reason::NotTheWriter.name() && metadata.contains_key(TAKEOVER)
 }
 
-/// Handle of a partition's ledger. Clones share it.
+/// Handle of a partition's ledger, cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
@@ -78,16 +75,13 @@ pub struct Handle {
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-/// Route of proposals.
 #[derive(Clone)]
 pub(crate) enum Way {
-    /// Writer in this process.
     Here(Arc<Desk>),
-    /// Connection of a replica to the process with the writer.
     There { inbox: mpsc::Sender<Message>, upstream: Upstream },
 }
 
-/// Writer, closed when the last handle is dropped.
+/// Closes the writer when the last handle is dropped.
 pub(crate) struct Desk(pub(crate) Arc<Writer>);
 
 impl Drop for Desk {
@@ -101,20 +95,18 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Sets the runtime that publishes groups: that of the thread with most of the waiting calls. Only the first call
-    /// has an effect.
+    /// Sets the runtime that publishes groups, ideally that of most waiting calls. Only the first call counts.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
         }
     }
 
-    /// Waits until the state is at least as recent as this call. A replica requests the end of the log, once for all
-    /// waiting calls, and applies the log up to there. A writer whose store allows several writers waits for a
-    /// confirmation if the latest is older than [`AUTHORITY_AGE_MAX`].
+    /// Waits until the state is at least as recent as this call.
     ///
-    /// # Errors
-    /// UNAVAILABLE: NOT_THE_WRITER if another process writes the log, NOT_CURRENT if this cannot be determined in time.
+    /// A replica requests the log's end, once for all waiting calls, and applies the log. If several processes could
+    /// write the store, a writer with a confirmation older than [`AUTHORITY_AGE_MAX`] waits for the next. Fails with
+    /// NOT_THE_WRITER, or NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {
@@ -124,18 +116,17 @@ impl Handle {
         }
     }
 
-    /// Returns whether [`current`](Self::current) would return without waiting.
+    /// Returns whether [`current`](Self::current) would not wait.
     pub fn is_current(&self) -> bool {
         let is_young = |authority: &Arc<Authority>| authority.age() <= AUTHORITY_AGE_MAX;
         !self.is_replica() && self.authority().is_none_or(is_young)
     }
 
-    /// Returns the authority of a writer whose store allows several writers.
+    /// Returns the authority of a writer that other processes could replace.
     pub fn authority(&self) -> Option<&Arc<Authority>> {
         self.shared.authority.get()
     }
 
-    /// Waits until the store confirms this process as the writer.
     async fn confirmed(&self) -> Result<(), Refusal> {
         let until = Instant::now() + CONFIRMATION_WAIT_MAX;
         while Instant::now() < until {
@@ -148,7 +139,6 @@ impl Handle {
         Err(not_current("the log's store has not confirmed in time that this process writes it"))
     }
 
-    /// Checks without waiting that this process may answer reads.
     pub(crate) fn written(&self) -> Result<(), Refusal> {
         match &*self.shared.standings.borrow() {
             Standing::Fenced(_) => Err(not_the_writer()),
@@ -158,17 +148,17 @@ impl Handle {
         }
     }
 
-    /// Returns the processes that follow the log.
+    /// Returns the log's followers in other processes.
     pub fn readers(&self) -> Vec<LogReader> {
         self.shared.readers.all()
     }
 
-    /// Registers a reader of the log after a position, until the result is dropped.
+    /// Registers a follower until the result is dropped.
     pub fn reading(&self, kind: ReaderKind, name: String, after: Position) -> Reading {
         self.shared.readers.enter(kind, name, self.shared.time.now_ms(), after)
     }
 
-    /// Returns the highest position sent to a copy of the whole log since startup; 0 without a copy.
+    /// Returns the highest position sent to a copy since startup.
     pub fn copied(&self) -> Position {
         self.shared.readers.copied()
     }
@@ -183,62 +173,55 @@ impl Handle {
         self.shared.standings.fail(Standing::Fenced(why.into()));
     }
 
-    /// Waits until another process writes the log.
     pub(crate) async fn fenced(&self) {
         let mut standing = self.shared.standings.subscribe();
-        // Cannot fail: this handle has the sender.
+        // This handle has the sender.
         let _ = standing.wait_for(|standing| matches!(standing, Standing::Fenced(_))).await;
     }
 
-    /// Returns a receiver of the ledger's standing.
+    /// Subscribes to the standing.
     pub fn standing(&self) -> watch::Receiver<Standing> {
         self.shared.standings.subscribe()
     }
 
-    /// Returns a receiver of the verification of records that were not read at startup.
+    /// Subscribes to the verification of records that were not read at startup.
     pub fn verification(&self) -> watch::Receiver<Verification> {
         self.shared.verification.subscribe()
     }
 
-    /// Waits until a thread of the ledger panics; returns its name and the reason.
+    /// Waits until a thread panics; returns its name and the reason.
     pub async fn thread_ended(&self) -> String {
         let mut ended = self.shared.threads.ended();
-        // Cannot fail: the shared state has the sender.
         let why = ended.wait_for(Option::is_some).await;
         why.ok().and_then(|why| why.clone()).unwrap_or_default()
     }
 
-    /// Stops proposals until a restart, since the state is not trusted. Reads are answered.
+    /// Stops proposals until a restart, since the state is not trusted.
     pub fn distrust(&self, why: &str) {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    /// Stops proposals until a start on a sound log, since this log is damaged. `why` has the location. Reads are
-    /// answered.
+    /// Stops proposals until a start on a sound log. `why` has the location of the damage.
     pub fn distrust_log(&self, why: &str) {
         self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
 
-    /// Waits until proposals are stopped for good; returns the reason.
+    /// Waits until proposals are stopped for good.
     pub async fn failed(&self) -> Standing {
         let mut standing = self.shared.standings.subscribe();
-        // Cannot fail: this handle has the sender.
         let over =
             |standing: &Standing| matches!(standing, Standing::Failed(_) | Standing::Damaged(_) | Standing::Fenced(_));
         let failed = standing.wait_for(over).await;
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
-    /// Proposes a commit. Returns the request's commit, made now or earlier.
-    ///
-    /// # Errors
-    /// See [`AppendError`]. Nothing was applied, except possibly after [`AppendError::Unknown`] and
-    /// [`AppendError::Late`].
+    /// Proposes a commit; returns the request's commit, made now or earlier. After an error nothing was applied, except
+    /// perhaps [`AppendError::Unknown`] and [`AppendError::Late`].
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.append_recalling(proposal, None).await
     }
 
-    /// Proposes a commit that voids a settled round, with that round as recalled from the log (PL-04).
+    /// Voids a settled round, recalled from the log (PL-04).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -249,9 +232,8 @@ impl Handle {
         verdict.map_err(|_| AppendError::Closing)?
     }
 
-    /// Proposes commits in this order. Each gets one verdict through `verdicts` with its ticket. A proposal whose
-    /// caller's deadline has passed is dropped as late; otherwise the verdict has no timeout, and callers apply
-    /// [`answer_wait_max`](Self::answer_wait_max). Batches need fewer syncs and wake-ups.
+    /// Proposes commits in this order. Each verdict is sent with its ticket. A proposal past its deadline is dropped as
+    /// late; callers apply [`answer_wait_max`](Self::answer_wait_max). Batches need fewer syncs.
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -261,7 +243,7 @@ impl Handle {
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// Does the same for another process, named in its commits (PL-44), with the settled rounds of its voids.
+    /// Proposes for another process, named in its commits (PL-44).
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,
@@ -275,29 +257,27 @@ impl Handle {
         self.submit(proposals, proposer);
     }
 
-    /// Returns how long a proposal waits for its verdict; `None` for no limit.
+    /// Returns the time limit of a proposal, if any.
     pub fn answer_wait_max(&self) -> Option<Duration> {
         self.shared.answer_wait_max
     }
 
-    /// Returns the draw keys of the process; empty if it was opened without keys.
+    /// Returns the draw keys of the process.
     #[must_use]
     pub fn draws(&self) -> &DrawKeys {
         &self.shared.draws
     }
 
-    /// Returns the current generations of the partition's draws (PL-40).
+    /// Returns the generations of the partition's draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> Arc<Generations> {
         Arc::clone(self.shared.books.read().generations())
     }
 
-    /// Returns whether this process followed the log until it became the writer.
     pub(crate) fn was_followed(&self) -> bool {
         self.shared.followed.load(Ordering::Relaxed)
     }
 
-    /// Writes the current end of the log to a page, and each new end before answers are sent.
     pub(crate) fn keep_page(&self, page: Page) {
         page.write(*self.shared.head.borrow());
         if self.shared.page.set(page).is_err() {
@@ -305,12 +285,11 @@ impl Handle {
         }
     }
 
-    /// Returns how long a change waits for its second actor, in milliseconds (PL-27).
+    /// Returns the lifetime of a pending change in milliseconds (PL-27).
     pub fn change_lapse_ms(&self) -> i64 {
         self.shared.change_lapse_ms
     }
 
-    /// Submits proposals in this order. Each gets a reply.
     fn submit(
         &self,
         proposals: impl IntoIterator<Item = (Proposal, Option<Box<SettledRound>>, Option<Instant>, Reply)>,
@@ -347,9 +326,8 @@ impl Handle {
         answer(known.into_iter());
     }
 
-    /// Looks the request up among the durable commits. Returns its name, the position up to which no commit belongs to
-    /// it or refuses it (see [`Proposal::barrier`]), and a queue slot. Returns the verdict instead if no writer is
-    /// needed. An old request costs a read.
+    /// Looks the request up among durable commits. Returns the verdict if it needs no writer; otherwise its name, the
+    /// position up to which no commit belongs to it or refuses it ([`Proposal::barrier`]), and a queue slot.
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = |why: &str| AppendError::Unknown { reason: format!("the log takes no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {
@@ -359,7 +337,7 @@ impl Handle {
             Standing::Fenced(why) => return Err(Err(failed(why))),
         };
         let name = self.shared.requests.name(&proposal.stream, &proposal.request_id);
-        // Read first: the table has all requests up to this position.
+        // Read first: the table is complete up to here.
         let checked_to = self.durable();
         match self.shared.committed(name, &proposal.stream, &proposal.request_id) {
             Ok(None) => {}
@@ -378,7 +356,7 @@ impl Handle {
         };
         if let Some(refusal) = refusal.or_else(hindered) {
             return Err(Err(match (refusal, &self.way) {
-                // An earlier proposal of the request may still reach the log.
+                // An earlier proposal may still reach the log.
                 (AppendError::Damaged { reason } | AppendError::Unavailable { reason }, Way::Here(desk))
                     if desk.0.is_under_way(name, &proposal.stream, &proposal.request_id)
                         || desk.0.is_in_doubt(name) =>
@@ -397,29 +375,23 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Reads the durable books. `read` blocks the writer, so it must be short and must not propose.
+    /// Reads the durable books. `read` blocks the writer and must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
 
-    /// Reads the durable books with a player loaded. The books of [`Handle::books`] may lack evicted players.
-    ///
-    /// # Errors
-    /// The player is not in memory and cannot be read.
+    /// Reads the durable books with this player loaded. [`Handle::books`] may lack evicted players.
     pub fn books_of<T>(&self, stream: &StreamId, read: impl FnOnce(&Books) -> T) -> Result<T, FetchError> {
         let books = self.shared.books_with(stream)?;
         Ok(read(&books))
     }
 
-    /// Returns a player's state; `None` if the player never opened an account.
+    /// Returns a player's state, if an account was opened.
     pub fn player(&self, stream: &StreamId) -> Result<Option<PlayerState>, FetchError> {
         self.books_of(stream, |books| books.player(stream).cloned())
     }
 
-    /// Returns the commit of a request, if any.
-    ///
-    /// # Errors
-    /// [`AppendError::RequestIdReused`] if the id belongs to another request.
+    /// Returns a request's commit; [`AppendError::RequestIdReused`] if another request has the id.
     pub fn find(
         &self,
         stream: &StreamId,
@@ -429,15 +401,12 @@ impl Handle {
         self.committed(stream, request_id)?.map(|logged| repeated(logged, fingerprint)).transpose()
     }
 
-    /// Returns the position of a request's commit, if any.
+    /// Returns the position of a request's commit.
     pub fn find_position(&self, stream: &StreamId, request_id: &str) -> Result<Option<Position>, AppendError> {
         Ok(self.committed(stream, request_id)?.map(|logged| logged.commit.position))
     }
 
     /// Waits until this process has no proposal of a request in progress.
-    ///
-    /// # Errors
-    /// [`AppendError::Late`] after the time limit of a proposal.
     pub(crate) async fn settled(&self, stream: &StreamId, request_id: &str) -> Result<(), AppendError> {
         let Way::Here(desk) = &self.way else { return Ok(()) };
         let name = self.shared.requests.name(stream, request_id);
@@ -457,17 +426,12 @@ impl Handle {
         }
     }
 
-    /// Returns the commit of a request id, if any.
     pub(crate) fn committed(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
         let name = self.shared.requests.name(stream, request_id);
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Returns the positions of a pool's awards before a position, newest first, for one operator's players or all. The
-    /// newest awards may be missing.
-    ///
-    /// # Errors
-    /// The index cannot be read or is not available.
+    /// Returns positions of a pool's awards, newest first, of one operator or all. The newest may be missing.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -487,56 +451,52 @@ impl Handle {
         self.shared.partition
     }
 
-    /// Returns the log's time in Unix milliseconds: the timestamp of a commit made now. It never goes back; while the
-    /// machine's clock is behind, it runs at half speed.
+    /// Returns the log's time in Unix milliseconds, which never goes back. It runs at half speed while the clock is
+    /// behind it.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }
 
-    /// Returns the machine's clock in Unix milliseconds, uncorrected.
+    /// Returns the machine's clock in Unix milliseconds.
     pub fn clock_ms(&self) -> i64 {
         self.shared.time.clock_ms()
     }
 
-    /// Returns monotonic milliseconds of this process, from any origin, for waits.
+    /// Returns monotonic milliseconds.
     pub fn ticks_ms(&self) -> i64 {
         self.shared.time.ticks_ms()
     }
 
-    /// Returns the earliest possible current time in Unix milliseconds, for irreversible decisions: a forward jump of
-    /// the clock is ignored for an hour.
+    /// Returns the earliest possible time, for irreversible decisions: a clock's jump ahead is ignored for an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }
 
-    /// Returns the largest step of the machine's clock since the last call, in milliseconds; negative if it was set
-    /// back.
+    /// Returns the largest step of the clock since the last call, in milliseconds.
     pub fn take_skew(&self) -> Option<i64> {
         self.shared.time.take_skew()
     }
 
-    /// Returns a receiver of groups as they become durable.
     pub(crate) fn tail(&self) -> broadcast::Receiver<Appended> {
         self.shared.tail.subscribe()
     }
 
-    /// Returns a receiver of the last durable record.
+    /// Subscribes to the last durable record.
     pub fn head(&self) -> watch::Receiver<Held> {
         self.shared.head.subscribe()
     }
 
-    /// Returns a receiver that signals hits and voids that pools must decide, and changes that all partitions must
-    /// copy.
+    /// Signals hits and voids for pools, and changes that all partitions copy.
     pub fn decisions(&self) -> watch::Receiver<()> {
         self.shared.decisions.subscribe()
     }
 
-    /// Returns the position of the last durable commit.
+    /// Returns the last durable position.
     pub fn durable(&self) -> Position {
         self.shared.durable()
     }
 
-    /// Returns the number of proposals waiting for a verdict.
+    /// Returns the number of proposals without a verdict.
     pub fn waiting(&self) -> usize {
         match &self.way {
             Way::Here(desk) => desk.0.waiting(),
@@ -549,11 +509,10 @@ impl Handle {
         *self.shared.standings.borrow() == Standing::Takes
     }
 
-    /// Closes the ledger: answers earlier proposals, syncs the index and releases the store.
+    /// Answers earlier proposals, syncs the index and releases the store.
     pub async fn close(self) {
         match &self.way {
             Way::Here(desk) => desk.0.close(),
-            // A closed channel was closed before.
             Way::There { inbox, .. } => drop(inbox.send(Message::Close).await),
         }
         let Self { shared, way, threads, .. } = self;
@@ -562,16 +521,15 @@ impl Handle {
         if !matches!(joined.await, Ok(true)) {
             tracing::error!("a thread of the ledger ended in a panic");
         }
-        // Other handles can still read. The last one releases the files of the index.
+        // Other handles can still read.
         drop(way);
         let _ = tokio::task::spawn_blocking(move || shared.close()).await;
     }
 }
 
-/// Passes proposals of a replica to its forwarder, which replies; returns the verdicts on rejected ones.
+/// Returns the verdicts on proposals that the forwarder cannot take.
 fn forward(inbox: &mpsc::Sender<Message>, proposed: Vec<Proposed>) -> Vec<(Reply, Verdict)> {
     let forward = |mut proposed: Proposed| {
-        // The spans of this process are not visible to the writer's.
         proposed.traceparent = traceparent().map(String::into_boxed_str);
         let (message, error) = match inbox.try_send(Message::Append(proposed)) {
             Ok(()) => return None,

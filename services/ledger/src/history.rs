@@ -1,7 +1,5 @@
-//! Pages of a player's rounds (PL-05, DM-20), for one game or all, in one currency, newest first.
-//!
-//! The index finds a page, so its cost depends only on its own rounds. A page token is the number of the page's first
-//! round, so it stays valid after more play and voids.
+//! Pages of a player's rounds, newest first (PL-05, DM-20). A page token is a round number, so it stays valid after
+//! more play and voids.
 
 use crate::{
     error::FetchError,
@@ -15,13 +13,11 @@ use motherlode_log::Position;
 use motherlode_proto::round::v1::Round;
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// The query of a history.
 pub(crate) struct Wanted<'a> {
     pub(crate) stream: &'a StreamId,
     pub(crate) currency: Currency,
-    /// Empty for all games.
+    /// Empty for all.
     pub(crate) game: &'a str,
-    /// Highest round number.
     pub(crate) first: u64,
     pub(crate) size: usize,
 }
@@ -36,7 +32,7 @@ pub(crate) fn page(ledger: &Handle, wanted: &Wanted<'_>) -> Result<Page, FetchEr
         // The trailing 0 byte would end a game's name.
         within.pop();
     }
-    // Read first: later rounds are found by the walk. One extra round shows whether there is a next page.
+    // Read first: the walk finds later rounds. One extra round shows whether there is a next page.
     let Found { to, found } = ledger.projected().rounds(stream, &within, first.saturating_add(1), size + 1)?;
     let latest = rounds::since(ledger, stream, to)?;
     let mut numbers: BTreeMap<Reverse<u64>, Vec<Position>> = BTreeMap::new();

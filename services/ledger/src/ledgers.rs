@@ -1,8 +1,7 @@
-//! Ledgers of the partitions that a process has, with the mapping of streams to partitions.
+//! Ledgers of a process by partition.
 //!
-//! All commits of a player are in one partition ([`StreamId::partition`]), so most calls concern one ledger. Decisions
-//! for all partitions are made at home, which every process has. To find a player's ledger costs one SHA-256, or
-//! nothing with a single partition.
+//! A player's commits are all in one partition ([`StreamId::partition`]). Decisions for all partitions are made at
+//! home, which every process has.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -22,36 +21,31 @@ use motherlode_runtime::{Reads, Reason, Refusal};
 use std::{collections::BTreeMap, future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 
-/// Maximum wait for other partitions to copy a decision of home, if calls have no time limit.
 const SPREAD_WAIT: Duration = Duration::from_secs(10);
 
-/// Ledgers of all partitions in this process. Clones share them.
+/// Ledgers of a process, cheap to clone.
 #[derive(Clone)]
 pub struct Ledgers(Arc<Partitions>);
 
 struct Partitions {
     home: Handle,
-    /// Other partitions of this process, in order.
+    /// In order of partition.
     others: Vec<Handle>,
-    /// Number of partitions in the installation.
+    /// Partitions in the installation.
     count: u32,
-    /// Shared by all services.
     reads: Reads,
 }
 
-/// Stores that a process writes: of all partitions, or of some while other processes write the others.
+/// Stores that a process writes.
 pub struct Stores {
     /// One store per partition.
     pub stores: Vec<Box<dyn Store>>,
-    /// State already recovered for some of them, with the stores' own readers.
+    /// State already recovered through the stores' own readers.
     pub recovered: Vec<Recovered>,
 }
 
 impl Stores {
-    /// Checks that each partition from 0 on is present once.
-    ///
-    /// # Errors
-    /// [`OpenError::Partitions`] with those found.
+    /// Checks that each partition is present once.
     pub fn check_whole(&self, partitions: u32) -> Result<(), OpenError> {
         let mut found: Vec<_> = self.stores.iter().map(|store| store.partition()).collect();
         found.sort_unstable();
@@ -63,7 +57,6 @@ impl Stores {
 }
 
 impl From<Vec<Box<dyn Store>>> for Stores {
-    /// Without recovered state.
     fn from(stores: Vec<Box<dyn Store>>) -> Self {
         Self { stores, recovered: vec![] }
     }
@@ -82,10 +75,7 @@ impl<S: Store + 'static> From<Box<S>> for Stores {
 }
 
 impl Ledgers {
-    /// Combines ledgers in any order; the installation has `count` partitions.
-    ///
-    /// # Errors
-    /// [`OpenError::Partitions`]: home is missing, or a partition is duplicated or out of range.
+    /// Combines ledgers; home must be among them.
     pub fn new(mut held: Vec<Handle>, count: u32) -> Result<Self, OpenError> {
         held.sort_unstable_by_key(Handle::partition);
         let found: Vec<_> = held.iter().map(Handle::partition).collect();
@@ -96,14 +86,14 @@ impl Ledgers {
         Ok(Self(Arc::new(Partitions { home, others: held.collect(), count, reads: Reads::default() })))
     }
 
-    /// Opens the ledgers of all partitions, see [`open_all`].
+    /// Opens all partitions, see [`open_all`].
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
         let opened = open_all(stores, index_folder, options)?;
         let count = u32::try_from(opened.len()).unwrap_or(u32::MAX);
         Self::new(opened, count)
     }
 
-    /// Waits until all ledgers are current, see [`Handle::current`].
+    /// Waits until all are current, see [`Handle::current`].
     pub async fn current(&self) -> Result<(), Refusal> {
         match self.is_replica() || !self.0.others.is_empty() {
             true => try_join_all(self.all().map(Handle::current)).await.map(drop),
@@ -111,26 +101,23 @@ impl Ledgers {
         }
     }
 
-    /// Waits until the ledgers written by this process are current.
+    /// Waits until those written here are current.
     pub async fn current_here(&self) -> Result<(), Refusal> {
         try_join_all(self.all().filter(|ledger| !ledger.is_replica()).map(Handle::current)).await.map(drop)
     }
 
-    /// Returns whether [`Ledgers::current`] would return without waiting.
+    /// Returns whether [`Ledgers::current`] would not wait.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.all().all(Handle::is_current)
     }
 
-    /// Checks without waiting that this process is still the writer of its ledgers.
-    ///
-    /// # Errors
-    /// NOT_THE_WRITER: another process writes the log. NOT_CURRENT: this cannot be determined.
+    /// Checks without waiting that this process is still the writer: NOT_THE_WRITER or NOT_CURRENT.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }
 
-    /// Returns whether some of them are replicas.
+    /// Returns whether some are replicas.
     #[must_use]
     pub fn is_replica(&self) -> bool {
         self.all().any(Handle::is_replica)
@@ -141,22 +128,22 @@ impl Ledgers {
         self.all().for_each(|ledger| ledger.step_down(why));
     }
 
-    /// Waits until one of them stops proposals for good; returns the reason.
+    /// Waits until one stops proposals for good.
     pub async fn failed(&self) -> Standing {
         select_all(self.all().map(|ledger| Box::pin(ledger.failed()))).await.0
     }
 
-    /// Waits until a thread of a ledger panics; returns its name and the reason.
+    /// Waits until a thread panics; returns its name and the reason.
     pub async fn thread_ended(&self) -> String {
         select_all(self.all().map(|ledger| Box::pin(ledger.thread_ended()))).await.0
     }
 
-    /// Stops proposals for good, for a reason.
+    /// Stops proposals for good.
     pub fn distrust(&self, why: &str) {
         self.all().for_each(|ledger| ledger.distrust(why));
     }
 
-    /// Waits until a replica fails; returns the reason. Never returns without replicas.
+    /// Waits until a replica fails.
     pub async fn replica_failed(&self) -> Standing {
         let replicas: Vec<_> = self.all().filter(|ledger| ledger.is_replica()).collect();
         match replicas.is_empty() {
@@ -171,37 +158,28 @@ impl Ledgers {
         self.0.count
     }
 
-    /// Returns the home partition, which has rates, switches and pools.
+    /// Returns the partition with rates, switches and pools.
     #[must_use]
     pub fn home(&self) -> &Handle {
         &self.0.home
     }
 
-    /// Returns the ledger of a stream.
-    ///
-    /// # Errors
-    /// PARTITION_ELSEWHERE: this process does not have the stream's partition.
+    /// Returns the ledger of a stream, or PARTITION_ELSEWHERE.
     pub fn of(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.held(stream.partition(self.count()))
     }
 
-    /// Returns the ledger of a stream, for a proposal.
-    ///
-    /// # Errors
-    /// [`AppendError::Unavailable`]: this process does not have the stream's partition.
+    /// Returns the ledger of a proposal's stream.
     pub fn deciding(&self, stream: &StreamId) -> Result<&Handle, AppendError> {
         self.of(stream).map_err(|refusal| not_held(&refusal))
     }
 
-    /// Returns the ledger of a partition.
-    ///
-    /// # Errors
-    /// PARTITION_ELSEWHERE: this process does not have it.
+    /// Returns a partition's ledger, or PARTITION_ELSEWHERE.
     pub fn held(&self, partition: u32) -> Result<&Handle, Refusal> {
         self.partition(partition).ok_or_else(|| self.elsewhere(partition))
     }
 
-    /// Returns the ledger of a partition, if this process has it.
+    /// Returns a partition's ledger, if this process has it.
     #[must_use]
     pub fn partition(&self, partition: u32) -> Option<&Handle> {
         match partition {
@@ -210,22 +188,19 @@ impl Ledgers {
         }
     }
 
-    /// Checks that this process has all partitions, for calls about the whole log.
-    ///
-    /// # Errors
-    /// PARTITION_ELSEWHERE names a missing one.
+    /// Checks that this process has all partitions.
     pub fn whole(&self) -> Result<(), Refusal> {
         (HOME..self.count()).try_for_each(|partition| self.held(partition).map(drop))
     }
 
-    /// Returns the refusal for a partition of another process. Routers find the process by the partition in it.
+    /// The refusal has the partition, by which routers find its process.
     fn elsewhere(&self, partition: u32) -> Refusal {
         Refusal::new(Reason::PartitionElsewhere, format!("partition {partition} is held by another process"))
             .with("partition", partition)
             .with("partitions", self.count())
     }
 
-    /// Returns all ledgers of this process, by partition.
+    /// Returns all, by partition.
     pub fn all(&self) -> impl Iterator<Item = &Handle> {
         [&self.0.home].into_iter().chain(self.others())
     }
@@ -235,12 +210,12 @@ impl Ledgers {
         self.0.others.iter()
     }
 
-    /// Proposes a commit to its stream's partition, see [`Handle::append`].
+    /// See [`Handle::append`].
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.deciding(&proposal.stream)?.append(proposal).await
     }
 
-    /// Proposes commits to their partitions, see [`Handle::propose`]; in this order within a partition.
+    /// See [`Handle::propose`].
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -260,18 +235,14 @@ impl Ledgers {
                 None => {
                     let refused = not_held(&self.elsewhere(partition));
                     let refused = batch.into_iter().map(|(ticket, ..)| (ticket, Err(refused.clone())));
-                    // The receiver may be dropped.
                     let _ = verdicts.send(refused.collect());
                 }
             }
         }
     }
 
-    /// Waits a limited time until all partitions of this process have copied a decision of home. Returns the partitions
-    /// not known to have it; they copy it later, the decision is final.
-    ///
-    /// # Errors
-    /// A log cannot be read.
+    /// Waits for the partitions of this process to copy a decision of home; returns those not known to have it. They
+    /// copy it later.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {
@@ -287,10 +258,7 @@ impl Ledgers {
         self.lacking(stream, position)
     }
 
-    /// Returns the partitions not known to have copied a decision of home, including all of other processes.
-    ///
-    /// # Errors
-    /// A log cannot be read.
+    /// Returns the partitions not known to have copied a decision of home.
     pub fn lacking(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let mut lacking = vec![];
         for partition in HOME + 1..self.count() {
@@ -305,8 +273,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// Returns whether a partition lacks a decision. Of a pool it needs the terms and status, otherwise a copy of each
-    /// commit.
+    /// A partition needs a pool's terms and status, or a copy of any other commit.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());
@@ -323,19 +290,19 @@ impl Ledgers {
         &self.0.reads
     }
 
-    /// Returns the time of home's log in Unix milliseconds, see [`Handle::now_ms`].
+    /// See [`Handle::now_ms`], of home.
     #[must_use]
     pub fn now_ms(&self) -> i64 {
         self.0.home.now_ms()
     }
 
-    /// Returns the machine's clock in Unix milliseconds, see [`Handle::clock_ms`].
+    /// See [`Handle::clock_ms`].
     #[must_use]
     pub fn clock_ms(&self) -> i64 {
         self.0.home.clock_ms()
     }
 
-    /// Returns monotonic milliseconds, see [`Handle::ticks_ms`].
+    /// See [`Handle::ticks_ms`].
     #[must_use]
     pub fn ticks_ms(&self) -> i64 {
         self.0.home.ticks_ms()
@@ -365,15 +332,11 @@ impl From<Handle> for Ledgers {
     }
 }
 
-/// Returns the error of a proposal to a partition of another process; nothing was written.
 fn not_held(refusal: &Refusal) -> AppendError {
     AppendError::Unavailable { reason: refusal.message().to_owned() }
 }
 
-/// Opens the ledgers of several stores concurrently, each with its index in a separate folder.
-///
-/// # Errors
-/// See [`OpenError`]; then no partition is served.
+/// Opens ledgers concurrently, each with a folder for its index.
 pub fn open_all(
     stores: Stores,
     index_folder: impl Fn(u32) -> PathBuf,
@@ -400,11 +363,7 @@ pub fn open_all(
     })
 }
 
-/// Creates replicas of partitions that other processes write, concurrently, each with its index in a separate folder.
-/// Waits without a limit until those processes answer.
-///
-/// # Errors
-/// See [`OpenError`]; then no partition is served.
+/// Creates replicas concurrently. Waits without a limit for the processes with the log.
 pub async fn join_all(
     origin: &Origin,
     partitions: impl IntoIterator<Item = u32>,

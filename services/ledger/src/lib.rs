@@ -1,17 +1,15 @@
-//! Ledger: the log's single writer, the books folded from the log, its index, and the wallet's services.
+//! Ledger: the log's single writer, the books folded from it, the index, and the wallet's services.
 //!
-//! [`open`] replays the log of a partition and returns a [`Handle`], which is cheap to clone. Services use it to read
-//! durable state, propose commits and follow the log. [`Ledgers`] has the handles of all partitions.
+//! [`open`] replays a partition's log and returns a [`Handle`] to read durable state, propose commits and follow the
+//! log. [`Ledgers`] has the handles of all partitions.
 //!
-//! Modules do not import each other in a circle. From the bottom up: values and errors (`append`, `draws`, `error`,
-//! `fields`, `index`, `images`, `options`, `readers`, `region`, `requests`, `standing`, `threads`, `time`, `trails`,
-//! `trouble`), shared state and access to it (`shared`, `projected`, `queue`, `writer`, `upstream`, [`Handle`]), its
-//! changes (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, then [`open`] and
-//! [`replica`], [`Ledgers`], and the services.
+//! Modules from the bottom up: values and errors (`append`, `draws`, `error`, `fields`, `index`, `images`, `options`,
+//! `readers`, `region`, `requests`, `standing`, `threads`, `time`, `trails`, `trouble`), shared state (`shared`,
+//! `projected`, `queue`, `writer`, `upstream`, [`Handle`]), its changes (`appender`, `applier`, `projector`,
+//! `snapshot`, `watch`), `verifier`, `recovery`, [`open`] and [`replica`], [`Ledgers`], services.
 //!
-//! Guarantees: [`Handle::append`] answers after the sync; a request id has one effect and one answer; readers see
-//! durable state only; a full queue refuses proposals instead of growing. They depend on the store's contract (one
-//! writer, durable appends) and on a complete idempotency table.
+//! Guarantees: [`Handle::append`] answers after the sync; a request id has one effect; readers see durable state only;
+//! a full queue refuses proposals. They need one writer and durable appends from the store.
 
 mod append;
 mod appender;

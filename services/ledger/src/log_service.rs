@@ -1,7 +1,5 @@
-//! Service of the log for other processes of the installation, which read, follow and propose.
-//!
-//! Records are sent as stored, the newest ones directly from the writer. The guarantees are those of [`Handle`]: sent
-//! records are durable, verdicts depend on durable records only, and a request id has one effect.
+//! Service of the log for other processes, which read, follow and propose. Records are sent as stored, and only if
+//! durable.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -28,30 +26,28 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
 
-/// Maximum bytes of records per answer, except a single longer record.
+/// A single longer record is sent whole.
 const READ_BYTES_MAX: usize = 4 << 20;
-/// Maximum bytes of records per message of a stream, except a single longer record.
+/// A single longer record is sent whole.
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
-/// Maximum number of proposals without a verdict per stream; beyond it, the stream is not read.
+/// Beyond it, the stream is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
-/// Maximum size of a message with proposals in bytes. [`crate::replica`] sends at most 256 KiB and one proposal.
+/// Maximum bytes of a message. [`crate::replica`] sends at most 256 KiB and one proposal.
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
 /// Service of the log.
 #[derive(Clone)]
 pub struct LogApi {
-    /// Ledgers with a local writer.
     written: Arc<[Handle]>,
-    /// All ledgers of this process, including replicas.
     held: Arc<[Handle]>,
-    /// Number of partitions in the installation.
+    /// Partitions in the installation.
     partitions: u32,
     guard: Guard,
     stop: Stop,
 }
 
 impl LogApi {
-    /// Serves the logs of those ledgers that are not replicas. Streams end at `stop`.
+    /// Serves the logs written here until `stop`.
     #[must_use]
     pub fn new<'a>(ledgers: impl IntoIterator<Item = &'a Handle>, partitions: u32, stop: Stop) -> Self {
         let held: Arc<[Handle]> = ledgers.into_iter().cloned().collect();
@@ -59,7 +55,7 @@ impl LogApi {
         Self { written, held, partitions, guard: Guard::default(), stop }
     }
 
-    /// Sets the terms for checks of other processes' proposals (PL-44).
+    /// Sets the terms for other processes' proposals (PL-44).
     #[must_use]
     pub fn with_terms(self, terms: Terms) -> Self {
         Self { guard: Guard::new(terms), ..self }
@@ -119,7 +115,7 @@ impl LogService for LogApi {
             return Err(Refusal::new(Reason::PositionAhead, message).with("position", end).into());
         }
         let mut standing = ledger.standing();
-        // The first message reports the standing, since another process may have reported a different one.
+        // Another process may have reported a different standing.
         standing.mark_changed();
         let reading = ledger.reading(ReaderKind::Replica, name, sent);
         let follow = Follow { ledger, stop: self.stop.clone(), tail, standing, sent, end, reading };
@@ -165,7 +161,6 @@ impl LogService for LogApi {
     }
 }
 
-/// Reads on a thread that may block, since the store may be a file or another server.
 async fn read(ledger: Handle, from: Position, records: usize, bytes: usize) -> Result<Vec<Record>, FetchError> {
     let read = tokio::task::spawn_blocking(move || ledger.records(from, records, bytes)).await;
     Ok(read.map_err(|error| ReadError::Io(io::Error::other(error)))??)
@@ -177,14 +172,12 @@ struct Follow {
     tail: broadcast::Receiver<Appended>,
     standing: watch::Receiver<Standing>,
     sent: Position,
-    /// Records up to here are durable, and read from the store.
+    /// Records up to here are durable.
     end: Position,
-    /// Registration as a reader.
     reading: Reading,
 }
 
 impl Follow {
-    /// Returns the next message; `None` when the service stops.
     async fn next(&mut self) -> Result<Option<wire::FollowRecordsResponse>, FetchError> {
         loop {
             if self.standing.has_changed().unwrap_or_default() {
@@ -216,8 +209,6 @@ impl Follow {
         }
     }
 
-    /// Takes a group from the writer, together with groups that followed it. Omits records already sent, and groups
-    /// that do not continue them.
     fn take(&mut self, appended: Appended) -> Option<wire::FollowRecordsResponse> {
         let first_position = self.sent + 1;
         let (mut records, mut bytes) = (vec![], 0);
@@ -225,7 +216,7 @@ impl Follow {
         while let Some(Appended { first, records: group }) = next {
             let end = first + group.len() as Position - 1;
             if first > self.sent + 1 {
-                // This reader is behind: records in between are read from the store.
+                // Records in between are read from the store.
                 self.end = end;
                 break;
             }
@@ -242,14 +233,13 @@ impl Follow {
         self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
             Standing::Stalled(why) | Standing::Unconfirmed(why) | Standing::Damaged(why) => why.clone(),
-            // After a permanent failure the process exits and the stream ends.
+            // The process exits soon and the stream ends.
             Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
         };
         wire::FollowRecordsResponse { first_position, records, stalled }
     }
 }
 
-/// Recalls the settled round of a proposed void from this process's log, to check the stated one.
 fn recalled(ledger: &Handle, proposal: &Proposal) -> Result<Option<Box<SettledRound>>, FetchError> {
     let voided = proposal.events.iter().find_map(|event| match event {
         Event::RoundVoided { round, settled: Some(_), .. } => Some(*round),
@@ -261,18 +251,13 @@ fn recalled(ledger: &Handle, proposal: &Proposal) -> Result<Option<Box<SettledRo
 
 struct Proposing {
     api: LogApi,
-    /// Proposing process.
     node: Node,
-    /// Ledger that the first message names.
     ledger: Option<Handle>,
-    /// `None` after the last message.
     proposals: Option<Streaming<wire::ProposeRequest>>,
     sender: mpsc::UnboundedSender<Verdicts>,
     verdicts: mpsc::UnboundedReceiver<Verdicts>,
     in_flight: usize,
-    /// Size of the proposals.
     bytes: StreamBytes,
-    /// Spans of traced proposals until their verdicts.
     spans: BTreeMap<u64, Span>,
 }
 
@@ -304,14 +289,13 @@ impl Proposing {
                 message = proposals => match message {
                     Ok(Some(message)) => self.take(message)?,
                     Ok(None) => self.proposals = None,
-                    // On a broken stream, the process proposes again without a verdict.
+                    // The process proposes the others again.
                     Err(status) => return Err(status),
                 },
             }
         }
     }
 
-    /// Proposes the content of a message. An invalid message has no effect.
     fn take(&mut self, message: wire::ProposeRequest) -> Result<(), Refusal> {
         let ledger = self.api.of(message.partition)?.clone();
         if self.ledger.as_ref().is_some_and(|first| first.partition() != ledger.partition()) {
@@ -339,7 +323,7 @@ impl Proposing {
         if !too_long.is_empty() {
             tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "too long proposals were refused");
             self.in_flight += too_long.len();
-            // Cannot fail: this stream has the receiver.
+            // This stream has the receiver.
             let _ = self.sender.send(too_long);
         }
         let mut proposals = Vec::with_capacity(parsed.len());
@@ -354,14 +338,12 @@ impl Proposing {
             match self.api.guard.check(&self.node, &proposal, &ledger, (&self.api.held, self.api.partitions)) {
                 Ok(()) => match recalled(&ledger, &proposal) {
                     Ok(recalled) => proposals.push((ticket, proposal, until, recalled)),
-                    // Cannot fail: this stream has the receiver.
                     Err(error) => drop(self.sender.send(vec![(ticket, Err(error.into()))])),
                 },
                 Err(error) => {
                     if matches!(error, AppendError::NotAllowed { .. }) {
                         tracing::warn!(credential = %self.node.proposer.credential, %error, "a proposal was refused");
                     }
-                    // Cannot fail: this stream has the receiver.
                     let _ = self.sender.send(vec![(ticket, Err(error))]);
                 }
             }
@@ -371,7 +353,6 @@ impl Proposing {
         Ok(())
     }
 
-    /// Builds a message of verdicts, including those that arrived meanwhile.
     fn answer(&mut self, mut verdicts: Verdicts) -> wire::ProposeResponse {
         while let Ok(more) = self.verdicts.try_recv() {
             verdicts.extend(more);
@@ -381,7 +362,7 @@ impl Proposing {
             self.spans.remove(ticket);
         }
         self.bytes.give_back(verdicts.iter().map(|(ticket, _)| *ticket));
-        // Read after the verdicts: their commits are durable up to here.
+        // Read last: all verdicts' commits are durable up to here.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
         let to_wire = |(ticket, verdict): (u64, Verdict)| {
             let outcome = match verdict {

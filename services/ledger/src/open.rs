@@ -1,4 +1,4 @@
-//! Opens a ledger with its writer: recovers the state from the log, then starts the writer.
+//! Opens a ledger: recovers the state, then starts the writer.
 
 use crate::{
     error::OpenError,
@@ -10,21 +10,17 @@ use crate::{
 use motherlode_log::Store;
 use std::{path::Path, sync::atomic::Ordering};
 
-/// Opens the ledger on a store. The folder of the index may be missing, stale or damaged.
-///
-/// # Errors
-/// [`OpenError`] with the position; then nothing is served.
+/// Opens the ledger on a store. The index may be missing, stale or damaged.
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = Held { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
-    // Unread records are verified when they are folded, and all of them in the background.
+    // Unread records are verified when folded, and all in the background.
     let first = (store.unread() > 0).then(|| store.start().previous);
     let settle = || store.settle().map_err(OpenError::Settle);
     recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)
 }
 
-/// Opens the ledger in a process that has replicated the log; reads only later records. A replica of another log is
-/// dropped.
+/// Opens a replicated ledger as the writer; drops a replica of another log.
 pub(crate) fn take_over(
     store: Box<dyn Store>,
     recovered: Recovered,

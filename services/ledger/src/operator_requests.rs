@@ -1,9 +1,7 @@
-//! Requests of an operator that concern no single player: bulk campaigns, switches and changes; for the platform also
-//! rates and pools (PL-42). Their commits are at home, on shared streams.
-//!
-//! Such a request is always cancelled on the system stream. Home's writer then refuses it on the other shared streams
-//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). The grants of a bulk campaign are commits on the players'
-//! streams and are cancelled one by one.
+//! Requests of an operator that concern no single player (PL-42). Their commits are at home, on shared streams, and
+//! they are cancelled on the system stream; home's writer refuses a cancelled one
+//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). The grants of a bulk campaign are on the players' streams
+//! and are cancelled one by one.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},
@@ -20,7 +18,6 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
 use std::sync::Arc;
 
-/// Maximum number of grants cancelled concurrently.
 const AT_ONCE: usize = 64;
 
 pub(crate) struct OperatorRequest<'a> {
@@ -28,7 +25,7 @@ pub(crate) struct OperatorRequest<'a> {
     pub(crate) request_id: &'a str,
 }
 
-/// Returns the id of an operator's request on a shared stream. Ids of the platform have no prefix.
+/// Returns a request's id on a shared stream, prefixed for operators.
 #[must_use]
 pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     match operator.filter(|operator| *operator != PLATFORM) {
@@ -37,8 +34,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Returns the id of a platform request on a player's stream (decision on a proposed void). Callers' ids never have
-/// this form.
+/// Returns the id of a platform request on a player's stream. Callers' ids never have this form.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -48,7 +44,7 @@ impl OperatorRequest<'_> {
         shared_request_id(Some(self.operator), self.request_id)
     }
 
-    /// Returns the request's commit at home; a cancellation only if there is no other commit.
+    /// A cancellation counts only without another commit.
     fn made(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let (home, name) = (ledgers.home(), self.name());
         let on_system = home.committed(&StreamId::System, &name)?;
@@ -64,13 +60,11 @@ impl OperatorRequest<'_> {
         Ok(on_system)
     }
 
-    /// Returns the reservation of a bulk campaign that has begun.
     fn reservation(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let [many, _] = reservation_ids(self.operator, "", self.request_id);
         Ok(ledgers.home().committed(&StreamId::System, &many)?)
     }
 
-    /// Returns the players of a reservation; empty in older logs.
     fn players(&self, reserved: &Logged) -> Vec<(String, StreamId)> {
         let players = reserved.commit.events.iter().find_map(|event| match event {
             Event::LiabilityReserved(reserved) => Some(&reserved.player_ids),
@@ -81,13 +75,11 @@ impl OperatorRequest<'_> {
     }
 }
 
-/// Returns the outcome of an operator's request, after its proposals in progress at home.
 pub(crate) async fn get(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
     ledgers.home().settled(&StreamId::System, &request.name()).await?;
     outcome(ledgers, request)
 }
 
-/// Cancels an operator's request, or the remainder of a partly applied one.
 pub(crate) async fn cancel(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -109,7 +101,7 @@ pub(crate) async fn cancel(
 }
 
 fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
-    // Read before the commits: a commit that is not found does not exist up to this position.
+    // Read first: a commit that is not found does not exist up to here.
     let durable = ledgers.home().durable();
     if let Some(reserved) = request.reservation(ledgers)? {
         return granted(ledgers, request, &reserved);
@@ -128,7 +120,6 @@ fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::Req
     })
 }
 
-/// Returns the outcome of a bulk campaign with a committed reservation.
 fn granted(
     ledgers: &Ledgers,
     request: &OperatorRequest<'_>,

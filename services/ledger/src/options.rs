@@ -12,52 +12,48 @@ use std::{
 /// Options of a ledger.
 #[derive(Clone)]
 pub struct Options {
-    /// Maximum number of proposals waiting for a verdict; more are refused.
+    /// Proposals without a verdict.
     pub queue_length_max: usize,
-    /// Number of operators that share the queue.
+    /// Operators sharing the queue.
     pub operators: usize,
-    /// Weights of operators; the default is 1.
+    /// Weights of operators; default 1.
     pub weights: Arc<BTreeMap<SmolStr, u32>>,
-    /// Maximum number of open rounds per operator in the partition; a bet beyond it is refused.
+    /// Open rounds per operator and partition.
     pub open_rounds_max: usize,
-    /// Whether operators are configured, so that each actor has a name.
+    /// Whether operators are configured.
     pub has_operators: bool,
-    /// Maximum number of commits in a group commit.
+    /// Commits per group.
     pub batch_commits_max: usize,
-    /// Maximum wait of a proposal for its answer; `None` for no limit.
+    /// Time limit of a proposal, if any.
     pub answer_wait_max: Option<Duration>,
-    /// Time in which a change needs its second actor (PL-27), in milliseconds.
+    /// Lifetime of a pending change (PL-27), in milliseconds.
     pub change_lapse_ms: i64,
-    /// Number of commits after the latest snapshot that make another one worthwhile at startup and shutdown. While the
-    /// ledger runs, it is 200 times this number.
+    /// Commits since the last snapshot that make one due at startup and shutdown; 200 times as many at runtime.
     pub snapshot_commits: u64,
-    /// Approximate number of players in memory, apart from those with open rounds or with changes since the latest
-    /// snapshot. Others are evicted, and loaded from files on demand.
+    /// Players in memory, apart from those with open rounds or changes since the last snapshot.
     pub players_max: usize,
-    /// Maximum number of commits after the index's mark that are indexed again at a restart.
+    /// Commits after the index's mark that a restart may index again.
     pub mark_commits: usize,
-    /// Number of commits per new run of the idempotency table. That many can be in memory, 16 bytes each.
+    /// Commits per new run of the idempotency table, held in memory at 16 bytes each.
     pub request_run_commits: usize,
-    /// Maximum memory for filters of the table's runs, in bytes; other filters are read for each lookup.
+    /// Memory for the table's filters in bytes; others are read per lookup.
     pub request_filter_bytes_max: u64,
-    /// Maximum silence of an append, of the store's confirmation, or of a replica's writer. After it the ledger refuses
-    /// proposals and reports that.
+    /// Longest silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,
-    /// Maximum silence for a replica while a standby is known to take over.
+    /// The same for a replica during a takeover.
     pub takeover_max: Duration,
-    /// How long a replica tolerates a log shorter than its own state. A longer wait means another log, since an
-    /// overtaken writer has noticed by then.
+    /// How long a replica tolerates a log shorter than its state; afterwards it must be another log.
     pub ahead_max: Duration,
-    /// Draw keys, for the first seal of new players and for the draws of voided open rounds.
+    /// Draw keys.
     pub draws: DrawKeys,
-    /// Machine's clock for timestamps: see the [time of the log](crate::Handle::now_ms).
+    /// Machine's clock, see [time of the log](crate::Handle::now_ms).
     pub clock: Clock,
-    /// Monotonic milliseconds from any origin.
+    /// Monotonic milliseconds.
     pub ticks: Clock,
 }
 
 impl Options {
-    /// Returns options with a simulated clock, which also serves as the monotonic one.
+    /// Returns options with a simulated clock.
     #[must_use]
     pub fn on_clock(clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         let clock: Clock = Arc::new(clock);

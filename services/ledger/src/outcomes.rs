@@ -1,11 +1,8 @@
 //! Outcome and cancellation of requests whose answer was lost (PL-33, PL-42).
 //!
-//! A cancellation is a commit with the request's own id, and the writer orders it among all others. The log therefore
-//! has either the request's commit or its cancellation, and the idempotency table finds it. For a request with several
-//! commits, the writer refuses each part after the cancellation
-//! ([`Proposal::barrier`](crate::append::Proposal::barrier)).
-//!
-//! Requests that concern no single player are cancelled on the system stream at home, see [`crate::operator_requests`].
+//! A cancellation is a commit with the request's id, ordered by the writer, so the log has either it or the request's
+//! commit. The writer also refuses the parts of a cancelled request
+//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). See also [`crate::operator_requests`].
 
 use crate::{
     append::{AppendError, fingerprint},
@@ -29,15 +26,11 @@ use motherlode_rounds::balance_after;
 use motherlode_runtime::{Caller, Reason, Refusal, access::Roles, config::PLATFORM};
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Request named by `GetRequest` or `CancelRequest`.
 enum Named<'a> {
-    /// Request about a player.
     OfPlayer(AccountId, String),
-    /// Request of an operator that concerns no single player.
     OfOperator(OperatorRequest<'a>),
 }
 
-/// Returns the outcome of a request, after its proposals in progress.
 pub(crate) async fn get(
     (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
@@ -55,7 +48,6 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Cancels a request unless it is already applied, and returns its outcome. Starts the rollback of a debit in progress.
 /// `capped` are the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
     (ledgers, operators): (&Ledgers, &Operators),
@@ -78,7 +70,6 @@ pub(crate) async fn cancel(
     Ok(wire::CancelRequestResponse { outcome: Some(outcome) })
 }
 
-/// Refuses a caller without one of these roles.
 fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     match caller.credential() {
         Some((_, own)) if !own.meets(roles) => {
@@ -89,8 +80,7 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the reservation of a single grant under an operator's cap, which is in another log than the grant. It comes
-/// first: otherwise a concurrent call could reserve after the grant is cancelled.
+/// Comes before the grant's cancellation: otherwise a concurrent call could still reserve.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -110,7 +100,7 @@ async fn cancel_reservation(
     }
 }
 
-/// Returns the commits of an Autospin series' rounds so far, in order; empty in older logs.
+/// Empty in older logs.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {
@@ -141,8 +131,7 @@ fn named<'a>(
             return Err(unknown_account());
         }
         check_roles(caller, Roles::WALLET.or(Roles::ADMIN))?;
-        // Without operators every name belongs to the caller, and the cancellation of a misspelt one would succeed
-        // without an effect.
+        // A misspelt name would be cancelled without an effect.
         if operator != PLATFORM {
             operators.check(ledgers, operator)?;
         }
@@ -153,7 +142,7 @@ fn named<'a>(
         return Err(Refusal::field("operator_id", "is the account's: don't set it"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // For another operator's player, the request is the platform's decision on a proposed void.
+    // For another operator's player: the decision on a proposed void.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),
@@ -164,7 +153,6 @@ fn named<'a>(
     Ok(Named::OfPlayer(account, request_id))
 }
 
-/// Returns the outcome of a request about a player.
 async fn outcome(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -172,9 +160,9 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.of(&stream)?.clone();
-    // Read before the commits: a commit that is not found does not exist up to this position.
+    // Read first: a commit that is not found does not exist up to here.
     let durable = ledger.durable();
-    // Read before the commits: the end of a closed debit is among them.
+    // Read before the commits, so that they include the end of a closed debit.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {
@@ -186,7 +174,6 @@ async fn outcome(
     series(ledgers, caller, (ledger, stream, request_id), (durable, is_open, logged)).await
 }
 
-/// Returns whether a debit of the request, or of a round of the series, is open.
 fn has_open_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<bool, Refusal> {
     let player = ledger.player(stream)?;
     let debit = player.as_ref().and_then(PlayerState::debit);
@@ -194,13 +181,11 @@ fn has_open_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> Resul
         || debit_of_series(ledger, stream, request_id)?.is_some())
 }
 
-/// Returns the commit that opened a session for a request.
 fn session(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
     ledger.committed(stream, &InternalRequest::OpenSession { request_id }.to_string())
 }
 
-/// Returns the outcome of a request without a commit except a cancellation: that of its Autospin series, if it has
-/// rounds.
+/// Without a commit of the request, its Autospin series decides.
 async fn series(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -226,7 +211,6 @@ async fn series(
     })
 }
 
-/// Returns the outcome of a request with a commit.
 async fn single(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -259,7 +243,6 @@ async fn single(
     })
 }
 
-/// Returns the round of the events, and the number of its step.
 fn made(events: &[Event]) -> (Option<u64>, u32) {
     let step = events.iter().find_map(|event| match event {
         Event::StepResolved(step) => Some((Some(step.round), step.step)),
@@ -274,7 +257,6 @@ fn made(events: &[Event]) -> (Option<u64>, u32) {
     step.or_else(voided).unwrap_or_default()
 }
 
-/// Returns the transaction of a wallet commit; `None` for other commits.
 pub(crate) fn transaction(logged: &Logged) -> Option<wire::Transaction> {
     let commit = &logged.commit;
     let (kind, currency, amount) = match commit.events.first()? {

@@ -1,7 +1,6 @@
-//! Page with the end of a partition's log in memory-backed storage, which lasts until a reboot (PL-40).
-//!
-//! It is written before the answers of each group, so no answered record is newer. It is named after the log, not its
-//! folder: a copy of the log on the same machine finds the original's page. Cost: one write of 124 bytes per group.
+//! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers. It is
+//! named after the log, so a copy of the log on the same machine finds the original's page. Cost: a write of 124 bytes
+//! per group.
 
 use crate::{evidence::Remembered, index::Held};
 use motherlode_log::Hash;
@@ -13,7 +12,6 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// Page of a partition.
 #[derive(Debug)]
 pub(crate) struct Page {
     path: PathBuf,
@@ -22,19 +20,17 @@ pub(crate) struct Page {
     failed: AtomicBool,
 }
 
-/// Error of opening a page.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
-    /// Another process on this machine serves the same log.
+    /// Another process here serves the log.
     #[error("{} is locked: another process on this machine serves this log, or a copy of it", .0.display())]
     InUse(PathBuf),
-    /// The file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
 impl Page {
-    /// Opens and reads the page of a log, named by the hash of its first record. `exclusive` locks it.
+    /// `exclusive` locks the page.
     pub(crate) fn open(
         folder: &Path,
         (log, partition): (Hash, u32),
@@ -57,19 +53,17 @@ impl Page {
         Ok((Self { path, file, generation: 0, failed: AtomicBool::new(false) }, found))
     }
 
-    /// Sets the writer's generation.
     pub(crate) fn in_generation(self, generation: u64) -> Self {
         Self { generation, ..self }
     }
 
-    /// Unlocks the page for another start.
     pub(crate) fn release(&self) {
         if let Err(error) = self.file.unlock() {
             tracing::warn!(file = %self.path.display(), %error, "failed to unlock the page of the log");
         }
     }
 
-    /// Writes the end of the log. After a failed write the page is removed, so the next start has no evidence.
+    /// After a failed write the page is removed, so the next start has no evidence.
     pub(crate) fn write(&self, held: Held) {
         let line = Remembered { held, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);
@@ -99,7 +93,6 @@ mod tests {
         page.write(held(7));
         assert!(matches!(Page::open(folder.path(), ([1; 32], 0), true), Err(PageError::InUse(_))));
         let remembered = Remembered { held: held(7), generation: 4, stopped: false };
-        // The processes of a log on JetStream share it.
         assert_eq!(Page::open(folder.path(), ([1; 32], 0), false).unwrap().1, Some(remembered));
         drop(page);
         assert_eq!(Page::open(folder.path(), ([1; 32], 0), true).unwrap().1, Some(remembered));

@@ -15,49 +15,38 @@ use tokio::{
     time::Instant,
 };
 
-/// Item of a replica's queue.
 #[allow(clippy::large_enum_variant, reason = "all but one are proposals")]
 pub(crate) enum Message {
     Append(Proposed),
-    /// Close the ledger after answering earlier items.
     Close,
 }
 
-/// Result of a proposal: its commit, made now or by an earlier call with the same request id.
+/// Commit of a proposal, made now or earlier.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
 
-/// Verdicts with their tickets, delivered together.
+/// Verdicts by ticket.
 pub type Verdicts = Vec<(u64, Verdict)>;
 
-/// Proposal with the receiver of its verdict.
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
-    /// Name of the request.
     pub(crate) name: Name,
-    /// Position up to which the request has no commit.
+    /// No commit up to here belongs to the request.
     pub(crate) checked_to: Position,
-    /// Settled round that it voids.
     pub(crate) recalled: Option<Box<SettledRound>>,
-    /// Proposing process; `None` for this one.
     pub(crate) proposer: Option<Arc<Proposer>>,
     /// Caller's deadline; an expired proposal is dropped.
     pub(crate) until: Option<Instant>,
-    /// Trace context of a replica's proposal.
     pub(crate) traceparent: Option<Box<str>>,
-    /// Slot in the queue.
     pub(crate) slot: QueueSlot,
     pub(crate) reply: Reply,
 }
 
-/// Receiver of a verdict. A disconnected caller retries with the same request id.
 pub(crate) enum Reply {
-    /// Receiver of one verdict.
     One(oneshot::Sender<Verdict>),
-    /// Receiver of many verdicts, identified by tickets.
     Many(u64, mpsc::UnboundedSender<Verdicts>),
 }
 
-/// Answers a group. Consecutive verdicts for the same receiver are sent together, with one wake-up.
+/// Consecutive verdicts for one receiver are sent together.
 pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
     for (reply, verdict) in replies {
@@ -78,11 +67,6 @@ pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     }
 }
 
-/// Returns the answer to a repeated request.
-///
-/// # Errors
-/// [`AppendError::RequestIdReused`] for another request with this id; [`AppendError::RequestCancelled`] for a
-/// cancellation.
 pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     let request_id = || logged.commit.request_id.clone();
     if logged.commit.fingerprint == fingerprint {
@@ -94,14 +78,12 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Owner of the slots for other processes' proposals that concern no player. No operator can have this name.
+/// Owner of other processes' slots without a player. No operator has this name.
 const NODES: &str = "(nodes)";
 
-/// Slots of the queue, shared by operators.
 #[derive(Clone)]
 pub(crate) struct QueueSlots {
     quota: Arc<Mutex<Quota>>,
-    /// Maximum number of open rounds per operator.
     pub(crate) open_rounds_max: usize,
 }
 
@@ -111,8 +93,7 @@ impl QueueSlots {
         Self { quota, open_rounds_max: options.open_rounds_max }
     }
 
-    /// Takes a slot for a proposal that concerns a player or comes from another process; other proposals need no slot.
-    /// Returns `None` if the queue is full.
+    /// Other proposals of this process need no slot.
     pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
         let holder = match stream {
             StreamId::Player { operator, .. } => operator.clone(),
@@ -123,7 +104,6 @@ impl QueueSlots {
     }
 }
 
-/// Slot of the queue, released when dropped.
 pub(crate) struct QueueSlot(Option<(QueueSlots, SmolStr)>);
 
 impl Drop for QueueSlot {

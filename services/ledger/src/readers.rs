@@ -1,5 +1,4 @@
-//! Readers of the log in other processes, with the last position sent to each. This measures the lag of replicas,
-//! standbys and copies. Cost: an atomic store per sent message.
+//! Readers of the log in other processes, with the last position sent to each.
 
 use motherlode_log::Position;
 use parking_lot::Mutex;
@@ -16,9 +15,9 @@ use std::{
 pub enum ReaderKind {
     /// Serves calls from a replica.
     Replica,
-    /// Standby for the writer.
+    /// Standby of the writer.
     Standby,
-    /// Maintains or feeds a copy of the whole log.
+    /// Maintains a copy of the whole log.
     Copy,
 }
 
@@ -26,7 +25,7 @@ impl ReaderKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Replica, Self::Standby, Self::Copy];
 
-    /// Returns the name in metrics.
+    /// Name in metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,20 +36,19 @@ impl ReaderKind {
     }
 }
 
-/// Process that follows the log.
+/// Follower of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
     /// Purpose of the reader.
     pub kind: ReaderKind,
-    /// Its credential, or its address without credentials.
+    /// Its credential, or its address.
     pub name: String,
-    /// Start time in Unix milliseconds.
+    /// Start in Unix milliseconds.
     pub since_ms: i64,
-    /// Last position sent. A slow reader falls behind after a few buffered messages.
+    /// Last position sent. It falls behind with a slow reader.
     pub sent: Position,
 }
 
-/// Registered readers. Clones share the list.
 #[derive(Clone, Default)]
 pub(crate) struct Readers(Arc<Mutex<Listed>>);
 
@@ -58,7 +56,7 @@ pub(crate) struct Readers(Arc<Mutex<Listed>>);
 struct Listed {
     next: u64,
     readers: BTreeMap<u64, (ReaderKind, String, i64, Arc<AtomicU64>)>,
-    /// Highest position sent to a copy that has disconnected.
+    /// Highest position sent to a disconnected copy.
     copied: Position,
 }
 
@@ -79,7 +77,6 @@ impl Readers {
         Reading { list: self.clone(), number, sent }
     }
 
-    /// Returns the current readers in the order of their registration.
     pub(crate) fn all(&self) -> Vec<LogReader> {
         let listed = self.0.lock();
         let told = listed.readers.values().map(|(kind, name, since_ms, sent)| LogReader {
@@ -91,7 +88,6 @@ impl Readers {
         told.collect()
     }
 
-    /// Returns the highest position sent to a copy since startup; 0 without a copy.
     pub(crate) fn copied(&self) -> Position {
         let listed = self.0.lock();
         let copies = listed.readers.values().filter(|(kind, ..)| *kind == ReaderKind::Copy);

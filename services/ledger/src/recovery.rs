@@ -1,8 +1,7 @@
-//! Recovers a ledger's state: folds the records after the latest [snapshot](crate::snapshot) and updates the index.
+//! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot) and updates the index.
 //!
-//! Every folded record is decoded and checked against the invariants of the books. A commit that the books refuse stops
-//! the start with its position. Records that the store has not verified have their chain verified here when they are
-//! read, and all of them in the background by the [verifier](crate::verifier).
+//! A commit that the books refuse stops the start. Records that the store has not verified have their chain verified
+//! when read, and all of them in the background by the [verifier](crate::verifier).
 
 use crate::{
     appender::Appender,
@@ -42,25 +41,20 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Maximum number of groups queued for the projector, which reads further ones from the log.
+/// Further groups are read from the log.
 const HANDED_MAX: usize = 1024;
 
-/// Ledger without a writer: a standby's state of a log that another process writes.
+/// State of a log that another process writes, without a writer or readers.
 ///
-/// It has the books, index and request ids as of the last applied record, and no readers yet. When this process becomes
-/// the writer, [`Stores`](crate::Stores) passes it on with the store; only the records up to the store's end are then
-/// applied.
+/// [`Stores`](crate::Stores) passes it on with the store when this process becomes the writer; then only later records
+/// are applied.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) projecting: JoinHandle<()>,
 }
 
 impl Recovered {
-    /// Replays a log whose chain the reader verifies, up to `end`, which the reader must not pass meanwhile. The folder
-    /// of the index may be missing or stale, as for [`open`](crate::open).
-    ///
-    /// # Errors
-    /// [`OpenError`] with the position.
+    /// Replays a log up to `end`, which the reader must not pass meanwhile.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,
@@ -77,16 +71,13 @@ impl Recovered {
         self.applier.shared.partition
     }
 
-    /// Returns the position of the last applied record.
+    /// Returns the last applied position.
     #[must_use]
     pub fn position(&self) -> Position {
         self.applier.shared.durable()
     }
 
-    /// Applies the records that the reader has now.
-    ///
-    /// # Errors
-    /// [`OpenError::Read`] can be temporary. All other errors mean that the log does not continue the state.
+    /// Applies the reader's new records. [`OpenError::Read`] can be temporary; other errors mean another log.
     pub fn catch_up(&self) -> Result<(), OpenError> {
         const BYTES: usize = 4 << 20;
         loop {
@@ -98,8 +89,7 @@ impl Recovered {
         }
     }
 
-    /// Returns whether a store continues this state and nothing has failed. The state must have been recovered with the
-    /// store's own reader, since the writer's records are read through it.
+    /// The state must come from the store's own reader, which the writer's records go through.
     pub(crate) fn is_of(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let Held { position, hash } = *shared.head.borrow();
@@ -108,7 +98,6 @@ impl Recovered {
         Ok(same && takes && (position == 0 || record_hash(&*shared.reader, position)? == Some(hash)))
     }
 
-    /// Starts the writer.
     pub(crate) fn write(self, store: Box<dyn Store>, options: Options) -> Result<Handle, OpenError> {
         let Self { applier: Applier { shared, projector }, projecting } = self;
         let verifier = match shared.books.read().is_log_damaged() {
@@ -122,7 +111,7 @@ impl Recovered {
         let appends = motherlode_runtime::Appends::new();
         let authority = store.authority();
         if let Some(authority) = &authority {
-            // The cell is empty: a replica has no authority.
+            // A replica has no authority.
             let _ = shared.authority.set(Arc::clone(authority));
         }
         let watch = Watch { writer: Arc::clone(&writer), authority, silence_max: options.silence_max };
@@ -134,14 +123,14 @@ impl Recovered {
         let watching = spawn(&threads, "watch", move || watch.run(&unwatched))?;
         let appending = spawn(&threads, "appender", move || {
             appender.run();
-            // The end of the appender stops the verifier and the watch.
+            // Stops the verifier and the watch.
             drop((open, watched));
         })?;
         let threads = [appending, projecting, watching].into_iter().chain(verifying).collect();
         Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
-    /// Closes it: syncs the index, and writes a snapshot if one is due.
+    /// Syncs the index; writes a snapshot if due.
     pub fn close(self) {
         let Self { applier: Applier { shared, projector }, projecting } = self;
         drop(projector);
@@ -152,7 +141,7 @@ impl Recovered {
     }
 }
 
-/// Verifies the whole log before it is served, since it was found damaged before.
+/// Verifies the whole log first, since it was damaged before.
 fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     let Held { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
@@ -163,12 +152,11 @@ fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     );
     let progress = Arc::new(watch::Sender::new(Verification::of(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
-    // The sender stays open, so the verification is never cut short.
+    // Never cut short.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }
 
-/// Returns the background verification of records that the store has not read.
 fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenError> {
     let (unread, reader) = (store.unread(), Arc::clone(&shared.reader));
     if unread == 0 {
@@ -181,9 +169,8 @@ fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenEr
     Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
 }
 
-/// Replays a log up to its known end. `first` is the expected previous hash of the first record if the chain is not
-/// verified yet. `settle` makes the log durable as found, after the last check that can refuse it and before the
-/// index's mark covers it.
+/// `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check that can refuse
+/// it, and before the index's mark covers it.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -256,7 +243,6 @@ pub(crate) fn recover(
     let snapshots = Snapshots::start(snapshots, Arc::clone(&shared), check)?;
     let projecting = spawn(&threads, "projector", move || {
         projector.run(&projected, &handed, snapshots);
-        // Stops the thread of the idempotency table.
         drop::<Sealer>(sealer);
     })?;
     Ok(Recovered { applier: Applier { shared, projector: sender }, projecting })
@@ -270,8 +256,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Returns the books at the end of the log, and the snapshot's record. A snapshot with damaged images is dropped, and
-/// the whole log is replayed.
+/// Returns the books and the snapshot's record. A snapshot with damaged images is dropped and the whole log replayed.
 fn replay(
     reader: &dyn Reader,
     projector: &mut Projector,
@@ -294,8 +279,7 @@ fn replay(
     }
 }
 
-/// Folds the records after the snapshot and projects those after the mark. An unverified chain is verified from the
-/// last known record of this log (or from `first`) to the known end.
+/// Verifies an unverified chain from the last known record, or from `first`, to its end.
 fn replay_past(
     reader: &dyn Reader,
     projector: &mut Projector,
@@ -352,7 +336,7 @@ fn replay_past(
         }
         projector.take(&unmarked);
         if unloads && images.wants_snapshot(&books) {
-            // After a write error the players stay in memory.
+            // After a write error players stay in memory.
             unloads = images.unload(&mut books).inspect_err(|error| {
                 tracing::warn!(%error, "players' states are not written: all that the log has are in memory until the end of the replay");
             }).is_ok();
@@ -366,7 +350,6 @@ fn replay_past(
     }
 }
 
-/// Folds a commit whose record has this hash.
 pub(crate) fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit, hash: Hash) -> Result<(), OpenError> {
     match books.apply_recorded(commit, None, hash) {
         Err(Refused::RecallNeeded { round }) => {
@@ -391,7 +374,7 @@ mod tests {
         sync::atomic::{AtomicU64, Ordering},
     };
 
-    /// Log without readable records; those below this position are archived.
+    /// Log whose records below this position are archived and the others missing.
     struct Archive(AtomicU64);
 
     impl Reader for Archive {
@@ -408,7 +391,7 @@ mod tests {
         }
     }
 
-    /// Counts voids of settled rounds: with the round stated, and without it as in older logs.
+    /// Counts voids with and without their settled round.
     fn voids(log: &Log) -> (usize, usize) {
         let (mut settled, mut stated, mut unstated) = (BTreeSet::new(), 0, 0);
         for Logged { commit, .. } in log.commits() {
@@ -426,7 +409,6 @@ mod tests {
         (stated, unstated)
     }
 
-    /// Folds a log like a start.
     fn folded(log: &Log, reader: &dyn Reader) -> Result<Books, OpenError> {
         let mut books = Books::new();
         for (logged, bytes) in log.commits().iter().zip(&log.records) {
@@ -435,7 +417,6 @@ mod tests {
         Ok(books)
     }
 
-    /// Applies a log as records of another process.
     fn applied(log: &Log) -> Result<Books, OpenError> {
         let (folder, options) = (tempfile::tempdir().unwrap(), Options::default());
         let (index, reader) = (folder.path().join("index"), Arc::new(Archive(AtomicU64::new(1))));
@@ -448,7 +429,7 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: the fold of a void with its settled round does not read earlier records; voids of older logs do.
+    /// PL-37: the fold of a void with its settled round reads no earlier records; voids of older logs do.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

@@ -1,19 +1,16 @@
-//! Memory for the records of a group.
+//! Memory for a group's records: one allocation for a hundred.
 
 use bytes::{Bytes, BytesMut};
 
-/// Arena for the records of a group: a hundred records cost one allocation.
 #[derive(Default)]
 pub(crate) struct Room {
     block: BytesMut,
-    /// Record in progress.
     record: Vec<u8>,
 }
 
 impl Room {
     const BLOCK: usize = 64 << 10;
 
-    /// Writes a record and returns its bytes.
     pub(crate) fn hold(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
         self.record.clear();
         write(&mut self.record);
@@ -37,7 +34,6 @@ mod tests {
             let record = vec![byte; length];
             held.push((room.hold(|bytes| bytes.extend_from_slice(&record)), record));
         }
-        // Later records have not overwritten earlier ones.
         assert!(held.iter().all(|(held, record)| held == record));
     }
 }

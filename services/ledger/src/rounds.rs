@@ -1,8 +1,7 @@
-//! Reads rounds back from the log (PL-05, PL-21).
+//! Rounds read back from the log (PL-05, PL-21).
 //!
-//! The index has the positions of a round's commits up to some position. Later ones are found backwards from the
-//! player's latest commit, since each commit refers to the previous one. Cost: one read per commit of the round, and
-//! one per commit of the player not yet in the index, at most [`WALK_MAX`]. Commits of the last seconds are in memory.
+//! The index has a round's commits up to a position; later ones are found backwards from the player's latest commit, at
+//! most [`WALK_MAX`].
 
 use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, projected::Found};
 use motherlode_books::{
@@ -16,15 +15,11 @@ use motherlode_proto::{
 use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Maximum number of commits walked back to find a round; beyond it, the caller has to wait for the index.
 const WALK_MAX: usize = 4096;
-/// Number of commits walked back for a round's bet before the index is queried.
+/// Commits walked back before the index is queried.
 const NEAR: usize = 64;
 
-/// Returns a round as of one of its commits, found backwards from there.
-///
-/// # Errors
-/// The log or the index cannot be read, or lacks the bet.
+/// Returns a round as of one of its commits.
 pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundView, FetchError> {
     let mut walked = vec![Arc::clone(from)];
     while let Some(last) = walked.last()
@@ -49,7 +44,7 @@ fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
     })
 }
 
-/// Returns the player's commits from `last` back to the round's bet, newest first.
+/// From `last` back to the round's bet.
 pub(crate) fn walk_back<E>(
     fetch: impl Fn(Position) -> Result<Arc<Logged>, E>,
     last: Arc<Logged>,
@@ -65,10 +60,7 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-/// Returns a player's commits after a position, newest first.
-///
-/// # Errors
-/// [`FetchError::Behind`] if there are too many; or the log cannot be read.
+/// Newest first; [`FetchError::Behind`] if there are too many.
 pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<Vec<Arc<Logged>>, FetchError> {
     let mut next = handle.books_of(stream, |books| books.head(stream).position)?;
     let mut commits = vec![];
@@ -96,10 +88,6 @@ pub fn is_of(logged: &Logged, number: u64) -> bool {
     })
 }
 
-/// Returns the commits of a round from its bet on; `None` if the player has no such round.
-///
-/// # Errors
-/// The log or the index cannot be read, or the index is behind.
 pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Vec<Arc<Logged>>>, FetchError> {
     let started = handle.books_of(stream, |books| books.player(stream).map_or(0, |player| player.rounds_started))?;
     if !(1..=started).contains(&number) {
@@ -115,17 +103,13 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
 pub struct Places {
     /// Commits of the round.
     pub round: Vec<Position>,
-    /// Earlier commits of the player that sealed draws of the round's steps, except those of the round.
+    /// Earlier commits that sealed its draws.
     pub sealing: Vec<Position>,
     /// Whether the round is settled or voided.
     pub over: bool,
 }
 
-/// Returns the positions of a round; `None` if the player has no such round. `sealing` omits commits that are too far
-/// back.
-///
-/// # Errors
-/// The log or the index cannot be read, or the index is behind.
+/// Returns a round's positions. `sealing` omits those too far back.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {
@@ -137,7 +121,6 @@ pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<
     Ok(Some(Places { round, sealing: sealing(handle, number, &commits)?, over }))
 }
 
-/// Returns the earlier commits that sealed the draws of a round's steps.
 fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<Position>, FetchError> {
     let (mut found, mut walked) = (vec![], 0);
     for logged in commits {
@@ -160,7 +143,6 @@ fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<
     Ok(found)
 }
 
-/// Combines the commits of a round from the index and from the player's latest commits.
 pub(crate) fn gather(
     handle: &Handle,
     stream: &StreamId,
@@ -168,7 +150,7 @@ pub(crate) fn gather(
     known: &[Position],
     latest: &[Arc<Logged>],
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
-    // An index being rebuilt may already have some of the latest commits.
+    // A rebuilding index may already have them.
     let from = latest.last().map_or(Position::MAX, |first| first.commit.position);
     let known = known.iter().filter(|position| **position < from);
     let mut commits = known.map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
@@ -184,10 +166,7 @@ pub(crate) fn gather(
     }
 }
 
-/// Returns a settled round as needed by its void (PL-04); `None` if the player has no such round or it was not settled.
-///
-/// # Errors
-/// The log or the index cannot be read, or the index is behind.
+/// Returns a settled round for its void (PL-04).
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
     let mut commits = commits(handle, stream, number)?.unwrap_or_default();
     let hits = commits.iter().flat_map(|logged| {
@@ -203,7 +182,6 @@ pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<
     Ok(SettledRound::recall(number, commits.iter().map(|logged| &logged.commit)))
 }
 
-/// Returns the commit that paid the award of a player's hit.
 fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Option<Arc<Logged>>, FetchError> {
     let id = InternalRequest::PayAward { pool, partition: handle.partition(), hit }.to_string();
     let position = handle.find_position(stream, &id).map_err(|error| match error {
@@ -213,17 +191,14 @@ fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Res
     position.map(|position| handle.fetch(position)).transpose()
 }
 
-/// Returns whether a proposed void holds the awards of a round (PL-38).
+/// Whether a proposed void holds the awards (PL-38).
 fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
     let now_ms = handle.now_ms();
     let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// Returns the bets of earlier rounds whose money a commit moves, with the amounts credited before it (PL-34).
-///
-/// # Errors
-/// The log or the index cannot be read, or the log lacks the bet.
+/// Returns the bets of earlier rounds whose money a commit moves, with the amounts credited before (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();
@@ -231,8 +206,7 @@ pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Be
     rounds.into_iter().map(bet).collect()
 }
 
-/// Finds the bet a few commits back, then with the index. If the index is behind, it walks all of the player's commits
-/// back to the bet.
+/// Walks back, then uses the index; if that is behind, walks on.
 fn bet_before(handle: &Handle, of: &Logged, number: u64) -> Result<Bet, FetchError> {
     let (mut next, mut credited, mut walked) = (of.commit.previous, 0_i64, 0);
     while next > 0 {
@@ -259,7 +233,7 @@ fn bet(started: &RoundStarted, credited: i64) -> Bet {
     Bet { credited: Minor(credited), ..Bet::of(started) }
 }
 
-/// Returns the part of a round's win that a commit credits before the round ends (ME-16).
+/// Part of a win credited before the round ends (ME-16).
 fn credited_of(logged: &Logged, number: u64) -> i64 {
     let of = |event: &Event| match event {
         Event::WinCredited { round, amount } if *round == number => amount.0,
@@ -268,16 +242,12 @@ fn credited_of(logged: &Logged, number: u64) -> i64 {
     logged.commit.events.iter().map(of).sum()
 }
 
-/// Returns a round with its full detail; `None` if the player has no such round.
-///
-/// # Errors
-/// The log or the index cannot be read, or the index is behind.
+/// Returns a round in full.
 pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Round>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     view(handle, stream, number, &commits).map(Some)
 }
 
-/// Builds a round from its commits.
 pub(crate) fn view(
     handle: &Handle,
     stream: &StreamId,
@@ -293,7 +263,7 @@ pub(crate) fn view(
             award => award,
         };
     }
-    // A round of a rules version that this program lacks is shown as it was logged.
+    // Without the rules version, the round is shown as logged.
     let generations = handle.generations();
     let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
@@ -304,7 +274,6 @@ pub(crate) fn view(
     Ok(round)
 }
 
-/// Folds the commits of a round from its bet on.
 fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<RoundView, FetchError> {
     let mut fold = Fold::new(number);
     let mut add = |logged: &Logged| {
@@ -314,7 +283,7 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     for logged in commits {
         let previous = logged.commit.previous;
         if last != 0 && previous != last {
-            // Another commit of the player came in between and changed the balance.
+            // Another commit changed the balance.
             add(&*handle.fetch(previous)?)?;
         }
         add(logged)?;
@@ -328,17 +297,14 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     Ok(view)
 }
 
-/// Removes the seeds from an open round: its hidden outcomes can be computed from them (NP-12).
+/// Hidden outcomes of an open round follow from its seeds (NP-12).
 fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());
     }
 }
 
-/// Returns the award of a player's hit, which may be paid much later.
-///
-/// # Errors
-/// The log cannot be read.
+/// Returns a hit's award, which may be paid much later.
 pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
     let Some(paid) = payment(handle, stream, pool, hit)? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());
@@ -346,7 +312,7 @@ pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> R
     Ok(paid.commit.events.iter().find_map(|event| Award::of(event, hit)).unwrap_or_default())
 }
 
-/// Returns the award of a hit that is set aside, which is a debt to the player.
+/// Returns a set-aside award, a debt to the player.
 #[must_use]
 pub fn set_aside(handle: &Handle, hit: Position) -> Option<Award> {
     handle.books(|books| {

@@ -26,9 +26,8 @@ use prost::Message;
 use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
-/// Default number of rounds per page (DM-20: the last ten).
+/// DM-20: the last ten.
 const PAGE_SIZE: usize = 10;
-/// Maximum number of rounds per page.
 const PAGE_SIZE_MAX: usize = 100;
 
 /// gRPC service of the ledger.
@@ -38,11 +37,8 @@ pub struct LedgerApi {
     followers: Followers,
     stop: Stop,
     ladders: Arc<Ladders>,
-    /// Operators with a seamless wallet.
     seamless: Arc<BTreeSet<String>>,
-    /// Operators with a cap on their open campaigns (PL-36).
     capped: Arc<BTreeSet<String>>,
-    /// Existing operators.
     operators: Operators,
 }
 
@@ -61,13 +57,13 @@ impl LedgerApi {
         }
     }
 
-    /// Sets the operators with a seamless wallet, for players opened from now on (PL-31).
+    /// Sets the operators with a seamless wallet, for new players (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
     }
 
-    /// Sets the operators with a cap on their open campaigns (PL-36).
+    /// Sets the operators with capped campaigns (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }
@@ -79,13 +75,12 @@ impl LedgerApi {
         Self { operators, ..self }
     }
 
-    /// Sets the currencies; the default has all currencies with coin ladders.
+    /// Sets the currencies and their coin values.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
     }
 
-    /// Appends one wallet event and returns its transaction (see [`Self::commit`]).
     async fn book(
         &self,
         caller: &Caller,
@@ -99,8 +94,7 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// Appends one wallet event on a player's stream, with its actor if known (PL-22). A repeated request gets its
-    /// commit even if it would be refused now. A new player gets the first seal.
+    /// A repetition gets its commit even if it would be refused now. A new player gets the first seal.
     async fn commit(
         &self,
         caller: &Caller,
@@ -134,15 +128,14 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
-                // After a restart of the writer, the draw is sealed again in the new generation.
+                // After the writer's restart, the draw is sealed in the new generation.
                 Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }
         }
     }
 
-    /// Returns whether the operator's seamless wallet will have the money of a new account's player. The first account
-    /// with real money decides it.
+    /// The first account with real money decides it.
     fn keeps_elsewhere(&self, stream: &StreamId, player: Option<&PlayerState>) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
         let has_real = |player: &PlayerState| player.balances().any(|(currency, _)| currency.is_real());

@@ -1,9 +1,6 @@
-//! Standing of a ledger: whether it answers proposals and reads, and the reason if not.
-//!
-//! Three hindrances are temporary and clear automatically, each detected by a different component: the store refuses
-//! appends, an append takes too long, or the writer's process (or the store that confirms the writer) does not answer.
-//! The worst one determines the [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are
-//! final.
+//! Standing of a ledger: whether it answers proposals and reads. Three hindrances are temporary and clear
+//! automatically; the worst determines the [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and
+//! [`Standing::Fenced`] are final.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -13,21 +10,20 @@ use tokio::sync::watch;
 pub enum Standing {
     /// Proposals are accepted.
     Takes,
-    /// Proposals are refused temporarily, since the log is not writable. Reads are answered.
+    /// The log is not writable now. Reads are answered.
     Stalled(String),
-    /// Proposals and reads are refused temporarily, since it is unknown whether the state is current.
+    /// It is unknown whether the state is current: proposals and reads are refused.
     Unconfirmed(String),
-    /// Proposals are refused until a restart. Reads are answered.
+    /// Proposals are refused until a restart.
     Failed(String),
-    /// The log is damaged. Proposals are refused, with nothing written, until a start on a sound log. Reads are
-    /// answered. The reason has the location.
+    /// The log is damaged: proposals are refused until a start on a sound log.
     Damaged(String),
-    /// Another process writes the log, so the state may be stale.
+    /// Another process writes the log.
     Fenced(String),
 }
 
 impl Standing {
-    /// Names of all causes, for metrics.
+    /// Names of causes in metrics.
     pub const CAUSES: [&str; 5] = ["stalled", "unconfirmed", "failed", "damaged", "fenced"];
 
     /// Returns the cause for refusing appends, one of [`CAUSES`](Self::CAUSES).
@@ -44,21 +40,17 @@ impl Standing {
     }
 }
 
-/// Temporary failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hindrance {
-    /// The store refuses appends. The writer still judges proposals before it refuses them.
+    /// The writer still judges proposals before it refuses them.
     Store,
-    /// The append in progress takes too long.
     Append,
-    /// It is unknown whether the state is current.
     Unconfirmed,
 }
 
 #[derive(Debug)]
 pub(crate) struct Standings {
     partition: u32,
-    /// Reasons by hindrance.
     hindrances: Mutex<[Option<String>; 3]>,
     standing: watch::Sender<Standing>,
 }
@@ -68,7 +60,6 @@ impl Standings {
         Self { partition, hindrances: Mutex::default(), standing: watch::Sender::new(Standing::Takes) }
     }
 
-    /// Returns a receiver of the standing.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Standing> {
         self.standing.subscribe()
     }
@@ -77,7 +68,7 @@ impl Standings {
         self.standing.borrow()
     }
 
-    /// Records that a hindrance has begun or continues. Its first reason is kept.
+    /// The first reason is kept.
     pub(crate) fn hinder(&self, by: Hindrance, reason: &str) {
         let mut hindrances = self.hindrances.lock();
         let hindered = &mut hindrances[by as usize];
@@ -88,7 +79,6 @@ impl Standings {
         }
     }
 
-    /// Clears a hindrance.
     pub(crate) fn clear(&self, by: Hindrance) {
         let mut hindrances = self.hindrances.lock();
         if hindrances[by as usize].take().is_some() {
@@ -99,7 +89,6 @@ impl Standings {
         }
     }
 
-    /// Returns the reason to refuse a proposal without judging it.
     pub(crate) fn refusal(&self) -> Option<String> {
         if matches!(*self.standing.borrow(), Standing::Takes) {
             return None;
@@ -108,7 +97,7 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// Stops all appends permanently. The first reason is kept, except that `Fenced` replaces the others.
+    /// The first reason is kept, except that `Fenced` replaces others.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {

@@ -1,16 +1,11 @@
-//! Background check of another build's snapshot: a sample of the players is folded again from the first record and
-//! compared with the snapshot.
+//! Background check of another build's snapshot: a sample of the players is folded again and compared.
 //!
-//! Builds with one [version of the state](crate::snapshot) use each other's snapshots. Tests compare the folded state
-//! of logs with every event, and this check finds differences in other logs. It compares the state of each sampled
-//! player and the state used to judge players: rates, the system, terms of pools, and unpaid awards of the sample. It
-//! omits figures of pools and totals of operators, which depend on all players; the self-check compares the figures of
-//! pools with the reports.
+//! Builds with one [version of the state](crate::snapshot) share snapshots. Tests compare their state over logs with
+//! every event; this check covers other logs. It omits figures of pools and totals of operators, which depend on all
+//! players.
 //!
-//! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a hash of the name with
-//! a random key, down to 1/256 of the players. Each narrower sample is a subset of the wider ones, so its players were
-//! folded from the start. Cost, once per build: the log is read and 1/256 of it decoded and folded, on a thread of
-//! lower priority, with the state of at most [`PLAYERS_MAX`] players in memory.
+//! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a hash with a random
+//! key, down to 1/256. Each narrower sample is a subset, so its players were folded from the start.
 
 use crate::{
     applier::recall,
@@ -35,27 +30,20 @@ use std::{
     time::Instant,
 };
 
-/// Sample size up to which it is not narrowed before it has 1/256 of all players.
 const PLAYERS_MIN: usize = 1 << 12;
-/// Maximum number of players in a sample.
 const PLAYERS_MAX: usize = 1 << 16;
-/// Halvings down to 1/256. Only a sample of [`PLAYERS_MAX`] players is narrowed further.
+/// Halvings down to 1/256. Only a sample of [`PLAYERS_MAX`] is narrowed further.
 const BITS: u32 = 8;
-/// Bytes of the log per read.
 const BYTES: usize = 1 << 20;
 
 pub(crate) struct StateCheck {
     pub(crate) partition: u32,
     pub(crate) reader: Arc<dyn Reader>,
-    /// Position of the snapshot.
     pub(crate) position: Position,
-    /// Players at that position.
     pub(crate) images: FixedImages,
-    /// Shared state at that position.
     pub(crate) shared: Shared,
 }
 
-/// Reason why a check has no result.
 #[derive(Debug, thiserror::Error)]
 enum Unchecked {
     #[error("the ledger closes")]
@@ -68,13 +56,13 @@ enum Unchecked {
     Image(#[from] ImageError),
 }
 
-/// Result of a complete check: the number of compared players, or the first difference.
+/// Number of compared players, or the first difference.
 type Checked = Result<usize, String>;
 
 impl StateCheck {
-    /// Checks the state, unless the snapshot names this build. `remove` removes the snapshot.
+    /// `remove` removes the snapshot.
     pub(crate) fn run(self, provenance: &Provenance, stop: &AtomicBool, remove: impl Fn()) {
-        // Not the lowest priority: reads briefly lock the index of the segments, which the writer needs.
+        // Not the lowest: reads lock the segments' index, which the writer needs.
         motherlode_runtime::lower_priority();
         let own = program::digest();
         if own.is_some() && own == provenance.before() {
@@ -166,19 +154,16 @@ impl StateCheck {
     }
 }
 
-/// Sampled player with the state folded so far.
 struct Player {
     stream: StreamId,
     state: PlayerState,
 }
 
-/// Sampled players, folded without the others.
 struct Sample {
     key: [u8; 16],
-    /// Leading zero bits in the hash of a sampled player.
+    /// Leading zero bits of a sampled player's hash.
     bits: u32,
     share: Share,
-    /// Players by the name of their stream.
     players: HashMap<Box<str>, Player>,
 }
 
@@ -191,7 +176,6 @@ impl Sample {
         has(self.key, self.bits, name)
     }
 
-    /// Folds the next record.
     fn take(&mut self, reader: &dyn Reader, record: &Record) -> Result<(), OpenError> {
         let Record { position, bytes } = record;
         let malformed = |source| OpenError::Malformed { position: *position, source };
@@ -238,7 +222,6 @@ impl Sample {
         Ok(())
     }
 
-    /// Halves a full sample.
     fn make_room(&mut self) {
         let most = if self.bits < BITS { PLAYERS_MIN } else { PLAYERS_MAX };
         if self.players.len() >= most {
@@ -255,7 +238,6 @@ fn has(key: [u8; 16], bits: u32, name: &str) -> bool {
     hasher.finish().leading_zeros() >= bits
 }
 
-/// Returns a new key, so that each check samples other players.
 fn rand_key() -> [u8; 16] {
     let mut key = [0; 16];
     // Without entropy each check has the same sample.

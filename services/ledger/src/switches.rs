@@ -1,5 +1,5 @@
-//! Switches over gRPC (PL-25), which stop and restart new rounds of a part of the service. An operator's admin can
-//! switch its own players, the platform's all.
+//! Switches (PL-25), which stop and restart new rounds. An operator's admin has those of its players, the platform's
+//! all.
 
 use crate::{
     append::fingerprint,
@@ -13,7 +13,6 @@ use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
 use motherlode_runtime::{Caller, Reason, Refusal, config::PLATFORM};
 
-/// Maximum number of operators in an answer.
 const OPERATORS_MAX: usize = 1_000;
 
 pub(crate) async fn set(
@@ -57,7 +56,6 @@ pub(crate) async fn set(
     })
 }
 
-/// Lists the switches that concern the caller's players; all of them for the platform (PL-27).
 pub(crate) fn list(ledgers: &Ledgers, operators: &Operators, caller: &Caller) -> wire::ListSwitchesResponse {
     let ledger = ledgers.home();
     let concerns = |switch: &Switch| switch.operator.is_empty() || caller.sees(&switch.operator);
@@ -67,7 +65,6 @@ pub(crate) fn list(ledgers: &Ledgers, operators: &Operators, caller: &Caller) ->
     wire::ListSwitchesResponse { switched_off, operator_ids: operator_ids.take(OPERATORS_MAX).collect() }
 }
 
-/// Returns the present effects of a switch.
 fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &Switch) -> wire::SetSwitchResponse {
     let named = |name: &str, of: &str| of.is_empty() || of == name;
     let games = motherlode_slots::games().iter().map(|game| (game.name(), game.rules_version()));

@@ -1,7 +1,4 @@
-//! Threads of a ledger, with a report of the first panic.
-//!
-//! Without the report, a panic would go unnoticed until the ledger closes, and the ledger would answer late or from
-//! stale state.
+//! Threads of a ledger, with a report of the first panic. Unreported, it would make answers late or stale.
 
 use std::{
     any::Any,
@@ -12,7 +9,6 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Starts threads and reports the first panic.
 #[derive(Clone)]
 pub(crate) struct Threads(Arc<watch::Sender<Option<String>>>);
 
@@ -35,13 +31,11 @@ impl Threads {
         })
     }
 
-    /// Returns a receiver of the reason why a thread ended.
     pub(crate) fn ended(&self) -> watch::Receiver<Option<String>> {
         self.0.subscribe()
     }
 }
 
-/// Returns the message of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")

@@ -1,37 +1,28 @@
-//! Timestamps of commits, independent of steps of the machine's clock (PL-26, PL-30).
-//!
-//! The log's time never goes back. If the clock is behind it (after a correction, or because another machine wrote the
-//! log), the log's time runs at half speed until the clock has caught up. Waits of players use monotonic time instead.
-//!
-//! A step of the clock is reported at most once a minute by a warning with the reason CLOCK_SKEW, and can be taken from
-//! here for a significant event. Cost: two clock reads and an uncontended lock.
+//! Timestamps of commits (PL-26, PL-30). The log's time never goes back; while the clock is behind it, it runs at half
+//! speed. A step of the clock is reported at most once a minute with the reason CLOCK_SKEW.
 
 use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// Drift between the clock and monotonic time that counts as a step, plus a thousandth of the elapsed time.
+/// Drift that counts as a step, plus a thousandth of the elapsed time.
 const APART_MS_MAX: i64 = 1_000;
 
-/// Readings of both clocks that take longer than this are not compared.
+/// Slower readings of both clocks are not compared.
 const LOOK_MS_MAX: i64 = 100;
 
-/// Time during which a forward jump of the clock is ignored for irreversible decisions.
+/// A jump ahead is ignored this long for irreversible decisions.
 const DOUBT_MS: i64 = 3_600_000;
 
-/// Smallest jump that is ignored.
 const DOUBTED_MS_MIN: i64 = 60_000;
 
-/// Minimum time between warnings.
 const WARN_EVERY_MS: i64 = 60_000;
 
-/// Returns a monotonic clock in milliseconds since its first call.
 pub(crate) fn process_ticks() -> Clock {
     let begun = Instant::now();
     Arc::new(move || i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Time of one partition's log.
 pub(crate) struct LogTime {
     clock: Clock,
     ticks: Clock,
@@ -39,33 +30,29 @@ pub(crate) struct LogTime {
 }
 
 struct At {
-    /// Latest log time.
+    /// Latest log time, and its monotonic time.
     log_ms: i64,
-    /// Monotonic time of `log_ms`.
     log_tick: i64,
     /// Clock and monotonic time at the latest reading.
     look: (i64, i64),
-    /// Largest step of the clock since it was last taken.
     skew_ms: i64,
-    /// Ignored forward jump in milliseconds, and its monotonic time.
+    /// Ignored jump ahead, and its monotonic time.
     doubt: Option<(i64, i64)>,
     warned: Option<i64>,
 }
 
 impl At {
-    /// Advances the log's time to now.
     fn go_on(&mut self, clock: i64, tick: i64) -> i64 {
         let slow = (tick - self.log_tick).max(0) / 2;
         if clock >= self.log_ms.saturating_add(slow) {
             (self.log_ms, self.log_tick) = (clock, tick);
         } else {
-            // The remainder of an odd number of ticks is counted the next time.
+            // The remainder counts the next time.
             (self.log_ms, self.log_tick) = (self.log_ms.saturating_add(slow), self.log_tick + 2 * slow);
         }
         self.log_ms
     }
 
-    /// Detects a step of the clock relative to monotonic time.
     fn look(&mut self, clock: i64, tick: i64) {
         let (before, passed) = (self.look.0, tick - self.look.1);
         self.look = (clock, tick);
@@ -88,14 +75,13 @@ impl At {
         }
     }
 
-    /// Returns the forward jump that is ignored now.
     fn doubted(&self, tick: i64) -> i64 {
         self.doubt.filter(|(_, since)| tick - since < DOUBT_MS).map_or(0, |(by_ms, _)| by_ms)
     }
 }
 
 impl LogTime {
-    /// Creates the time of a log with this latest timestamp; `i64::MIN` for an empty log.
+    /// `i64::MIN` for an empty log.
     pub(crate) fn new(clock: Clock, ticks: Clock, log_ms: i64) -> Self {
         let (now, tick) = (clock(), ticks());
         let mut at = At { log_ms, log_tick: tick, look: (now, tick), skew_ms: 0, doubt: None, warned: None };
@@ -105,13 +91,11 @@ impl LogTime {
         Self { clock, ticks, at: Mutex::new(at) }
     }
 
-    /// Returns the timestamp of a commit made now.
     pub(crate) fn now_ms(&self) -> i64 {
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         self.at.lock().go_on(clock, tick)
     }
 
-    /// Returns the timestamp of a commit, and checks the clock for steps.
     pub(crate) fn stamp(&self) -> i64 {
         let (before, clock, tick) = ((self.ticks)(), (self.clock)(), (self.ticks)());
         let mut at = self.at.lock();
@@ -121,7 +105,6 @@ impl LogTime {
         at.go_on(clock, tick)
     }
 
-    /// Advances the log's time to a commit of another process.
     pub(crate) fn observe(&self, log_ms: i64) {
         let tick = (self.ticks)();
         let mut at = self.at.lock();
@@ -130,26 +113,22 @@ impl LogTime {
         }
     }
 
-    /// Returns the machine's clock.
     pub(crate) fn clock_ms(&self) -> i64 {
         (self.clock)()
     }
 
-    /// Returns monotonic milliseconds.
     pub(crate) fn ticks_ms(&self) -> i64 {
         (self.ticks)()
     }
 
-    /// Returns the earliest possible current time, for irreversible decisions. It excludes a jump of the clock in the
-    /// last hour, and the log's lead over the clock.
+    /// Excludes a jump ahead in the last hour, and the log's lead over the clock.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns the largest step of the clock since the last call, negative if it was set back. A clock behind the log
-    /// at startup counts as set back.
+    /// A clock behind the log at startup counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)
@@ -163,7 +142,6 @@ mod tests {
 
     const DAY: i64 = 86_400_000;
 
-    /// Simulated clocks.
     struct Moved {
         clock: Arc<AtomicI64>,
         ticks: Arc<AtomicI64>,

@@ -1,9 +1,8 @@
-//! Positions of the commits of rounds, as noted by the projector and not yet in the index.
+//! Positions of rounds' commits not yet in the index.
 //!
-//! A finished round is an [`Entry`] of its *group*: the player's rounds of one game in one currency. A group has its
-//! rounds in the order of their numbers. One value of the index has 64 of them; at a mark the remainder is written as a
-//! smaller value. A value replaces all values that begin among its rounds, since after a restart the same rounds can be
-//! split differently.
+//! A *group* is a player's rounds of one game in one currency, in order of their numbers. The index has 64 of them per
+//! value, or fewer at a mark. A value replaces all that begin among its rounds, since a restart can split them
+//! differently.
 
 use crate::index::{Change, Index, IndexError, key};
 use motherlode_books::{Currency, Event, RoundStarted, StreamId};
@@ -12,46 +11,37 @@ use motherlode_proto::convert::record::Logged;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Rounds per value of the index.
 const PORTION: usize = 64;
 
-/// Finished round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// Player's number of the round.
     pub(crate) round: u64,
-    /// Commits from the bet to the settlement, or to the void that ended it.
     pub(crate) at: Vec<Position>,
 }
 
-/// Open round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Open {
     group: Vec<u8>,
     at: Vec<Position>,
-    /// Whether the index has the round, possibly in an earlier state.
+    /// Whether the index has it, perhaps in an earlier state.
     #[serde(skip)]
     kept: bool,
-    /// Whether the index lacks the current state.
+    /// Whether the index lacks its state.
     #[serde(skip)]
     changed: bool,
 }
 
-/// Trails up to a position.
 #[derive(Debug, Default)]
 pub(crate) struct Trails {
-    /// Position up to which all rounds are in the index or here.
+    /// Rounds up to here are in the index or here.
     pub(crate) to: Position,
-    /// Entries not yet in the index, by group.
     pending: BTreeMap<Vec<u8>, Vec<Entry>>,
     open: BTreeMap<(StreamId, u64), Open>,
-    /// Finished rounds that the index still has as open. They stay until the next mark is durable, since a restart
-    /// before it begins at the previous mark.
+    /// Finished rounds still open in the index, until the next mark is durable: a restart begins at the previous mark.
     over: Vec<Vec<u8>>,
 }
 
 impl Trails {
-    /// Loads the open rounds as of the mark of an index.
     pub(crate) fn load(index: &Index, to: Position) -> Result<Self, IndexError> {
         let mut trails = Self { to, ..Self::default() };
         for entry in index.all(b'O') {
@@ -63,7 +53,6 @@ impl Trails {
         Ok(trails)
     }
 
-    /// Notes a commit and adds each completed portion to `portions`.
     pub(crate) fn note(&mut self, logged: &Logged, portions: &mut Vec<Portion>) {
         let commit = &logged.commit;
         let position = commit.position;
@@ -97,7 +86,6 @@ impl Trails {
         self.to = position;
     }
 
-    /// Ends an open round; `None` if it is not open.
     fn end(&mut self, stream: &StreamId, round: u64, position: Position) -> Option<(Vec<u8>, Vec<Position>)> {
         let mut open = self.open.remove(&(stream.clone(), round))?;
         if open.kept {
@@ -107,7 +95,6 @@ impl Trails {
         Some((open.group, open.at))
     }
 
-    /// Adds a round to its group; returns the portion that it completes.
     fn add(&mut self, group: Vec<u8>, entry: Entry) -> Option<Portion> {
         match self.pending.get_mut(&group) {
             None => drop(self.pending.insert(group, vec![entry])),
@@ -121,12 +108,10 @@ impl Trails {
         None
     }
 
-    /// Returns the number of groups with entries not yet in the index.
     pub(crate) fn pending_groups(&self) -> usize {
         self.pending.len()
     }
 
-    /// Takes all that the index lacks, to be written at a mark.
     pub(crate) fn take_rest(&mut self) -> (Vec<Portion>, Vec<Change>) {
         let rest = std::mem::take(&mut self.pending).into_iter();
         let portions = rest.map(|(group, entries)| Portion { group, entries }).collect();
@@ -138,12 +123,10 @@ impl Trails {
         (portions, opens.collect())
     }
 
-    /// Takes the removals of entries that the index no longer needs once a mark is durable.
     pub(crate) fn take_over(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.over).into_iter().map(|key| (key, None)).collect()
     }
 
-    /// Returns the commits of a round that is open or not yet in the index.
     pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Option<Vec<Position>> {
         if let Some(open) = self.open.get(&(stream.clone(), round)) {
             return Some(open.at.clone());
@@ -153,14 +136,12 @@ impl Trails {
         entries.find(|entry| entry.round == round).map(|entry| entry.at.clone())
     }
 
-    /// Returns the player's open rounds of the groups with this prefix.
     pub(crate) fn open_of<'a>(&'a self, stream: &StreamId, groups: &'a [u8]) -> impl Iterator<Item = Entry> + 'a {
         let rounds = self.open.range((stream.clone(), 0)..=(stream.clone(), u64::MAX));
         let within = rounds.filter(|(_, open)| open.group.starts_with(groups));
         within.map(|((_, round), open)| Entry { round: *round, at: open.at.clone() })
     }
 
-    /// Returns the groups with this prefix, with entries not yet in the index.
     pub(crate) fn pending_of<'a>(&'a self, groups: &'a [u8]) -> impl Iterator<Item = (&'a Vec<u8>, &'a Vec<Entry>)> {
         self.pending.range(groups.to_vec()..).take_while(move |(group, _)| group.starts_with(groups))
     }
@@ -175,7 +156,6 @@ impl Open {
     }
 }
 
-/// Consecutive rounds of a group.
 #[derive(Debug)]
 pub(crate) struct Portion {
     group: Vec<u8>,
@@ -183,7 +163,6 @@ pub(crate) struct Portion {
 }
 
 impl Portion {
-    /// Returns the changes that write the portion to the index and remove all values that begin among its rounds.
     pub(crate) fn changes(&self, index: &Index) -> Result<Vec<Change>, IndexError> {
         let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return Ok(vec![]) };
         let place = portion_key(&self.group, first.round);
@@ -197,17 +176,15 @@ impl Portion {
     }
 }
 
-/// Returns the key of a group's portion that begins with a round.
 pub(crate) fn portion_key(group: &[u8], round: u64) -> Vec<u8> {
     [group, &round.to_be_bytes()].concat()
 }
 
-/// Returns the key of a player's rounds of a game in a currency, without a number.
 pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
     let StreamId::Player { operator, player } = stream else {
         return key(b'G', &[stream, &currency.code(), &game], &[]);
     };
-    // Built without `format!`, which is slower: each finished round needs one.
+    // Faster than `format!`, for each finished round.
     let parts = ["Gplayer/", operator, "/", player, "\0", currency.code(), "\0", game, "\0"];
     parts.concat().into_bytes()
 }

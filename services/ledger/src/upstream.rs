@@ -1,4 +1,4 @@
-//! Connection of a replica's handle to the process with the writer.
+//! A replica's connection to the writer.
 
 use crate::{shared::Shared, standing::Standing};
 use motherlode_log::Position;
@@ -6,13 +6,10 @@ use motherlode_runtime::{Reason, Refusal};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// Maximum wait of reads for a current state, if answers have no time limit.
 const CURRENT_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Receiver of the end of the log.
 pub(crate) type Asking = oneshot::Sender<Position>;
 
-/// Requests for the end of the log.
 #[derive(Clone)]
 pub(crate) struct Upstream(mpsc::UnboundedSender<Asking>);
 
@@ -21,7 +18,6 @@ impl Upstream {
         Self(asking)
     }
 
-    /// Waits until the replica has all records that are durable now.
     pub(crate) async fn current(&self, shared: &Shared) -> Result<(), Refusal> {
         let reached = async {
             let (asking, end) = oneshot::channel();
@@ -34,7 +30,7 @@ impl Upstream {
         let reached = async {
             tokio::select! {
                 reached = reached => Ok(reached),
-                // Cannot fail: the shared state has the sender.
+                // The shared state has the sender.
                 Ok(standing) = standings.wait_for(|standing| matches!(standing, Standing::Unconfirmed(_))) => {
                     Err(standing.clone())
                 }
@@ -54,7 +50,7 @@ impl Upstream {
     }
 }
 
-/// Returns the refusal of a process that cannot determine whether its state is current. The call had no effect.
+/// The call had no effect.
 pub(crate) fn not_current(why: impl Into<String>) -> Refusal {
     Refusal::new(Reason::NotCurrent, why)
 }

@@ -1,5 +1,4 @@
-//! Background verification of records that were not read at startup: the checksums of their blocks, and the chain from
-//! the first record to one with a known hash. Later records are verified before they are served.
+//! Background verification of records not read at startup: checksums of their blocks, and the chain up to a known hash.
 
 use crate::{chain::verify, error::OpenError};
 use motherlode_log::{Hash, Position, ReadError, Reader};
@@ -12,25 +11,22 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Interval between log lines about progress.
 pub(crate) const TELL_EVERY: Duration = Duration::from_secs(10);
-/// Number of attempts for an unreadable record, and the pause between them.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Progress of verifying the records that were not read at startup.
+/// Progress of the verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
     /// Last verified position.
     pub verified: Position,
-    /// Last position to verify; 0 if all records were read at startup.
+    /// Last position to verify; 0 for none.
     pub unread: Position,
     /// First damage found.
     pub failure: Option<String>,
 }
 
 impl Verification {
-    /// Creates the progress of verifying records up to `unread`.
     pub(crate) fn of(unread: Position) -> Self {
         Self { unread, ..Self::default() }
     }
@@ -39,14 +35,13 @@ impl Verification {
 pub(crate) struct Verifier {
     pub(crate) partition: u32,
     pub(crate) reader: Arc<dyn Reader>,
-    /// Expected previous hash of the first record, and hash of the last record to verify.
     pub(crate) first: Hash,
     pub(crate) last: Hash,
     pub(crate) progress: Arc<watch::Sender<Verification>>,
 }
 
 impl Verifier {
-    /// Runs until all records are verified, damage is found, or the ledger closes and drops the other end of `open`.
+    /// `open` disconnects when the ledger closes.
     pub(crate) fn run(self, open: &Receiver<()>) {
         motherlode_runtime::lower_priority();
         let (partition, begun) = (self.partition, Instant::now());
@@ -66,7 +61,7 @@ impl Verifier {
         }
     }
 
-    /// Returns false if the ledger closes before the end.
+    /// Returns false if the ledger closes first.
     pub(crate) fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
         const BYTES: usize = 1 << 20;
         let (mut head, mut verified) = (self.first, 0);
@@ -100,7 +95,7 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // Bytes after a segment's last block damage no record, but `--verify all`, `audit` and `copy` refuse them.
+        // They damage no record, but `--verify all`, `audit` and `copy` refuse them.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {
@@ -132,7 +127,6 @@ mod tests {
     use motherlode_testkit::conformance::records;
     use std::sync::mpsc::channel;
 
-    /// Log with one altered record.
     struct Altered(Arc<dyn Reader>, Position);
 
     impl Reader for Altered {
@@ -165,10 +159,10 @@ mod tests {
         }
     }
 
-    /// No record is altered, but bytes outside them are.
+    /// Only bytes outside records are altered.
     const BESIDE: Position = Position::MAX;
 
-    /// Verifies the first 20 of 30 records, one of which is altered.
+    /// Verifies 20 of 30 records, one altered.
     fn verified(altered: Position) -> Verification {
         let mut store = MemoryStore::new(0);
         for number in 0..30_u8 {
@@ -196,7 +190,6 @@ mod tests {
             let failure = verified(altered).failure.unwrap();
             assert!(failure.starts_with("partition 0: "), "{failure}");
         }
-        // Later records were read at startup.
         for altered in [0, 21] {
             assert_eq!(verified(altered), Verification { verified: 20, unread: 20, failure: None });
         }

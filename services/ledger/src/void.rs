@@ -1,12 +1,11 @@
-//! Voids of rounds that were played on a malfunction (PL-04).
+//! Voids of rounds played on a malfunction (PL-04).
 //!
-//! A void refunds the bet, or returns a free round to its campaign (PL-18). It takes back the win of a settled round,
-//! or the amounts credited so far of an open one (ME-16), up to the balance; the remainder is the house's loss (PL-09:
-//! a balance is never negative). Changes of a collection are reverted in the same commit.
+//! A void refunds the bet or the free round (PL-18), and takes back the amounts credited, up to the balance (ME-16,
+//! PL-09). A collection's changes are reverted in the same commit. The contribution stays in the pool until the
+//! platform declares an incident (PL-38).
 //!
-//! The contribution to a pool stays there until the platform declares an incident (PL-38). With operators, the void of
-//! a round that hit the jackpot is only proposed: `VoidProposed` holds the round's unpaid awards, and the platform's
-//! `ApproveChange` makes the void on the player's stream, in one commit with the approval.
+//! With operators, the void of a jackpot round is proposed: `VoidProposed` holds unpaid awards, and the platform's
+//! `ApproveChange` makes the void.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -24,7 +23,6 @@ use motherlode_rounds::{Unresolvable, balance_after, collection};
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::sync::Arc;
 
-/// Voids an open or settled round.
 pub(crate) async fn void_round(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -53,31 +51,25 @@ pub(crate) async fn void_round(
     }
 }
 
-/// Positions in the ids of a partition's proposals are below this number.
+/// Above all positions.
 const PARTITION_STEP: u64 = 1 << 48;
 
-/// Returns the id of a proposal: its position, with the partition in the upper bits.
+/// The partition in the upper bits, the position in the lower ones.
 pub(crate) fn change_id(partition: u32, position: u64) -> u64 {
     u64::from(partition) * PARTITION_STEP + position
 }
 
-/// Splits a proposal's id into the partition and the position.
 pub(crate) fn place(change_id: u64) -> (u32, u64) {
     (u32::try_from(change_id / PARTITION_STEP).unwrap_or(u32::MAX), change_id % PARTITION_STEP)
 }
 
-/// Approval of a proposed void.
 pub(crate) struct Approval {
-    /// `ChangeApproved` event.
     pub(crate) event: Event,
-    /// Bearer of the cost of paid awards.
     pub(crate) cost: AwardCost,
-    /// `ActedBy` event of the approver.
     pub(crate) acted: Event,
 }
 
-/// Makes a proposed void on its player's stream, with the platform's approval. After a refusal the proposal stays
-/// pending.
+/// After a refusal the proposal stays pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -99,17 +91,14 @@ struct Ask<'a> {
     by: By<'a>,
 }
 
-/// Procedure for the void of a round that hit the jackpot.
 enum Way {
-    /// It is proposed, since it needs the platform's approval.
     Proposed,
-    /// It is made at once: without operators it needs no approval.
+    /// Without operators.
     AtOnce,
-    /// It is approved.
     Approved(Box<Approval>),
 }
 
-/// Appends a void or its proposal. The settled round is read in the background, in turns of the operators.
+/// Reads a settled round in the background, in turns of the operators.
 async fn make(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -139,7 +128,7 @@ async fn make(
         };
         let (version, Decided { recalled, events }) = match decided {
             Ok(decided) => decided,
-            // A repeated request gets its answer even if it would be refused now.
+            // A repetition is answered even if it would be refused now.
             Err(refusal) => match ledger.find(&id.stream, request_id, fingerprint)? {
                 Some(made) => return Ok(made),
                 None => return Err(refusal),
@@ -160,13 +149,11 @@ async fn make(
     }
 }
 
-/// Void decided on a player's state.
 struct Decided {
     recalled: Option<Box<SettledRound>>,
     events: Vec<Event>,
 }
 
-/// Actor of a void.
 struct By<'a> {
     actor: &'a str,
     reference: &'a str,
@@ -239,7 +226,6 @@ fn acted(by: &By<'_>) -> Event {
     Event::ActedBy { actor: by.actor.to_owned(), reference: by.reference.to_owned() }
 }
 
-/// Returns the effect on the pool: a paid award is charged or lost.
 fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal> {
     if jackpots.iter().all(|jackpot| jackpot.paid.is_none()) {
         return Ok(VoidedJackpot::Kept);
@@ -254,7 +240,6 @@ fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal
     }
 }
 
-/// Returns the effect of a void that states its settled round.
 fn stated(voided: &Logged, number: u64) -> Option<VoidRoundResponse> {
     voided.commit.events.iter().find_map(|event| match event {
         Event::RoundVoided { round, refund, win_taken_back, settled: Some(settled), .. } if *round == number => {
@@ -273,7 +258,6 @@ fn stated(voided: &Logged, number: u64) -> Option<VoidRoundResponse> {
     })
 }
 
-/// Returns the effect of a void from the records of its round, which is voided only once.
 fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     let round = rounds::read(ledger, &id.stream, id.number)?;
     let voided = round.and_then(|round| Some((round.void?, round.balance_after)));

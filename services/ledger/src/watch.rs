@@ -1,5 +1,4 @@
-//! Watches a writer from a separate thread: detects an append that takes too long, and a store that does not confirm
-//! its writer. In both cases no error returns in time for the callers.
+//! Detects an append that takes too long, and a store that does not confirm its writer: neither fails in time.
 
 use crate::{
     standing::{Hindrance, Standings},
@@ -14,18 +13,15 @@ use std::{
     time::Duration,
 };
 
-/// Check interval.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) struct Watch {
     pub(crate) writer: Arc<Writer>,
     pub(crate) authority: Option<Arc<Authority>>,
-    /// Maximum time of an append or a confirmation.
     pub(crate) silence_max: Duration,
 }
 
 impl Watch {
-    /// Runs until the other end of `open` is dropped.
     pub(crate) fn run(self, open: &Receiver<()>) {
         while open.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
             self.look();

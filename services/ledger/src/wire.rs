@@ -1,5 +1,4 @@
-//! Encoding of proposals and verdicts for messages between processes. It is exact, since a service's next step depends
-//! on the kind of a refusal.
+//! Messages of proposals and verdicts, exact since a service's next step depends on the kind of refusal.
 
 use crate::append::{AppendError, Proposal};
 use motherlode_proto::{
@@ -7,7 +6,6 @@ use motherlode_proto::{
     log::v1::{self, not_taken::Cause, verdict::Outcome},
 };
 
-/// Encodes a proposal; the caller adds deadline and trace.
 pub(crate) fn proposal_to_wire(ticket: u64, proposal: &Proposal) -> v1::Proposal {
     v1::Proposal {
         ticket,
@@ -21,10 +19,6 @@ pub(crate) fn proposal_to_wire(ticket: u64, proposal: &Proposal) -> v1::Proposal
     }
 }
 
-/// Decodes a proposal.
-///
-/// # Errors
-/// [`Malformed`] names the invalid field.
 pub(crate) fn proposal_from_wire(message: v1::Proposal) -> Result<Proposal, Malformed> {
     Ok(Proposal {
         stream: message.stream.parse().map_err(|_| Malformed::Field("stream"))?,
@@ -35,7 +29,6 @@ pub(crate) fn proposal_from_wire(message: v1::Proposal) -> Result<Proposal, Malf
     })
 }
 
-/// Encodes the error of a proposal.
 pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
     let text;
     let (cause, reason) = match error {
@@ -65,10 +58,6 @@ pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
     Outcome::NotTaken(v1::NotTaken { cause: cause.into(), reason: reason.to_owned() })
 }
 
-/// Decodes an outcome: the position of the commit, or the error.
-///
-/// # Errors
-/// [`Malformed`] names the invalid field.
 pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, AppendError>, Malformed> {
     let error = match outcome.ok_or(Malformed::Field("outcome"))? {
         Outcome::Position(position) => return Ok(Ok(position)),

@@ -1,21 +1,15 @@
-//! Single writer of a partition: orders proposals, and answers when the commits behind its answers are durable.
+//! Single writer of a partition: orders proposals, and answers when their commits are durable.
 //!
-//! The caller's thread judges a proposal under one lock, against the durable books and the staged commits before it. An
-//! accepted proposal gets its position, time and hash, and is staged in a group. The
-//! [`Appender`](crate::appender::Appender) appends groups in order while the next one is staged. A durable group is
-//! published: the books absorb it and its answers are sent, so readers see durable state only. Publishing runs on the
-//! runtime with most of the waiting calls ([`Writer::publish_on`]), so that a group needs one wake-up and its memory
-//! stays with one processor.
+//! The caller's thread judges a proposal under one lock, against the durable books and staged commits, and stages its
+//! commit in a group. The [`Appender`](crate::appender::Appender) appends groups in order. A durable group is
+//! published: the books absorb it and its answers are sent, so readers see durable state only. Publishing on the
+//! runtime of most waiting calls ([`Writer::publish_on`]) needs one wake-up per group.
 //!
-//! A verdict that depends on staged commits, including a rejection, waits for the youngest group. If an append fails,
-//! all staged commits are dropped with the verdicts that wait for them; only repetitions of durable requests keep their
-//! answers.
+//! Verdicts that depend on staged commits wait for the youngest group. After a failed append all staged commits are
+//! dropped with those verdicts.
 //!
-//! While a full group waits for the disk, further proposals are parked. They are judged when a group has become
-//! durable, in turns of the operators by weight and bytes ([`Parked`]). A flood of one operator therefore delays
-//! another by at most two groups.
-//!
-//! While appends fail, proposals are judged by the durable state and then refused.
+//! While a full group waits for the disk, proposals are parked and judged in turns of the operators ([`Parked`]), so
+//! one operator delays another by at most two groups.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -41,39 +35,33 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Maximum bytes of a group, which limits how long one append delays others.
+/// Limits the delay by one append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
     shared: Arc<Shared>,
     batch_commits_max: usize,
-    /// Whether operators are configured.
     has_operators: bool,
     waiting_max: usize,
     /// Locked before the books, never while they are locked.
     staged: Mutex<Staged>,
-    /// Signals the first group, and the end, to the appender.
     due: Condvar,
-    /// Signals durable groups to the publishing task; without one, the appender publishes.
+    /// Without it the appender publishes.
     publisher: OnceLock<mpsc::Sender<()>>,
 }
 
-/// Commits that are not durable yet, with their waiting callers.
 struct Staged {
     stage: Stage,
-    /// Last record, including staged ones.
+    /// Last record, staged ones included.
     end: Held,
-    /// Groups of the stage, oldest first; none is empty.
+    /// Oldest first, none empty.
     groups: VecDeque<Group>,
-    /// Memory of their records.
     room: Room,
     /// Number of oldest groups that are durable but not yet published.
     durable: usize,
-    /// Start of the append of the oldest other group.
+    /// Start of the next group's append.
     appending: Option<Instant>,
-    /// Number of verdicts to be sent.
     waiting: usize,
-    /// Proposals without room in the next group.
     parked: Parked,
     trouble: Option<Trouble>,
     closed: bool,
@@ -84,16 +72,12 @@ struct Staged {
 struct Group {
     records: Chained,
     logged: Vec<Arc<Logged>>,
-    /// Names of the requests, in the same order.
     names: Vec<Name>,
-    /// Bytes of the records.
     bytes: usize,
-    /// Last record of the group.
     end: Held,
     waiters: Vec<Waiter>,
 }
 
-/// Caller waiting for a group.
 struct Waiter {
     name: Name,
     reply: Reply,
@@ -101,7 +85,6 @@ struct Waiter {
     _slot: QueueSlot,
 }
 
-/// Task that publishes durable groups.
 struct Publisher {
     writer: Weak<Writer>,
     durable: mpsc::Receiver<()>,
@@ -116,25 +99,20 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// Publishes what was signalled before the runtime ends; afterwards the appender publishes.
+    /// Afterwards the appender publishes.
     fn drop(&mut self) {
         self.durable.close();
         self.publish();
     }
 }
 
-/// Next work of the appender.
 pub(crate) enum Due {
-    /// Append these records.
     Append(Chained),
-    /// Try the store again.
     Again,
-    /// Stop.
     Nothing,
 }
 
 impl Writer {
-    /// Creates the writer at the durable end in the shared state.
     pub(crate) fn new(shared: Arc<Shared>, projector: SyncSender<Handed>, options: &Options) -> Self {
         let staged = Staged {
             stage: Stage::new(),
@@ -160,9 +138,8 @@ impl Writer {
         }
     }
 
-    /// Publishes groups on a runtime from now on. Only the first call has an effect.
     pub(crate) fn publish_on(self: &Arc<Self>, runtime: &runtime::Handle) {
-        // One signal is enough: the receiver publishes all durable groups.
+        // One signal is enough for all durable groups.
         let (sender, durable) = mpsc::channel(1);
         if self.publisher.set(sender).is_ok() {
             let mut publisher = Publisher { writer: Arc::downgrade(self), durable };
@@ -178,13 +155,11 @@ impl Writer {
         &self.shared
     }
 
-    /// Judges proposals in this order. Returns verdicts that depend on durable state only; the others are sent when
-    /// their group is durable.
+    /// Returns verdicts that depend on durable state only; others come with their group.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
 
-    /// Judges parked proposals, in turns of the operators, until the next group is full.
     fn serve_parked(&self) {
         loop {
             let mut staged = self.staged.lock();
@@ -197,7 +172,6 @@ impl Writer {
         }
     }
 
-    /// Judges proposals. Unless it is their turn, they are parked while a full group waits.
     fn judge_into(
         &self,
         mut staged: MutexGuard<'_, Staged>,
@@ -230,7 +204,7 @@ impl Writer {
             let mut subject = Subject::default();
             staged.stage.copy(&books, &proposal.stream, &mut subject);
             let mut head = subject.head();
-            // Version 0: the player is new or not in memory. Usually it is in memory, since the decision read it.
+            // The player is new or, rarely, not in memory.
             if head.version == 0 {
                 drop(books);
                 let loaded = self.shared.books_with(&proposal.stream);
@@ -264,36 +238,31 @@ impl Writer {
         known
     }
 
-    /// Returns the number of verdicts to be sent.
     pub(crate) fn waiting(&self) -> usize {
         let staged = self.staged.lock();
         staged.waiting + staged.parked.count
     }
 
-    /// Returns the time since the append in progress began.
     pub(crate) fn append_age(&self) -> Option<Duration> {
         self.staged.lock().appending.map(|begun| begun.elapsed())
     }
 
-    /// Returns whether a request has a proposal that is parked or staged.
     pub(crate) fn is_under_way(&self, name: Name, stream: &StreamId, request_id: &str) -> bool {
         let staged = self.staged.lock();
         staged.parked.has(stream, request_id) || staged.made_by(name, stream, request_id).is_some()
     }
 
-    /// Returns whether a failed append may have left a commit of a request in the log.
+    /// A failed append may have left it in the log.
     pub(crate) fn is_in_doubt(&self, name: Name) -> bool {
         self.staged.lock().trouble.as_ref().is_some_and(|trouble| trouble.has_in_doubt(name))
     }
 
-    /// Stops accepting proposals; earlier ones are answered.
     pub(crate) fn close(&self) {
         self.staged.lock().closed = true;
         self.serve_parked();
         self.due.notify_one();
     }
 
-    /// Waits for work of the appender.
     pub(crate) fn due(&self) -> Due {
         let mut staged = self.staged.lock();
         loop {
@@ -314,7 +283,6 @@ impl Writer {
         }
     }
 
-    /// Records that the group being appended is durable. `records` are its records.
     pub(crate) fn appended(&self, records: Chained) {
         {
             let mut staged = self.staged.lock();
@@ -327,14 +295,13 @@ impl Writer {
         }
         self.shared.standings.clear(Hindrance::Store);
         self.shared.standings.clear(Hindrance::Append);
-        // A full channel has a signal that is not handled yet, which covers this group.
+        // A full channel has a signal that covers this group.
         let told = self.publisher.get().map(|publisher| publisher.try_send(()));
         if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
             self.publish();
         }
     }
 
-    /// Publishes all durable groups: the books absorb them, and callers and followers receive them.
     pub(crate) fn publish(&self) {
         let mut waiters = vec![];
         {
@@ -343,7 +310,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // Written before any of it is answered or read.
+                // Before any answer or read.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
@@ -357,7 +324,6 @@ impl Writer {
                     // Followers read a long group from the log.
                     let records = if is_long { vec![] } else { Vec::from(records) };
                     let first = end.position + 1 - records.len() as Position;
-                    // The last follower may have disconnected.
                     let _ = self.shared.tail.send(Appended { first, records: records.into() });
                 }
                 let logged = if is_long { vec![] } else { logged };
@@ -369,13 +335,11 @@ impl Writer {
         self.serve_parked();
     }
 
-    /// Publishes the rest after the appender has ended, and stops the projector.
     pub(crate) fn end(&self) {
         self.publish();
         self.staged.lock().projector = None;
     }
 
-    /// Drops all staged commits after a failed append.
     pub(crate) fn failed(&self, error: Failed) {
         self.publish();
         let durable = *self.shared.head.borrow();
@@ -395,7 +359,6 @@ impl Writer {
         self.serve_parked();
     }
 
-    /// Returns the error for the dropped commits, except those of requests in doubt.
     fn failure(&self, error: Failed, staged: &mut Staged, in_doubt: Vec<Name>) -> AppendError {
         let reason = error.to_string();
         let (refusal, in_doubt) = match error {
@@ -417,12 +380,11 @@ impl Writer {
         refusal
     }
 
-    /// Returns whether the store may do maintenance now: after a failure, only at the next attempt.
+    /// After a failure, only at the next attempt.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }
 
-    /// Records the result of the store's maintenance.
     pub(crate) fn tended(&self, tended: Result<(), Failed>) {
         let mut staged = self.staged.lock();
         match tended {
@@ -441,43 +403,36 @@ impl Writer {
 }
 
 impl Group {
-    /// Creates an empty group after a record.
     fn after(end: Held) -> Self {
         Self { records: Chained::after(end.hash), logged: vec![], names: vec![], bytes: 0, end, waiters: vec![] }
     }
 
-    /// Returns whether the group has reached its limit of commits or bytes.
     fn is_full(&self, commits_max: usize) -> bool {
         self.logged.len() >= commits_max || self.bytes >= GROUP_BYTES_MAX
     }
 }
 
 impl Staged {
-    /// Returns whether proposals must be parked: a full group waits, or others are parked already.
     fn is_congested(&self, commits_max: usize) -> bool {
         !self.closed && (!self.parked.is_empty() || self.has_full_group(commits_max))
     }
 
-    /// Returns whether a full group waits to be appended.
     fn has_full_group(&self, commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
         youngest.is_some_and(|group| group.is_full(commits_max))
     }
 
-    /// Returns the error of a request that was not appended.
     fn refused(&self, name: Name, failure: &AppendError) -> AppendError {
         self.trouble.as_ref().map_or_else(|| failure.clone(), |trouble| trouble.of(name, failure))
     }
 
-    /// Returns whether the next commit begins a group.
     fn is_full(&self, commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
         youngest.is_none_or(|youngest| youngest.is_full(commits_max))
     }
 
-    /// Returns the staged commit of a request.
     fn made_by(&self, name: Name, stream: &StreamId, request_id: &str) -> Option<Arc<Logged>> {
         let staged = self.groups.iter().flat_map(|group| group.names.iter().zip(&group.logged));
         let mut alike = staged.filter(|(of, _)| **of == name).map(|(_, logged)| logged);
@@ -485,7 +440,6 @@ impl Staged {
     }
 }
 
-/// Proposal with the context in which it is judged.
 struct Judging<'a> {
     books: &'a Books,
     shared: &'a Shared,
@@ -494,13 +448,12 @@ struct Judging<'a> {
     name: Name,
     recalled: Option<Box<SettledRound>>,
     proposer: Option<Arc<Proposer>>,
-    /// Head of the proposal's stream, including staged commits.
     head: Head,
 }
 
 impl Judging<'_> {
-    /// Checks in this order: request id, the request that it is a part of (PL-42), version, conditions for new commits,
-    /// invariants of the books.
+    /// Order of the checks: request id, whole request (PL-42), version, conditions for new commits, invariants of the
+    /// books.
     fn judge(
         self,
         staged: &mut Staged,
@@ -515,7 +468,7 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // The commit of the request would be on this stream, so there is none if the stream has not changed.
+        // The request's commit would be on this stream.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {
@@ -550,7 +503,7 @@ impl Judging<'_> {
         }
         let recalled = recalled.as_deref();
         if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
-            // Nothing is staged, so the durable state decides.
+            // Nothing is staged: the durable state decides.
             books.admit(&commit)?;
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));

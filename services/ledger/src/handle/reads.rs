@@ -1,4 +1,4 @@
-//! Reads of the log and of derived state.
+//! Reads of the log and derived state.
 
 use super::{Handle, Way};
 use crate::{error::FetchError, index::Held};
@@ -9,17 +9,17 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 impl Handle {
-    /// Returns the number of durable commits not yet in the index; usually a handful.
+    /// Returns the number of durable commits not yet indexed.
     pub fn index_behind(&self) -> u64 {
         self.durable().saturating_sub(self.shared.index.to())
     }
 
-    /// Returns the size of the idempotency table in memory, in bytes.
+    /// Returns the memory of the idempotency table in bytes.
     pub fn request_bytes(&self) -> u64 {
         self.shared.requests.bytes()
     }
 
-    /// Returns the record of the snapshot loaded at startup; position 0 if the whole log was folded.
+    /// Returns the record of the snapshot loaded at startup.
     pub fn rests_on(&self) -> Held {
         self.shared.rests_on
     }
@@ -34,12 +34,12 @@ impl Handle {
         self.shared.images.players_read()
     }
 
-    /// Returns a receiver of the reason why players cannot be read, once a read failed.
+    /// Signals the first failed read of a player.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
         self.shared.images.failure.subscribe()
     }
 
-    /// Returns a receiver of the first difference between another build's state and the fold of the log.
+    /// Signals the first difference between another build's state and the log.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }
@@ -49,8 +49,7 @@ impl Handle {
         self.shared.fetch(position)
     }
 
-    /// Returns the age of the oldest durable commit after a position, by the log's time; zero without one. Reads that
-    /// commit.
+    /// Returns the age of the oldest durable commit after a position, by the log's time.
     pub fn age_after(&self, position: Position) -> Result<Duration, FetchError> {
         if position >= self.durable() {
             return Ok(Duration::ZERO);
@@ -59,7 +58,7 @@ impl Handle {
         Ok(Duration::from_millis(age_ms.try_into().unwrap_or_default()))
     }
 
-    /// Returns the age of the oldest unfinished append; zero without one, or without the partition's writer.
+    /// Returns the age of the oldest unfinished append.
     pub fn append_age(&self) -> Duration {
         match &self.way {
             Way::Here(desk) => desk.0.append_age().unwrap_or_default(),
@@ -67,12 +66,12 @@ impl Handle {
         }
     }
 
-    /// Returns at most `max` durable commits from a position on; empty at the end.
+    /// Returns at most `max` durable commits.
     pub fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         self.shared.read(from, max)
     }
 
-    /// Does the same, but reads and decodes commits not in memory outside the threads that answer calls.
+    /// Like [`Self::read`], but decodes outside the threads that answer calls.
     pub async fn read_apart(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         if let Some(recent) = self.shared.recent(from, max) {
             return Ok(recent);
@@ -82,14 +81,12 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// Returns stored records from a position on, in order: at most `max` records and `bytes_max` bytes, except a
-    /// single longer record; empty at the end.
+    /// Returns stored records, at most `max` and `bytes_max`, except a single longer record.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
     }
 
-    /// Returns at most `max` hashes of records from a position on, as computed by the writer here; `None` if they are
-    /// no longer in memory. Some records may not be durable yet.
+    /// Returns record hashes, if they are in memory. Some records may not be durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
         self.shared.hashes.lock().from(from, max)

@@ -10,12 +10,12 @@ use motherlode_runtime::{
 };
 use std::collections::BTreeMap;
 
-/// Credentials of a configuration by their names in the log.
+/// Credentials by their names in the log.
 #[derive(Debug)]
 pub struct Actors(BTreeMap<String, Roles>);
 
 impl Actors {
-    /// Collects the credentials of all operators; `None` without operators.
+    /// Collects all operators' credentials.
     #[must_use]
     pub fn new(operators: &[Operator]) -> Option<Self> {
         let mut actors = BTreeMap::new();
@@ -32,11 +32,8 @@ impl Actors {
         (!operators.is_empty()).then_some(Self(actors))
     }
 
-    /// Checks the actors of a proposal: each exists, has the role for its act, and acts for its own operator. A change
-    /// for two actors needs its approval.
-    ///
-    /// # Errors
-    /// ACTOR_UNKNOWN, ACTOR_ROLE_MISSING, ACTOR_MISSING, APPROVAL_MISSING.
+    /// Checks that each actor exists, has the role for its act, and acts for its own operator, and that a change for
+    /// two actors has its approval: ACTOR_UNKNOWN, ACTOR_ROLE_MISSING, ACTOR_MISSING, APPROVAL_MISSING.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
         // Home has checked the original.
@@ -81,7 +78,6 @@ impl Actors {
     }
 }
 
-/// Returns the actor in an event.
 fn actor(event: &Event) -> Option<&str> {
     match event {
         Event::ActedBy { actor, .. }
@@ -105,8 +101,7 @@ fn actor(event: &Event) -> Option<&str> {
     }
 }
 
-/// Returns the roles of which the actor needs one: for the event's act, or for the commit's act if the event only
-/// signs.
+/// Returns the roles of which the actor needs one. An event that only signs needs those of its commit.
 fn act(event: &Event, events: &[Event]) -> Roles {
     let of = |event: &Event| match event {
         Event::AccountOpened { .. }
@@ -129,7 +124,6 @@ fn act(event: &Event, events: &[Event]) -> Roles {
     of(event).or_else(|| events.iter().find_map(of)).unwrap_or(Roles::ANY)
 }
 
-/// Returns the operator that a commit belongs to.
 fn owner(proposal: &Proposal) -> Option<&str> {
     match &proposal.stream {
         StreamId::Player { operator, .. } => Some(operator),
@@ -143,13 +137,11 @@ fn owner(proposal: &Proposal) -> Option<&str> {
     }
 }
 
-/// Returns the operator in the id of a reservation, or of a request on a shared stream.
 fn owner_of_request(request_id: &str) -> &str {
     let operator = request_id.strip_prefix("of/").or_else(|| request_id.strip_prefix("campaign/"));
     operator.and_then(|rest| rest.split_once('/')).map_or(PLATFORM, |(operator, _)| operator)
 }
 
-/// Returns whether a change needs two actors.
 fn takes_two(event: &Event) -> bool {
     matches!(
         event,
@@ -163,12 +155,11 @@ fn takes_two(event: &Event) -> bool {
     )
 }
 
-/// Returns whether the event opens a game's pool at startup, without an actor.
+/// A game's pool is opened at startup without an actor.
 fn opens(proposal: &Proposal, event: &Event) -> bool {
     matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
 }
 
-/// Returns whether commits with this event always have an actor.
 fn is_signed(event: &Event) -> bool {
     matches!(
         event,

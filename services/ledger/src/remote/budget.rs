@@ -1,9 +1,5 @@
-//! Limits of other processes' proposals in memory, in bytes (PL-44): per proposal, stream and credential, and in total.
-//!
-//! A stream at its limit is not read until verdicts release bytes. Beyond the limits of a credential or in total, which
-//! only several streams can exceed, proposals are refused with RESOURCE_EXHAUSTED.
-//!
-//! Cost: a lock per message of proposals and per message of verdicts.
+//! Limits of other processes' proposals in memory, in bytes (PL-44). A stream at its limit is not read. Beyond the
+//! limits of a credential or in total, proposals are refused with RESOURCE_EXHAUSTED.
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;
@@ -12,48 +8,39 @@ use parking_lot::Mutex;
 use prost::Message as _;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// Maximum bytes of one proposal. This program's proposals have at most a few kilobytes.
+/// This program's proposals have a few kilobytes.
 const PROPOSAL_MAX: usize = 256 << 10;
-/// Maximum number of events in one proposal.
 const EVENTS_MAX: usize = 1024;
-/// Maximum bytes of a stream's proposals without a verdict.
 const STREAM_MAX: usize = 2 << 20;
-/// Maximum bytes of a credential's proposals without a verdict.
 const CREDENTIAL_MAX: usize = 16 << 20;
-/// Maximum total bytes of other processes' proposals without a verdict.
 const ALL_MAX: usize = 64 << 20;
-/// Fixed memory cost of an event in bytes.
+/// Fixed cost of an event.
 const EVENT_BYTES: usize = 256;
-/// Retry delay sent with a refusal.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-/// Bytes in flight.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Budget(Arc<Mutex<InFlight>>);
 
 #[derive(Debug, Default)]
 struct InFlight {
     all: usize,
-    /// Bytes by credential, without zeros.
+    /// Without zeros.
     credentials: BTreeMap<String, usize>,
 }
 
-/// Bytes in flight of one stream.
 #[derive(Debug)]
 pub(crate) struct StreamBytes {
     budget: Budget,
     credential: String,
-    /// Number and bytes of the proposals by ticket; a caller may use a ticket several times.
+    /// Number and bytes by ticket, which may be reused.
     proposals: BTreeMap<u64, (usize, usize)>,
     bytes: usize,
 }
 
-/// Returns the memory cost of a proposal in bytes.
 fn cost(proposal: &Proposal) -> usize {
     proposal.encoded_len() + EVENT_BYTES * (proposal.events.len() + 1)
 }
 
-/// Refuses a proposal over the limits of a single one with [`AppendError::NotAllowed`].
 pub(crate) fn check_length(proposal: &Proposal) -> Result<(), AppendError> {
     let (bytes, events) = (proposal.encoded_len(), proposal.events.len());
     if bytes <= PROPOSAL_MAX && events <= EVENTS_MAX {
@@ -64,7 +51,6 @@ pub(crate) fn check_length(proposal: &Proposal) -> Result<(), AppendError> {
 }
 
 impl Budget {
-    /// Starts counting a new stream of a credential.
     pub(crate) fn stream(&self, credential: &str) -> StreamBytes {
         let (budget, credential) = (self.clone(), credential.to_owned());
         StreamBytes { budget, credential, proposals: BTreeMap::new(), bytes: 0 }
@@ -72,15 +58,11 @@ impl Budget {
 }
 
 impl StreamBytes {
-    /// Returns whether more of the stream may be read.
     pub(crate) fn has_room(&self) -> bool {
         self.bytes < STREAM_MAX
     }
 
-    /// Reserves the bytes of all proposals, or fails without a reservation.
-    ///
-    /// # Errors
-    /// RESOURCE_EXHAUSTED: the limit of the credential or the total one.
+    /// Reserves all bytes or none.
     pub(crate) fn take(&mut self, proposals: &[Proposal]) -> Result<(), Refusal> {
         self.charge(proposals.iter().map(|proposal| (proposal.ticket, cost(proposal))).collect())
     }
@@ -107,7 +89,6 @@ impl StreamBytes {
         Ok(())
     }
 
-    /// Releases the bytes of proposals with verdicts.
     pub(crate) fn give_back(&mut self, tickets: impl Iterator<Item = u64>) {
         let mut released = 0;
         for ticket in tickets {

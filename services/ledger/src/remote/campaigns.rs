@@ -1,5 +1,5 @@
-//! Campaigns in other processes' proposals (PL-36). For an operator with a cap, free rounds need a reservation, whose
-//! cost this process recomputes.
+//! Campaigns in other processes' proposals (PL-36): an operator with a cap needs a reservation, whose cost is
+//! recomputed here.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -10,18 +10,17 @@ use motherlode_runtime::Reason;
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, fmt};
 
-/// Maximum number of rate commits read to find the rate of a reservation.
+/// Commits read for the rate of a reservation.
 const RATES_MAX: usize = 1024;
 
-/// Computes a campaign's highest cost in EUR for a number of players and a rate; `None` if the game does not offer its
-/// terms.
+/// Cost in EUR; `None` if the game does not offer the terms.
 type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
 
-/// Computes the highest cost of campaigns with the spin service's function. Without it, nothing is checked.
+/// Computes the highest cost of campaigns, if it has a function.
 #[derive(Default)]
 pub struct CampaignCosts {
     highest: Option<Box<HighestCost>>,
-    /// Last reservation (position, terms, highest cost), since grants of a bulk campaign follow each other.
+    /// Last reservation: position, terms, cost.
     last: Mutex<Option<(u64, Campaign, Option<Nano>)>>,
 }
 
@@ -32,13 +31,12 @@ impl fmt::Debug for CampaignCosts {
 }
 
 impl CampaignCosts {
-    /// Creates it with a function of the campaign, its number of players and the rate of its currency.
+    /// Creates it with a function of the campaign, players and rate.
     #[must_use]
     pub fn new(highest: impl Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync + 'static) -> Self {
         Self { highest: Some(Box::new(highest)), last: Mutex::default() }
     }
 
-    /// Returns whether a reservation at a position of home covers the highest cost of a campaign.
     fn is_covered(
         &self,
         home: &Handle,
@@ -62,10 +60,10 @@ impl CampaignCosts {
     }
 }
 
-/// Returns the rate of a currency at a position of home; `None` without one, or if it was set too many commits before.
+/// `None` also if the rate was set too many commits before.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
-    // These currencies have a fixed rate.
+    // Fixed rates.
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {
         return Ok(current);
     }
@@ -84,18 +82,14 @@ fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<Fx
     Ok(None)
 }
 
-/// Returns the possible request ids of a grant's reservation: for a bulk campaign and for a single grant.
+/// Returns the ids of a grant's reservation: bulk and single.
 #[must_use]
 pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [String; 2] {
     [format!("campaign/{operator}/{request_id}"), format!("campaign/{operator}/{player}/{request_id}")]
 }
 
-/// Checks grants and reservations.
-///
-/// # Errors
-/// CAP_DIFFERS: a reservation under another cap than the configured one. CAMPAIGN_UNRESERVED: a grant without a
-/// reservation for the player, the campaign and its expiry; [`AppendError::Unavailable`] if the reservation may not
-/// have arrived here yet. RESERVATION_TOO_LOW: the campaign can cost more than was reserved.
+/// CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation for the player, campaign and expiry;
+/// [`AppendError::Unavailable`] if it may not be here yet. RESERVATION_TOO_LOW: the campaign can cost more.
 pub(super) fn check(
     (caps, costs): (&BTreeMap<String, Nano>, &CampaignCosts),
     proposal: &Proposal,
@@ -126,7 +120,7 @@ pub(super) fn check(
                             return Err(AppendError::not_allowed(Reason::ReservationTooLow, reason));
                         }
                     }
-                    // The reservation may not have arrived here yet.
+                    // It may not be here yet.
                     (Some(home), None) if home.is_replica() => return Err(AppendError::Unavailable { reason }),
                     _ => return Err(AppendError::not_allowed(Reason::CampaignUnreserved, reason)),
                 }
@@ -137,7 +131,6 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Finds the reservation of a player's campaign, with its position.
 fn reservation(
     home: &Handle,
     ids: &[String],

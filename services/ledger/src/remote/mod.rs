@@ -1,11 +1,6 @@
-//! Checks of other processes' proposals before they reach the writer (PL-44).
-//!
-//! A process may propose only events of its role. Actors must exist and be permitted the act, seals must match this
-//! process's draw keys, and steps must resolve to the logged outcome. The checks read durable state; a proposal with a
-//! step states the stream's version, so the writer refuses it if the stream has changed since.
-//!
-//! Cost: none for proposals of this process. For others one check per event; for steps also a copy of the player and a
-//! resolution of each step of the round so far.
+//! Checks of other processes' proposals before the writer (PL-44): the role allows the events, actors exist and may
+//! act, seals match the draw keys, and steps resolve to the logged outcome. They read durable state; a proposal with a
+//! step states its stream's version. Cost: for steps, a copy of the player and each step of the round resolved again.
 
 mod actors;
 mod budget;
@@ -38,23 +33,21 @@ pub struct Terms {
     pub actors: Option<Actors>,
     /// Superseded rules versions that take new bets (PL-41).
     pub superseded: SupersededRules,
-    /// Cap in EUR on the cost of open campaigns, by operator (PL-36).
+    /// Caps in EUR by operator (PL-36).
     pub campaign_caps: BTreeMap<String, Nano>,
     /// Highest costs of campaigns (PL-36).
     pub campaign_costs: CampaignCosts,
 }
 
-/// Checks other processes' proposals.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Guard {
     terms: Arc<Terms>,
     pub(crate) budget: Budget,
 }
 
-/// Proposing process, identified by its credential.
+/// Proposing process.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    /// Node roles; `None` without operators.
     roles: Option<Roles>,
     pub(crate) proposer: Arc<Proposer>,
 }
@@ -72,11 +65,8 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// Checks a proposal: the roles of its process, its actors, draws and steps, and the logs of other partitions.
-    ///
-    /// # Errors
-    /// [`AppendError::NotAllowed`]; [`AppendError::Conflict`] if it was decided on another version of the stream, or on
-    /// positions of another partition that this process lacks.
+    /// Returns [`AppendError::Conflict`] if it was decided on another version, or on positions of another partition
+    /// that are not here.
     pub(crate) fn check(
         &self,
         node: &Node,
@@ -97,7 +87,7 @@ impl Guard {
             .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
             .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
         match checked {
-            // A repeated request gets its commit as the answer.
+            // A repetition gets its commit.
             Err(_) if ledger.find_position(&proposal.stream, &proposal.request_id)?.is_some() => Ok(()),
             checked => checked,
         }

@@ -1,4 +1,4 @@
-//! Checks draws and steps in other processes' proposals with this process's draw keys.
+//! Draws and steps in other processes' proposals, checked with this process's draw keys.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -10,26 +10,18 @@ use motherlode_rounds::check::{Before, Mismatch, check as check_steps};
 use motherlode_runtime::Reason;
 use std::sync::Arc;
 
-/// Checks a player's proposal: new seals match the draw keys, and steps use sealed draws and resolve to the logged
-/// outcome.
-///
-/// Without operators, seals under keys unknown to this process are not checked: processes may then have separate key
-/// files.
-///
-/// # Errors
-/// DRAW_KEY_UNKNOWN, STEP_UNSEALED, SEAL_FORGED, DRAW_KEY_PRESENT, DRAW_KEY_LOST, OUTCOME_DIFFERS, VERSION_MISSING; the
-/// player cannot be read.
+/// Without operators, seals under unknown keys are not checked: processes may have separate key files.
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
-        // Otherwise the log would name a key that the next start lacks and refuses.
+        // Otherwise the next start of this process would be refused.
         let reason = format!("this process has no draw key {}", EpochNames(vec![key]));
         return Err(AppendError::not_allowed(Reason::DrawKeyUnknown, reason));
     }
     if !matches!(stream, StreamId::Player { .. }) || !events.iter().any(is_play) {
         return Ok(());
     }
-    // The books check a void against the round that it reverts.
+    // The books check a void against its round.
     if events.iter().any(|event| matches!(event, Event::RoundVoided { .. })) {
         return Ok(());
     }
@@ -63,7 +55,6 @@ pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -
     })
 }
 
-/// Returns the draw key that an event adds to those in the log.
 fn named_key(event: &Event) -> Option<Epoch> {
     match event {
         Event::GeneratorReseeded { key } => *key,
@@ -85,7 +76,6 @@ fn is_play(event: &Event) -> bool {
     )
 }
 
-/// Checks the seal of an event, if any.
 fn check_seal(
     (ledger, generations, has_operators): (&Handle, &Generations, bool),
     stream: &StreamId,

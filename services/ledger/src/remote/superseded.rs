@@ -1,5 +1,4 @@
-//! Superseded rules versions (PL-41). They finish open rounds, repeated requests and granted campaigns, but take new
-//! bets only if the configuration names them.
+//! Superseded rules versions (PL-41), which take new bets only if the configuration names them.
 
 use crate::append::AppendError;
 use motherlode_books::Event;
@@ -11,16 +10,13 @@ use std::{collections::BTreeSet, sync::Arc};
 #[derive(Debug, Clone, Default)]
 pub struct SupersededRules(Arc<BTreeSet<(String, String)>>);
 
-/// The configuration names an unknown or current rules version.
+/// The configuration names an unknown or current version.
 #[derive(Debug, thiserror::Error)]
 #[error("rules: {0:?} is not the name of a game and of a superseded version of its rules, with a space between")]
 pub struct UnknownRules(String);
 
 impl SupersededRules {
-    /// Reads the versions from a configuration.
-    ///
-    /// # Errors
-    /// The first name that is not a superseded version.
+    /// Reads the configured versions.
     pub fn new(rules: &Rules) -> Result<Self, UnknownRules> {
         let named = rules.superseded_enabled.iter().map(|text| {
             let (name, version) = text.split_once(' ').unwrap_or((text, ""));
@@ -37,7 +33,7 @@ impl SupersededRules {
             || self.0.iter().any(|(game, enabled)| (game.as_str(), enabled.as_str()) == (name, version))
     }
 
-    /// Refuses bets on superseded versions in another process's proposal, except free rounds of granted campaigns.
+    /// Free rounds of granted campaigns are allowed.
     pub(super) fn check_events(&self, events: &[Event]) -> Result<(), AppendError> {
         let refused = events.iter().find_map(|event| match event {
             Event::RoundStarted(bet) if bet.campaign.is_none() && !self.takes_bets(&bet.game, &bet.rules_version) => {

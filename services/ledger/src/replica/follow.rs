@@ -1,4 +1,4 @@
-//! Applies durable records from the writer's stream.
+//! Follows the writer's log.
 
 use super::link::{Link, archived, status_text};
 use crate::{applier::Applier, error::OpenError, standing::Hindrance};
@@ -11,21 +11,17 @@ use std::sync::{
 use tokio::time::{Duration, Instant, sleep, timeout};
 use tonic::{Code, Status};
 
-/// Timeout for the start of a stream.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// Pause before a new stream after one has ended.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct Follower {
     pub(super) applier: Applier,
     pub(super) link: Arc<Link>,
-    /// Known durable end of the log.
     pub(super) end: Arc<AtomicU64>,
     pub(super) ahead_max: Duration,
 }
 
 impl Follower {
-    /// Follows the log until it is dropped or the log does not continue the state.
     pub(super) async fn run(self) {
         let mut ahead_since = None;
         loop {
@@ -43,10 +39,10 @@ impl Follower {
                 () = self.link.gone(number) => Ok(()),
             };
             let status = ended.err().unwrap_or_else(|| Status::unavailable("the stream has ended"));
-            // The process may be a former writer that does not know yet that it was replaced.
+            // A former writer may not have noticed that it was replaced.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
-            // The next record is archived: this replica can never continue.
+            // The next record is archived.
             let is_over = status.code() == Code::DataLoss || archived(&status).is_some();
             if is_over || since.is_some_and(|since| since.elapsed() > self.ahead_max) {
                 return self.applier.shared.diverged(&status_text(&status));
@@ -56,13 +52,12 @@ impl Follower {
         }
     }
 
-    /// Applies all records of a stream.
     async fn take_all(&self, mut stream: tonic::Streaming<FollowRecordsResponse>) -> Result<(), Status> {
         while let Some(message) = stream.message().await? {
-            // Folding, and waiting for the projector, would block other tasks of the thread.
+            // Folding would block other tasks of the thread.
             let taken = tokio::task::block_in_place(|| self.take(message));
             taken.map_err(|error| match error {
-                // A read of an earlier record failed: the records are sent again by the next stream.
+                // The next stream sends them again.
                 OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),
                 error => Status::data_loss(error.to_string()),
             })?;
@@ -70,7 +65,6 @@ impl Follower {
         Ok(())
     }
 
-    /// Applies records that continue the state.
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
         let FollowRecordsResponse { first_position, records, stalled } = message;
         // Proposals from here go to the same writer.

@@ -1,8 +1,5 @@
-//! Forwards a replica's proposals to the process with the writer.
-//!
-//! A proposal is outstanding until its verdict arrives. After a lost link or an unknown outcome it is proposed again on
-//! the next link; its request id makes it idempotent. A caller that waited too long gets an error and retries in the
-//! same way.
+//! Forwards a replica's proposals to the writer. After a lost link or an unknown outcome a proposal is sent again with
+//! the same request id.
 
 use super::link::{Client, Link, status_text};
 use crate::{
@@ -27,12 +24,10 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Maximum number and bytes of proposals per message, except a single longer one.
+/// A single longer proposal is sent whole.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
-/// Pause before a new stream after one has ended.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Interval between checks for expired callers.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 pub(super) struct Forwarder {
@@ -40,39 +35,31 @@ pub(super) struct Forwarder {
     link: Arc<Link>,
     inbox: mpsc::Receiver<Message>,
     outstanding_max: usize,
-    /// By ticket, oldest first.
     outstanding: BTreeMap<u64, Outstanding>,
     tickets: u64,
-    /// Proposals not yet sent on this link.
     unsent: VecDeque<u64>,
-    /// Verdicts waiting until the replica has applied their position.
+    /// Verdicts waiting for the replica to apply their position.
     decided: BTreeMap<Position, Vec<Decided>>,
 }
 
 struct Outstanding {
     proposal: Proposal,
     reply: Reply,
-    /// Caller's deadline; `None` for no limit.
     until: Option<Instant>,
     traceparent: Option<Box<str>>,
-    /// Queue slot, released with the verdict.
     _slot: QueueSlot,
 }
 
-/// Proposal with a verdict.
 struct Decided {
     stream: StreamId,
     request_id: String,
     reply: Reply,
-    /// `Ok` means that the commit at the position is the answer.
+    /// `Ok`: the commit at the position is the answer.
     verdict: Result<(), AppendError>,
 }
 
-/// Reason why a link is no longer used.
 enum Over {
-    /// The ledger closes.
     Closed,
-    /// The link is lost or its process is no longer the writer.
     Lost(String),
 }
 
@@ -87,7 +74,6 @@ impl Forwarder {
         Self { shared, link, inbox, outstanding_max, outstanding, tickets: 0, unsent, decided }
     }
 
-    /// Runs until the ledger closes.
     pub(super) async fn run(mut self) {
         loop {
             let link = Arc::clone(&self.link);
@@ -109,7 +95,6 @@ impl Forwarder {
         answer(left.map(|left| (left.reply, Err(AppendError::Closing))));
     }
 
-    /// Queues proposals while there is no link; returns when the ledger closes.
     async fn gather(&mut self) {
         let mut look = interval(LOOK_EVERY);
         let mut messages = Vec::with_capacity(TOGETHER_MAX);
@@ -125,7 +110,6 @@ impl Forwarder {
         }
     }
 
-    /// Forwards over a link until it is lost.
     async fn forward(&mut self, mut client: Client) -> Over {
         let (sender, receiver) = mpsc::channel(4);
         let opened = tokio::select! {
@@ -138,7 +122,7 @@ impl Forwarder {
         };
         self.unsent = self.outstanding.keys().copied().collect();
         let mut head = self.shared.head.subscribe();
-        // The replica may have reached the position while there was no link, which is no change for the loop below.
+        // Reached while there was no link.
         self.release();
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -174,7 +158,6 @@ impl Forwarder {
         }
     }
 
-    /// Queues proposals from the inbox; returns false when the ledger closes.
     fn take(&mut self, messages: &mut Vec<Message>, count: usize) -> bool {
         let mut open = count > 0;
         for message in messages.drain(..) {
@@ -195,12 +178,11 @@ impl Forwarder {
         open
     }
 
-    /// Takes as many unsent proposals as fit in one message.
     fn next_message(&mut self) -> ProposeRequest {
         let (mut proposals, mut bytes, now) = (vec![], 0, Instant::now());
         while proposals.len() < TOGETHER_MAX && bytes < BYTES_MAX {
             let Some(ticket) = self.unsent.pop_front() else { break };
-            // The caller's deadline has passed.
+            // Expired.
             let Some(outstanding) = self.outstanding.get(&ticket) else { continue };
             let left = outstanding.until.map(|until| until.saturating_duration_since(now).as_millis().max(1));
             let proposal = v1::Proposal {
@@ -214,10 +196,7 @@ impl Forwarder {
         ProposeRequest { partition: self.shared.partition, proposals }
     }
 
-    /// Takes verdicts.
-    ///
-    /// # Errors
-    /// The other process cannot determine the outcome of a proposal, so another process has to be asked.
+    /// Fails if the process cannot determine an outcome.
     fn hear(&mut self, message: ProposeResponse) -> Result<(), String> {
         for Judged { ticket, outcome } in message.verdicts {
             let decided = outcome_from_wire(outcome).map_err(|error| error.to_string())?;
@@ -240,7 +219,6 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Answers proposals whose position the replica has applied.
     fn release(&mut self) {
         let durable = self.shared.durable();
         let later = self.decided.split_off(&(durable + 1));
@@ -249,7 +227,7 @@ impl Forwarder {
         let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
             let commit = shared.fetch(position).map_err(AppendError::unread)?;
             if !is_by(&commit, stream, request_id) {
-                // The writer has another log, as after a restore of an older one.
+                // The writer has another log, such as a restored one.
                 let reason = format!("position {position} is said to be of another request than it is here");
                 shared.diverged(&reason);
                 return Err(AppendError::Unknown { reason });
@@ -264,7 +242,7 @@ impl Forwarder {
         }));
     }
 
-    /// Answers expired proposals; once no writer answers, all of them.
+    /// Without an answering writer, all are late.
     fn give_up_late(&mut self) {
         let (now, is_cut) = (Instant::now(), matches!(*self.shared.standings.borrow(), Standing::Unconfirmed(_)));
         let late =

@@ -1,7 +1,5 @@
-//! Link to the process with the writer, found among several candidates and renewed when it is lost.
-//!
-//! All candidates are queried concurrently, so one that hangs causes no delay. The link records when the writer last
-//! answered, and whether a standby has reported a takeover.
+//! Link to the writer, found among several candidates. They are queried concurrently, so one that hangs causes no
+//! delay.
 
 use crate::{error::FIRST_POSITION, handle::is_taking_over, index::Held};
 use futures_util::future::select_all;
@@ -20,60 +18,52 @@ use tokio::{
 use tonic::{Request, Status};
 use tonic_types::StatusExt;
 
-/// Pause between attempts to find the writer.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Timeout of a query for the log's end.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Maximum message size. Messages of records have 4 MiB, except with a single longer record.
+/// Messages of records have 4 MiB, or one longer record.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;
 
-/// Processes that have the log; one of them writes it.
+/// Processes that have the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Addresses such as `https://ledger-0:50051`, at least one.
+    /// Addresses such as `https://ledger-0:50051`.
     pub targets: Vec<String>,
-    /// Credentials with a node role of the platform.
+    /// Credentials with a node role.
     pub credentials: Credentials,
-    /// Number of partitions of the log.
+    /// Partitions of the log.
     pub partitions: u32,
 }
 
-/// End of a log as reported by its writer.
 pub(super) struct Head {
-    /// Last durable record.
     pub(super) held: Held,
-    /// Number of partitions.
     pub(super) partitions: u32,
 }
 
-/// Link shared by its users.
 pub(super) struct Link {
     origin: Origin,
     pub(super) partition: u32,
-    /// Locked during a search, so that all users wait for the same link.
+    /// Locked during a search, for one link.
     current: Mutex<Current>,
     contact: Lock<Contact>,
-    /// Number of the last lost link.
     lost: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct Current {
     client: Option<Client>,
-    /// Number of the link, so that it is reported lost only once.
+    /// A link is reported lost only once.
     number: u64,
 }
 
-/// Latest answers of the candidates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contact {
     /// Time of the last query that the writer answered.
     pub(super) answered: Instant,
-    /// Time of a standby's last report that it takes over.
+    /// Time of a standby's last report of a takeover.
     pub(super) takeover: Option<Instant>,
-    /// Whether the writer has reported since then that it may not be the writer any more.
+    /// Whether the writer has since reported that it may be replaced.
     pub(super) is_unconfirmed: bool,
 }
 
@@ -83,12 +73,10 @@ impl Link {
         Self { origin, partition, current: Mutex::default(), contact, lost: watch::Sender::new(0) }
     }
 
-    /// Returns the latest answers.
     pub(super) fn contact(&self) -> Contact {
         *self.contact.lock()
     }
 
-    /// Returns the link and its number; waits until there is one.
     pub(super) async fn client(&self) -> (u64, Client) {
         let mut current = self.current.lock().await;
         if let Some(client) = &current.client {
@@ -102,7 +90,6 @@ impl Link {
         (current.number, client)
     }
 
-    /// Queries a process until it answers as the writer.
     async fn search<'a>(&self, target: &'a str) -> (&'a str, Client) {
         let mut warned = false;
         loop {
@@ -119,7 +106,6 @@ impl Link {
         }
     }
 
-    /// Drops a link that does not answer or whose process is no longer the writer.
     pub(super) async fn lost(&self, number: u64, why: &str) {
         let mut current = self.current.lock().await;
         if current.number == number && current.client.take().is_some() {
@@ -128,13 +114,11 @@ impl Link {
         }
     }
 
-    /// Waits until any user reports the link as lost.
     pub(super) async fn gone(&self, number: u64) {
-        // Cannot fail: this link has the sender.
+        // This link has the sender.
         let _ = self.lost.subscribe().wait_for(|lost| *lost >= number).await;
     }
 
-    /// Returns the end of the log; waits until the writer answers.
     pub(super) async fn head(&self) -> Head {
         loop {
             let (number, client) = self.client().await;
@@ -168,7 +152,6 @@ impl Link {
 }
 
 impl Link {
-    /// Records why a process does not answer as the writer.
     fn refused(&self, status: &Status) {
         let Some(info) = status.get_details_error_info() else { return };
         let mut contact = self.contact.lock();
@@ -179,13 +162,11 @@ impl Link {
     }
 }
 
-/// Returns the first retained position from an ARCHIVED refusal.
 pub(super) fn archived(status: &Status) -> Option<Position> {
     let info = status.get_details_error_info().filter(|info| info.reason == Reason::Archived.name())?;
     info.metadata.get(FIRST_POSITION)?.parse().ok()
 }
 
-/// Formats a status for messages.
 pub(super) fn status_text(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
 }

@@ -1,15 +1,9 @@
-//! Replica: a ledger whose log another process writes, with the same [`Handle`].
+//! Replica: a [`Handle`] of a log that another process writes.
 //!
-//! It replays the writer's records, verifies their chain from the first one on, and follows the log with the same fold,
-//! index and request ids. Proposals go to the writer ([`forward`]). A verdict is returned after the replica has applied
-//! the records that it depends on, so a service reads its own writes.
-//!
-//! **Reads are current** after [`Handle::current`]: it requests the end of the log and waits until the replica reaches
-//! it. A caller therefore sees on one process all that another process has answered. Cost: one round trip per call,
-//! shared by concurrent calls.
-//!
-//! When the link is lost, another is made to the current writer, and proposals without a verdict are sent again with
-//! the same request ids. A log that does not continue the replica's state stops it for good.
+//! It replays and verifies the log from the first record, then follows it. Proposals go to the writer ([`forward`]). A
+//! verdict returns after the replica has applied its commit, so a service reads its own writes. After
+//! [`Handle::current`] it also reads those of other processes, for one round trip shared by concurrent calls. A log
+//! that does not continue the state stops the replica.
 
 mod follow;
 mod forward;
@@ -44,11 +38,7 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Creates a replica of a partition. The folder of the index may be missing or stale, as for [`open`](crate::open).
-/// Waits without a limit until the writer answers and its log is replayed.
-///
-/// # Errors
-/// [`OpenError`] with the position.
+/// Creates a replica. Waits without a limit until the writer answers and the log is replayed.
 pub fn join(
     origin: Origin,
     partition: u32,
@@ -75,7 +65,6 @@ pub fn join(
         let end = Arc::new(AtomicU64::new(head.position));
         let reader = Arc::new(Remote::new(runtime.handle(), Arc::clone(&link), Arc::clone(&end)));
         let (folder, opening) = (index_folder.to_owned(), options.clone());
-        // The log is durable in the other process.
         let settle = || Ok(());
         let recovering = move || recover(partition, reader, head, Some(genesis(partition)), &folder, &opening, settle);
         let recovered = tokio::task::spawn_blocking(recovering).await;
@@ -118,7 +107,7 @@ fn start(
                     }
                 }
             }
-            // The tasks release their references before the ledger closes.
+            // They release their references before the ledger closes.
             others.shutdown().await;
         });
     })?;
@@ -126,19 +115,17 @@ fn start(
     Ok(Handle::new(shared, way, options, vec![running, projecting]))
 }
 
-/// Requests the log's end, once for all waiting callers.
 async fn heads(link: Arc<Link>, mut asked: mpsc::UnboundedReceiver<Asking>) {
     let mut waiting = vec![];
     while asked.recv_many(&mut waiting, usize::MAX).await > 0 {
         let head = link.head().await.held;
         for asking in waiting.drain(..) {
-            // The caller may have disconnected.
             let _ = asking.send(head.position);
         }
     }
 }
 
-/// Runtime that can be dropped inside another one, where a blocking shutdown is not allowed.
+/// Runtime that can be dropped inside another one.
 struct Background(Option<Runtime>);
 
 impl Background {

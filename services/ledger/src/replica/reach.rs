@@ -1,35 +1,28 @@
-//! Polls the writer twice a second. After too long a silence the replica refuses its callers.
-//!
-//! The limit is longer while a standby reports a takeover, so that a takeover delays bets without refusals. It is
-//! shorter once the writer itself has reported that it may have been replaced.
+//! Polls the writer; after a long silence, calls are refused. The limit is longer while a standby takes over, and
+//! shorter once the writer has reported that it may be replaced.
 
 use super::link::{Contact, Link};
 use crate::{options::Options, shared::Shared, standing::Hindrance};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Interval between queries.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// Interval between checks of the answers.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Validity of a standby's report of a takeover. Standbys are polled more than once a second.
+/// Standbys are polled more than once a second.
 const WORD_AGE_MAX: Duration = Duration::from_secs(2);
 
-/// Limits of a silence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     silence_max: Duration,
     takeover_max: Duration,
 }
 
-/// Result of checking a silence.
 #[derive(Debug, PartialEq, Eq)]
 enum Silence {
-    /// The writer answers.
     None,
-    /// The writer has not answered recently; no change yet.
+    /// No change yet.
     Short,
-    /// The silence exceeds the limit: calls are refused.
+    /// Calls are refused.
     Long,
 }
 
@@ -54,7 +47,6 @@ impl Bounds {
     }
 }
 
-/// Queries the writer and checks its silence until the task is dropped.
 pub(super) async fn watch(link: Arc<Link>, shared: Arc<Shared>, bounds: Bounds) {
     let asking = async {
         loop {

@@ -1,8 +1,5 @@
-//! Reads earlier records from the process that has the log.
-//!
-//! Histories are read backwards record by record, so a read of one record also fetches the records before it, and
-//! caches the last such stretch. Callers block their thread for an answer from the replica's runtime; a runtime with
-//! several threads is notified, so that its other tasks continue.
+//! Reads earlier records from the process with the log. Histories are read backwards, so a read also fetches and caches
+//! the records before. Callers block their thread.
 
 use super::link::{Link, archived, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};
@@ -23,23 +20,18 @@ use tokio::{
 };
 use tonic::Request;
 
-/// Maximum wait of a read for an answer.
 const READ_WAIT_MAX: Duration = Duration::from_secs(15);
-/// Timeout of one attempt.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// Number of records fetched with the requested one, and their maximum bytes.
 const STRETCH: u64 = 256;
 const STRETCH_BYTES: usize = 1 << 20;
 
 pub(super) struct Remote {
     runtime: Handle,
     link: Arc<Link>,
-    /// Known durable end of the log.
     end: Arc<AtomicU64>,
-    /// First retained position from the last refused read; 1 before.
+    /// From the last refused read.
     first: AtomicU64,
-    /// Last fetched stretch.
     stretch: Mutex<Vec<Record>>,
 }
 
@@ -48,7 +40,7 @@ impl Remote {
         Self { runtime, link, end, first: AtomicU64::new(1), stretch: Mutex::default() }
     }
 
-    /// Returns one record from the cached stretch or a new one; `None` if the stretch is too long to reach the record.
+    /// `None` if the stretch does not reach the record.
     fn one(&self, position: Position) -> Result<Option<Record>, ReadError> {
         let find = |records: &[Record]| records.iter().find(|record| record.position == position).cloned();
         if let Some(kept) = find(&self.stretch.lock()) {
@@ -60,7 +52,7 @@ impl Remote {
         };
         let kept = self.first();
         let fetched = match stretch(position.saturating_sub(STRETCH - 1).max(kept).min(position)) {
-            // The record is retained; only the start of the stretch is archived.
+            // Only the start of the stretch is archived.
             Err(ReadError::Archived { first, .. }) if first <= position => stretch(first)?,
             Err(ReadError::Archived { first, .. }) => return Err(ReadError::Archived { position, first }),
             fetched => fetched?,
@@ -82,7 +74,6 @@ impl Remote {
         let (answer, answered) = mpsc::sync_channel(1);
         self.runtime.spawn(async move {
             let read = timeout(READ_WAIT_MAX, read(&link, request)).await;
-            // The caller waits until the end.
             let _ = answer.send(read);
         });
         let receive = || answered.recv().map_err(|_| io::Error::other("the replica is closed"));
@@ -125,10 +116,6 @@ impl Reader for Remote {
     }
 }
 
-/// Queries the candidates until one answers.
-///
-/// # Errors
-/// The first retained position, if the read begins below it.
 async fn read(link: &Link, request: ReadRecordsRequest) -> Result<Vec<Vec<u8>>, Position> {
     loop {
         let (number, mut client) = link.client().await;

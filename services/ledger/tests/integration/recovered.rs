@@ -1,4 +1,4 @@
-//! Takeover by a standby: it reads only the records since its last one, and rejects a state that is not from the log.
+//! Takeover by a standby, which reads only new records and rejects another log.
 
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{Handle, Held, Ledgers, OpenError, Options, Proposal, Recovered, Stores};
@@ -8,14 +8,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Log that outlives its writers.
 #[derive(Clone)]
 struct Log {
     store: Arc<Mutex<MemoryStore>>,
     reader: Arc<Watched>,
 }
 
-/// Store that records the positions of reads of several records, as a fold does.
+/// Records the positions of reads of several records, as in a fold.
 struct Watched {
     store: Arc<Mutex<MemoryStore>>,
     folded: Mutex<Vec<Position>>,
@@ -28,7 +27,6 @@ impl Log {
         Self { store, reader }
     }
 
-    /// Returns the positions read for a fold since the last call.
     fn folded(&self) -> Vec<Position> {
         std::mem::take(&mut self.reader.folded.lock().unwrap())
     }
@@ -41,7 +39,6 @@ impl Log {
         Recovered::recover(0, self.reader(), self.held(), index, &Options::default()).unwrap()
     }
 
-    /// Opens the log with the recovered state.
     fn take_over(&self, recovered: Recovered, index: &Path) -> Handle {
         let stores = Stores { stores: vec![Box::new(self.clone())], recovered: vec![recovered] };
         Ledgers::open(stores, |_| index.to_owned(), &Options::default()).unwrap().home().clone()
@@ -107,7 +104,6 @@ fn proposal(player: usize, request_id: &str, event: Event) -> Proposal {
     }
 }
 
-/// Makes two commits for each player.
 async fn commit(ledger: &Handle, players: std::ops::Range<usize>) {
     for player in players {
         ledger.append(proposal(player, "open", Event::AccountOpened { currency: Currency::EUR })).await.unwrap();
@@ -141,7 +137,6 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         let ledger = log.take_over(recovered, &standbys);
         assert_eq!(log.folded(), (81..=86).collect::<Vec<_>>(), "nothing but what came since");
         assert_eq!((ledger.durable(), ledger.books(Books::clone)), (86, books));
-        // Requests from before, during and just before the takeover are found; new ones are accepted.
         for player in [0, 30, 42] {
             let again = ledger.append(deposited(player)).await.unwrap();
             assert_eq!(again.commit.position, 2 * (player as u64 + 1));
@@ -151,7 +146,7 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         let books = ledger.books(Books::clone);
         ledger.close().await;
 
-        // The state and the index equal those of a normal start.
+        // State and index equal those of a normal start.
         let ledger = log.open(&standbys);
         assert_eq!(ledger.books(Books::clone), books);
         ledger.close().await;
@@ -176,7 +171,6 @@ async fn pl_30_what_is_held_of_another_log_is_let_go_of() {
     let books = ledger.books(Books::clone);
     ledger.close().await;
 
-    // A different log.
     let ledger = other.take_over(one.load(&index), &index);
     assert_eq!(ledger.books(Books::clone), books);
     ledger.close().await;
