@@ -1,4 +1,4 @@
-//! The contents of a log: commits, their events with all parts, and the reasons why the books refuse a commit.
+//! Contents of a log: commits, events, and the reasons for refusing a commit.
 
 mod campaign;
 mod commit;

@@ -1,4 +1,4 @@
-//! Events that bring a jackpot's award to its player.
+//! Events that bring an award to its player.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl<'s> Transition<'s, '_> {
         self.pay_player(Account::Exchange, account, currency, amount)
     }
 
-    /// An award waits where the account has no room for it. No money moves, and the debt stays.
+    /// The award waits while the account has no room for it. No money moves, the debt stays.
     pub fn set_aside(
         &mut self,
         round: u64,
@@ -50,7 +50,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The award of a hit of this player's that waits to be paid.
     fn unpaid(
         &self,
         round: u64,

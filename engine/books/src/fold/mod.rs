@@ -1,8 +1,8 @@
-//! The fold: it decides whether a commit may change the books, and changes them.
+//! Fold: decides whether a commit may change the books, and changes them.
 //!
-//! A commit's way: [`stage`] has [`decide`] judge it, which runs each event on a [`transition`] in the file that is named for
-//! its subject ([`wallet`], [`round`], [`pool`] and so on). The resulting [`delta`] is merged. Before a commit is proposed,
-//! [`steward`], [`price`](mod@price) and [`due`] work out its events, and [`admission`] holds it to the ceilings.
+//! [`stage`] passes a commit to [`decide`], which runs each event on a [`transition`] in the file of its subject
+//! ([`wallet`], [`round`], [`pool`] and so on), and merges the [`delta`]. For proposals, [`steward`],
+//! [`price`](mod@price) and [`due`] compute events, and [`admission`] checks limits.
 
 mod admission;
 mod award;

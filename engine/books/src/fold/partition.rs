@@ -11,7 +11,7 @@ use crate::state::{BetPlace, Pending, PendingVoid, PoolState, UnpaidAward};
 use crate::values::{Account, Currency, Head, Nano, StreamId};
 
 impl<'s> Transition<'s, '_> {
-    /// Another partition's stretch leaves its contributions and its decision where this partition's own bets leave them.
+    /// Adds another partition's contributions and decision like those of this partition.
     pub fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
         let PartitionReported { partition, from, to, contributions, ref end, ref voids, cycle } = *report;
         let position = self.commit.position;
@@ -65,7 +65,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Takes over the decisions at home about this partition's bets, and the terms and status for the next bets.
+    /// Takes the decisions of home about this partition's bets, and the terms and status for new ones.
     pub fn mirror(&mut self, name: &'s str, mirrored: &'s PoolMirrored) -> Result<(), Refused> {
         let Head { partition, .. } = self.mirrored_pool(name, mirrored)?.head;
         let view = self.view;
@@ -132,7 +132,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The mirror's copy, begun by the first such commit.
+    /// The first such commit creates it.
     fn mirrored_pool(&mut self, name: &str, mirrored: &PoolMirrored) -> Result<&mut PoolState, Refused> {
         let PoolMirrored { home_position, terms, status, .. } = mirrored;
         check_terms(terms, terms.version.max(1))?;
@@ -157,7 +157,6 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// The voids of a reported sum, by the place of their bets.
 fn pending_voids(
     voids: &ReportedVoids,
     partition: u32,
@@ -167,7 +166,7 @@ fn pending_voids(
     let ReportedVoids { operator, game, rules_version, minute, voids: count, in_stretch, in_cycle, earlier } =
         voids.clone();
     let parts = [(BetPlace::InStretch, in_stretch), (BetPlace::InCycle(cycle), in_cycle), (BetPlace::Earlier, earlier)];
-    // The number is that of all three: it stands with the first.
+    // The number counts all three parts.
     let counts = [count, 0, 0];
     parts.into_iter().zip(counts).filter(|((_, amount), count)| *amount != Nano::ZERO || *count > 0).map(
         move |((bet, amount), voids)| PendingVoid {
@@ -184,7 +183,6 @@ fn pending_voids(
     )
 }
 
-/// Checks a report by itself, whatever was reported before.
 fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     let PartitionReported { partition, to, contributions, ref end, ref voids, .. } = *report;
     let is_sum = |voids: &ReportedVoids| {

@@ -1,4 +1,4 @@
-//! Events of a pool's stream: taking up contributions, awards, take-backs, terms and status.
+//! Events of a pool's stream: contributions, awards, take-backs, terms and status.
 
 use std::sync::Arc;
 
@@ -15,7 +15,6 @@ impl<'s> Transition<'s, '_> {
         pool.ok_or_else(|| Refused::UnknownPool { pool: name.into() })
     }
 
-    /// The pool's copy, in a status.
     fn pool_in(&mut self, name: &str, status: &PoolStatus) -> Result<&mut PoolState, Refused> {
         let pool = self.pool(name)?;
         if pool.status == *status { Ok(pool) } else { Err(Refused::PoolStatus { status: pool.status.clone() }) }
@@ -33,7 +32,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-11: contributions of a stretch become increments; exactly, once, and in log order with hits and voids.
+    /// BW-11: contributions of a stretch become increments, once and in log order with hits and voids.
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -46,7 +45,7 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // A reported stretch is one entry: cut in two, its contributions could be of two cycles.
+        // A reported stretch is one entry: a part of it could belong to another cycle.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {
@@ -69,7 +68,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The oldest decision of a partition, if it stands at a position and everything up to it is pooled.
+    /// Returns a partition's oldest decision, if it is at this position and everything before it is pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -78,7 +77,7 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// BW-16, BW-17: the award must be the hit's price to the last nano.
+    /// BW-16, BW-17: the award must be the hit's exact price.
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
@@ -103,7 +102,7 @@ impl<'s> Transition<'s, '_> {
         for marks in pool.marks.values_mut() {
             marks.cycle_from = marks.pooled_to;
         }
-        // The winner's partition pays: it's told by its mirror, and the money goes there at once.
+        // The winner's partition pays, after its mirror has the award.
         let abroad = pool.reports.get_mut(&award.partition);
         let is_abroad = abroad.is_some();
         if let Some(reported) = abroad {
@@ -119,7 +118,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The shares become payable to the player; the part of a cent left and the rest of the increments go to the reserve.
+    /// The fraction of a cent and the rest of the increments go to the reserve.
     fn post_award(&mut self, name: &'s str, award: &Award, increments: Nano) {
         let payable = Account::JackpotPayable(name);
         let reserve = Account::Reserve(name);
@@ -162,7 +161,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20: announced now, in effect from the next cycle on.
+    /// BW-20: takes effect with the next cycle.
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
@@ -191,14 +190,14 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20: hits so far are awarded although the pool is suspended.
+    /// BW-20: earlier hits are awarded although the pool is suspended.
     pub fn release_hits(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         self.pool_in(name, &PoolStatus::Suspended)?.release_hits(home, position);
         Ok(())
     }
 
-    /// BW-20: everything is finished first, so that nobody who contributed loses the chance that the bet bought.
+    /// BW-20: nothing may be outstanding, so that every contribution keeps its chance.
     pub fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let view = self.view;
         let pool = self.pool_in(name, &PoolStatus::Suspended)?;
@@ -241,7 +240,6 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Terms that a pool can work by.
 pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused> {
     let fault = if terms.contribution_ppm > 1_000_000 {
         "a contribution is at most the bet"

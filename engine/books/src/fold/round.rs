@@ -1,4 +1,4 @@
-//! Events of a player's rounds, from the bet to the settlement.
+//! Events of rounds, from the bet to the settlement.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl<'s> Transition<'s, '_> {
             Some(_) if !currency.is_real() => Err(Refused::PlayMoney),
             None if started.campaign.is_some() || !currency.is_real() => Ok(()),
             Some(contribution) => self.contribute(house, started, contribution),
-            // A pool takes the bets of the game of its name: none passes it by while it's active.
+            // A game's bets contribute to the active pool of its name.
             None => match self.view.pool(&started.game) {
                 Some(pool) if pool.status == PoolStatus::Active => {
                     Err(Refused::ContributionMissing { pool: started.game.clone() })
@@ -75,7 +75,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// Nothing that is switched off takes a bet (PL-25).
+    /// PL-25: a bet must not be covered by a switch.
     fn check_switches(&self, operator: &str, started: &RoundStarted) -> Result<(), Refused> {
         let switches = &self.view.system().switches;
         match switches.against(operator, &started.game, &started.rules_version) {
@@ -84,7 +84,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// A bet's contribution leaves the house at once and waits for the pool to take it up (BW-11).
+    /// BW-11: the contribution leaves the house now and waits for the pool.
     fn contribute(
         &mut self,
         house: Account<'s>,
@@ -111,7 +111,7 @@ impl<'s> Transition<'s, '_> {
         let Commit { partition, position, .. } = *self.commit;
         let change = self.pending(&given.pool);
         change.totals.open_rounds += 1;
-        // Two rounds begun in one commit stand at one position: one entry.
+        // Two rounds begun in one commit have one position and one entry.
         let earlier = change.contribution.map_or(Nano::ZERO, |(_, _, amount)| amount);
         change.contribution = Some((partition, position, super::transition::add_figure(earlier, expected)?));
         Ok(())
@@ -139,7 +139,7 @@ impl<'s> Transition<'s, '_> {
         (round.last_position, round.last_ms) = (commit.position, commit.time_ms);
         let real = round.started.currency.is_real();
         self.stepped = Some(step.round);
-        // What the player didn't choose is no action of the player's.
+        // An automatic step is no action of the player.
         if step.automatic.is_none() {
             self.player()?.day_mut(real).act(commit.time_ms);
         }
@@ -169,7 +169,7 @@ impl<'s> Transition<'s, '_> {
         self.leave(pool, Decision::Hit(hit))
     }
 
-    /// A part of an open round's win reaches the player before the round is over (ME-16).
+    /// ME-16: credits a secured part of an open round's win.
     pub fn credit(
         &mut self,
         account: Account<'s>,
@@ -201,14 +201,13 @@ impl<'s> Transition<'s, '_> {
             self.pending(&given.pool).totals.open_rounds -= 1;
         }
         self.reveal = RevealDue::of(&round, false);
-        // No step wins less than what was credited before it.
+        // A step wins at least the amount credited before.
         let due = win.checked_sub(round.credited).ok_or(Refused::BadAmount { amount: win })?;
         self.pay_player(house, account, round.started.currency, due)
     }
 }
 
-/// Refuses a bet above the bet limit of the day's sessions, or one that could take the day's loss past their loss limit
-/// (PL-26). Further limits of the jurisdiction and the operator are not in the log.
+/// Checks the bet and loss limits of the day's sessions (PL-26). Other limits are not in the log.
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

@@ -1,7 +1,7 @@
-//! Events of seamless wallets: a debit and its one end, credits that become due and are paid (PL-31).
+//! Events of seamless wallets: debits and credits (PL-31).
 //!
-//! The books of such a player hold no balance. A confirmed debit brings the bet into the account in the commit of its round, and
-//! what a commit leaves in the account is due to the operator's wallet. So a round without its debit is one without funds.
+//! Such an account has no balance between commits. A confirmed debit adds the bet in the commit of its round, and the
+//! balance after a commit becomes due to the operator's wallet.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::state::{Debit, Due, Wallet};
 use crate::values::{Account, Currency, Minor, is_id};
 
 impl<'s> Transition<'s, '_> {
-    /// The operator keeps the player's money, from the first account of real money on.
+    /// Only with the first account of real money.
     pub fn choose_seamless(&mut self) -> Result<(), Refused> {
         let opened = |event: &Event| matches!(event, Event::AccountOpened { currency } if currency.is_real());
         let opens = self.commit.events.iter().any(opened);
@@ -24,12 +24,12 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Money that the operator keeps is neither brought nor taken by calls (PL-31).
+    /// PL-31: deposits and withdrawals need a transfer wallet.
     pub fn check_kept_here(&mut self) -> Result<(), Refused> {
         if self.player()?.wallet.is_some() { Err(Refused::SeamlessWallet) } else { Ok(()) }
     }
 
-    /// No request is cancelled whose debit has not ended: the operator's wallet may have applied it.
+    /// The operator's wallet may have applied an open debit, so its request cannot be cancelled.
     pub fn check_no_debit(&mut self) -> Result<(), Refused> {
         let request_id = &self.commit.request_id;
         match self.player()?.debit() {
@@ -63,7 +63,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The bet comes in; the round that it pays must be in the same commit.
+    /// Adds the bet; the paid round must be in the same commit.
     pub fn confirm_debit(&mut self, operator: &'s str, account: Account<'s>, amount: Minor) -> Result<(), Refused> {
         let debit = self.end_debit(false)?;
         expect_amount(debit.amount, amount)?;
@@ -71,7 +71,6 @@ impl<'s> Transition<'s, '_> {
         self.pay_player(Account::External(operator), account, debit.currency, amount)
     }
 
-    /// Holds a round against the debit that pays it.
     pub fn take_debit(&mut self, currency: Currency, charged: Minor) -> Result<(), Refused> {
         match self.debited.take() {
             Some(debited) if debited != (currency, charged) => Err(Refused::DebitUnused),
@@ -93,7 +92,6 @@ impl<'s> Transition<'s, '_> {
         self.end_debit(true).map(|_| ())
     }
 
-    /// Ends the debit of the commit's request, which is being rolled back or not.
     fn end_debit(&mut self, rolling_back: bool) -> Result<Debit, Refused> {
         let commit = self.commit;
         let ends = |debit: &Debit| {
@@ -108,7 +106,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// A credit reached the operator's wallet: the oldest, since they are paid in order.
+    /// Credits are paid in order.
     pub fn pay_credit(
         &mut self,
         operator: &'s str,
@@ -123,7 +121,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// At the end of a commit: what it left in the account is due.
+    /// After a commit, the balance becomes due.
     pub fn make_due(&mut self, operator: &'s str, account: Account<'s>) -> Result<(), Refused> {
         if self.debited.is_some() {
             return Err(Refused::DebitUnused);

@@ -1,8 +1,6 @@
-//! Profiles: the permissions and limits of a jurisdiction, an operator or a player, and the strictest of several (PL-08,
-//! PL-26).
+//! Profiles: permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26).
 //!
-//! A profile is data, read from files; [`Profile::default`] restricts nothing. An open round is played to its end by the
-//! profile of its bet.
+//! [`Profile::default`] restricts nothing. An open round keeps the profile of its bet.
 
 use core::num::NonZeroU32;
 
@@ -12,32 +10,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
-    /// Rounds may play themselves (PL-07).
+    /// Allows Autospin (PL-07).
     pub autoplay: bool,
-    /// A feature may be bought (ME-18).
+    /// Allows buying a feature (ME-18).
     pub buy_feature: bool,
-    /// Wins may be gambled (BW-22, ME-14).
+    /// Allows gambling wins (BW-22, ME-14).
     pub gamble: bool,
-    /// The client may show rounds faster than usual (WF's turbo mode, stopping the reels). The service has no reels to
-    /// speed up: it passes this on to the client, and keeps the time between rounds itself.
+    /// Allows faster display of rounds by the client.
     pub turbo: bool,
-    /// A game with a progressive jackpot may be played. Where it may not, such a game is refused whole: the return that
-    /// its rules promise includes the jackpot (BW-21), so without it it would be another game.
+    /// Allows games with a progressive jackpot. Without it they are refused, since their promised return includes the
+    /// jackpot (BW-21).
     pub jackpot: bool,
-    /// The most that a round may cost, the price of a bought feature included, in whole EUR, converted at the rate of the bet.
+    /// Maximum cost of a round including a bought feature, in whole EUR at the bet's rate.
     pub bet_eur_max: Option<NonZeroU32>,
-    /// The least time from one bet of a player to the next, over all games and both kinds of money.
+    /// Minimum time between bets of a player, over all games and both kinds of money.
     pub round_ms_min: u32,
-    /// Time without an action after which a session expires (BW-26).
+    /// Idle time until a session expires (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
-    /// Time in a session, or played in sessions that follow each other, after which no bet is taken until the player has
-    /// acknowledged it.
+    /// Time in consecutive sessions until bets need an acknowledged reality check.
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time in a session, or played in the sessions of a day, after which no bet is taken.
+    /// Time in the sessions of a day until bets are refused.
     pub session_ms_max: Option<NonZeroU32>,
-    /// The most that may be lost in a day, in whole EUR, converted at the rate of the bet.
+    /// Maximum loss of a day in whole EUR at the bet's rate.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// The player sets the length of each session and its loss limit before it begins.
+    /// Whether the player sets the length and loss limit of each session.
     pub limits_by_player: bool,
 }
 
@@ -61,7 +57,7 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// Allows what both allow, within the stricter of each limit.
+    /// Combines two profiles: permissions of both, the stricter of each limit.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         let least = |one: Option<NonZeroU32>, other: Option<NonZeroU32>| one.into_iter().chain(other).min();
@@ -81,7 +77,7 @@ impl Profile {
         }
     }
 
-    /// Whether it has limits that hold in a session only, so that a bet needs one.
+    /// Returns whether bets need a session, because of limits that apply only there.
     #[must_use]
     pub fn needs_session(&self) -> bool {
         self.reality_check_ms.is_some()

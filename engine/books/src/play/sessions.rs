@@ -1,12 +1,10 @@
-//! Sessions: who is at which game, and for how long (BW-26, BW-27, PL-16).
+//! Sessions (BW-26, BW-27, PL-16).
 //!
-//! A session binds a player, a currency, a game, a jurisdiction and limits for its whole life. It ends when it's closed,
-//! when nothing is done in it for too long, or when its connection drops; after a drop nobody can open the same game for
-//! the player for a while. Bets are refused while a reality check is due, and when its time is up (PL-26).
-//! This table is not in the log. The log keeps the play, and the next session continues it.
+//! A session has a fixed player, currency, game, jurisdiction and limits. It ends when it is closed, idle for too long,
+//! or its connection drops; after a drop the game cannot be opened for a while. Bets are refused while a reality check
+//! is due and after the time limit (PL-26). This table is not in the log.
 //!
-//! Promises: time is an argument; at most one live session a player and game, and one more in play money; never more
-//! entries than allowed, since every call drops those that have expired. Cost: a few tree operations a call.
+//! Time is an argument. There is at most one live session per player and game, plus one in play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,14 +15,14 @@ use super::profile::Profile;
 use super::quota::Quota;
 use crate::values::{Currency, Minor, StreamId};
 
-/// The limits of sessions: how long they last, and how many there can be.
+/// Limits of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Milliseconds without an action after which a session expires (BW-26).
+    /// Idle milliseconds until a session expires (BW-26).
     pub idle_ms_max: i64,
-    /// Milliseconds after a dropped connection in which no session is opened again (BW-27).
+    /// Milliseconds after a dropped connection before a game can be opened again (BW-27).
     pub hold_ms: i64,
-    /// Sessions and holds at one time.
+    /// Maximum number of sessions and holds.
     pub count_max: usize,
 }
 
@@ -34,82 +32,78 @@ impl Default for SessionLimits {
     }
 }
 
-/// Names a session. Whoever knows it can use the session, so it must be drawn from a cryptographic generator.
+/// Secret id of a session, from a cryptographic generator.
 pub type SessionId = u128;
 
-/// The terms of a session, unchangeable (PL-16).
+/// Fixed terms of a session (PL-16).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOf {
-    /// The player, and with it the operator.
+    /// Player with its operator.
     pub stream: StreamId,
-    /// The currency of the account; play money is demo mode.
+    /// Currency of the account; play money for demo mode.
     pub currency: Currency,
-    /// The game.
+    /// Game.
     pub game: SmolStr,
-    /// The jurisdiction's name.
+    /// Name of the jurisdiction.
     pub jurisdiction: SmolStr,
-    /// Its permissions and limits: the strictest of jurisdiction, operator and player.
+    /// Strictest profile of jurisdiction, operator and player.
     pub profile: Profile,
-    /// The most that may be lost in it, in minor units of the currency, where the player has set a limit.
+    /// Maximum loss in minor units, if the player set one.
     pub loss_max: Option<Minor>,
-    /// The most that a round may cost, in minor units of the currency, where the player or the operator has set a limit.
+    /// Maximum cost of a round in minor units, if the player or the operator set one.
     pub bet_max: Option<Minor>,
 }
 
-/// Why a session is not given or not accepted.
+/// Reason for refusing a session or an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
-    /// The player has a live session of the game, or the session has a keeper.
+    /// The player has a live session of the game, or the session has another connection.
     #[error("the session is in use")]
     InUse,
-    /// The connection dropped a short while ago (BW-27).
+    /// The connection dropped recently (BW-27).
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held {
-        /// Milliseconds until it's possible.
+        /// Milliseconds until it is possible.
         left_ms: i64,
     },
-    /// It has expired, was closed or dropped, or never was: who asks about another's session learns nothing else.
+    /// The session ended or never existed, or belongs to another player.
     #[error("the session is over")]
     Expired,
-    /// It's the player's, but of another game or currency.
+    /// The session has another game or currency.
     #[error("the session is bound to another game or currency")]
     Mismatch,
-    /// The request that opened the live session named another currency.
+    /// The request that opened the live session had another currency.
     #[error("the request id was used for a different session")]
     RequestIdReused,
-    /// The player has not acknowledged the time played (PL-26).
+    /// A reality check is due (PL-26).
     #[error("a reality check is due: it must be acknowledged before the next bet")]
     RealityCheckDue,
-    /// The session has lasted as long as it may; open rounds go on (PL-26).
+    /// The time limit is reached; open rounds continue (PL-26).
     #[error("the session's time is up: no bet is taken in it")]
     TimeUp,
-    /// There is no room for one more: of all, or of the operator.
+    /// No free slot, in total or for the operator.
     #[error("there are too many sessions")]
     Full,
 }
 
-/// The sessions. `K` is the handle by which a session keeps its connection. It's dropped when the session ends, and so the
-/// connection learns of the end.
+/// Sessions. `K` keeps a session's connection and is dropped when the session ends.
 #[derive(Debug)]
 pub struct Sessions<K> {
     limits: SessionLimits,
-    /// Places by operator.
     quota: Quota,
     entries: BTreeMap<SessionId, Entry<K>>,
-    /// The entry of a place.
     by_seat: BTreeMap<SeatKey, SessionId>,
-    /// When each entry passes, the next first.
+    /// Next first.
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Where there is one session at most: a player and a game, for real money or for play money (PL-17).
+/// Real and play money are separate (PL-17).
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
     (of.stream.clone(), of.game.clone(), of.currency.is_real())
 }
 
-/// The operator of a player.
 fn operator(stream: &StreamId) -> &str {
     match stream {
         StreamId::Player { operator, .. } => operator,
@@ -122,37 +116,36 @@ struct Entry<K> {
     of: SessionOf,
     request_id: SmolStr,
     opened_ms: i64,
-    /// When the time played was acknowledged; at first, when it was opened.
+    /// Last acknowledgement of the time played, or the opening.
     acknowledged_ms: i64,
-    /// When a live session expires or a hold ends.
+    /// Expiry of a live session or end of a hold.
     deadline_ms: i64,
     state: State<K>,
 }
 
 #[derive(Debug)]
 enum State<K> {
-    /// With its keeper, where its connection is kept.
+    /// With the handle of its connection.
     Live(Option<K>),
-    /// Over by a dropped connection.
+    /// The connection dropped.
     Held,
 }
 
 impl<K> Sessions<K> {
-    /// No sessions.
+    /// Creates an empty table.
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
         let quota = Quota::new(limits.count_max, 1);
         Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// Shares the places between a number of operators, so that none takes all (see [`Quota`]). Called before a session is
-    /// opened.
+    /// Divides the slots between operators (see [`Quota`]), before a session is opened.
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session under a fresh id. The request that opened a live session gets its id again.
+    /// Opens a session under a new id. A repeated request gets the id of its live session.
     ///
     /// # Errors
     /// [`SessionRefused::InUse`], [`SessionRefused::Held`], [`SessionRefused::RequestIdReused`] or
@@ -192,10 +185,10 @@ impl<K> Sessions<K> {
         Ok(fresh)
     }
 
-    /// An action in a session: it must be live and, as far as `game` is known, bound to it; it's idle from now on.
+    /// Records an action. The session must be live and of this game, if given.
     ///
     /// # Errors
-    /// [`SessionRefused::Expired`], also for another player's session, or [`SessionRefused::Mismatch`].
+    /// [`SessionRefused::Expired`] or [`SessionRefused::Mismatch`].
     pub fn act(
         &mut self,
         id: SessionId,
@@ -215,8 +208,7 @@ impl<K> Sessions<K> {
         Ok(())
     }
 
-    /// A bet in a session: an action that is refused while a reality check is due and when the time is up. Returns the
-    /// session's terms.
+    /// Records a bet; returns the session's terms.
     ///
     /// # Errors
     /// As [`Sessions::act`], [`SessionRefused::TimeUp`] or [`SessionRefused::RealityCheckDue`].
@@ -241,8 +233,7 @@ impl<K> Sessions<K> {
         Ok(&entry.of)
     }
 
-    /// The player has seen how long the session has lasted: an action, and the reality check's interval begins anew.
-    /// Returns the session's terms, and its milliseconds so far.
+    /// Records an acknowledged reality check; returns the session's terms and its duration in ms.
     ///
     /// # Errors
     /// [`SessionRefused::Expired`].
@@ -255,23 +246,23 @@ impl<K> Sessions<K> {
         Ok((&entry.of, now_ms.saturating_sub(entry.opened_ms)))
     }
 
-    /// The terms of a live session.
+    /// Returns the terms of a live session.
     pub fn of(&mut self, id: SessionId, now_ms: i64) -> Option<&SessionOf> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| &entry.of)
     }
 
-    /// Milliseconds without an action after which a session expires: the service's limit or its profile's (BW-26).
+    /// Returns the idle limit in ms: the service's or the profile's (BW-26).
     #[must_use]
     pub fn idle_ms_max(&self, of: &SessionOf) -> i64 {
         let profile = of.profile.idle_ms_max.map_or(i64::MAX, |limit| limit.get().into());
         self.limits.idle_ms_max.min(profile)
     }
 
-    /// Ties a live session to a connection. It's no action.
+    /// Ties a live session to a connection.
     ///
     /// # Errors
-    /// [`SessionRefused::Expired`], or [`SessionRefused::InUse`] while another connection keeps it.
+    /// [`SessionRefused::Expired`], or [`SessionRefused::InUse`] with another connection.
     pub fn keep(&mut self, id: SessionId, keeper: K, now_ms: i64) -> Result<(), SessionRefused> {
         self.expire(now_ms);
         match &mut self.live(id)?.state {
@@ -283,8 +274,7 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// The connection of a kept session dropped: the session is over, and the game is held for the player (BW-27).
-    /// Without effect on one that is over already.
+    /// Ends a session whose connection dropped, and holds its game (BW-27). No effect on an ended session.
     pub fn drop_connection(&mut self, id: SessionId, now_ms: i64) {
         self.expire(now_ms);
         if let Ok(entry) = self.live(id) {
@@ -293,13 +283,13 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Milliseconds for which a game is held after a dropped connection.
+    /// Returns the duration of a hold in ms.
     #[must_use]
     pub fn hold_ms(&self) -> u32 {
         u32::try_from(self.limits.hold_ms.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Closes a session and gives back its keeper. Without effect on one that is over: a hold goes on.
+    /// Closes a session and returns its handle. A hold continues.
     pub fn close(&mut self, id: SessionId, now_ms: i64) -> Option<K> {
         self.expire(now_ms);
         self.live(id).ok()?;
@@ -309,25 +299,24 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Milliseconds that a live session has left without an action; `None` when it's over.
+    /// Returns the remaining idle ms of a live session.
     pub fn left_ms(&mut self, id: SessionId, now_ms: i64) -> Option<i64> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| entry.deadline_ms.saturating_sub(now_ms))
     }
 
-    /// Live sessions and holds.
+    /// Returns the number of live sessions and holds.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Drops sessions that have expired and holds that are over.
     fn expire(&mut self, now_ms: i64) {
         while let Some((deadline_ms, id)) = self.deadlines.first().copied()
             && deadline_ms <= now_ms

@@ -1,7 +1,7 @@
-//! The liability of open campaigns: what they can cost their operators at most (PL-36).
+//! Liability of open campaigns (PL-36).
 //!
-//! A campaign counts whole, from its reservation to the end of the day on which it expires, whatever is played or cancelled of it
-//! meanwhile: so what is counted is never too little, and takes a figure a day and no list of campaigns.
+//! A campaign counts in full from its reservation to the end of the day of its expiry, regardless of play and
+//! cancellation. The sum is never too low, and needs one figure per day.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,19 @@ use smol_str::SmolStr;
 use crate::events::{LiabilityReserved, Refused};
 use crate::values::{MoneyError, Nano, date, is_id};
 
-/// By operator and the day of expiry, in days since 1970.
+/// By operator and day of expiry, in days since 1970.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
-    /// Days before its expiry that a campaign may be granted at most: the bound of what is kept of an operator.
+    /// Latest expiry in days after the grant, which bounds the state.
     const DAYS_MAX: i64 = 3_660;
 
-    /// The most that an operator's open campaigns can cost, in EUR.
     pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {
         let days = self.0.get(operator).into_iter().flat_map(|days| days.range(date::day_of(now_ms)..));
         Nano(days.map(|(_, highest)| highest.0).sum())
     }
 
-    /// Reserves the most that a campaign can cost.
-    ///
-    /// # Errors
-    /// [`Refused::LiabilityAboveCap`], [`Refused::BadCampaign`].
     pub(crate) fn reserve(&mut self, reserved: &LiabilityReserved, now_ms: i64) -> Result<(), Refused> {
         let LiabilityReserved { operator, campaign, players, highest, expires_ms, cap, player_ids } = reserved;
         let named = u32::try_from(player_ids.len()).unwrap_or(u32::MAX);

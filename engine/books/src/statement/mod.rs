@@ -1,5 +1,5 @@
-//! Commits as transactions of players' accounts, and what these come to in revenue (PL-34). It stands beside the fold and asks
-//! nothing of its state: both are told by the same events, and a test holds one against the other.
+//! Commits as transactions of players' accounts, and revenue (PL-34). It does not use the state of the fold; a test
+//! compares both.
 
 mod due;
 mod revenue;

@@ -1,6 +1,6 @@
-//! The protocol between the log and an operator's wallet, explored whole (PL-31, PL-32): every order of calls, late and doubled
-//! deliveries, lost answers and crashes of either side, around one bet that wins. The log's side is the real fold; the wallet's
-//! is the contract.
+//! Exhaustive model of the seamless wallet protocol (PL-31, PL-32): every order of calls, late and duplicate
+//! deliveries, lost answers and crashes of either side, around one winning bet. The log's side is the real fold; the
+//! wallet's is the contract.
 
 use crate::common::*;
 use motherlode_books::*;
@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 const BET: i64 = 100;
 const WIN: i64 = 30;
 
-/// The state of the debit at the wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Debited {
     Unknown,
@@ -18,7 +17,7 @@ enum Debited {
     RolledBack,
 }
 
-/// A call that was sent, and may arrive at any time and any number of times.
+/// It may arrive at any time, any number of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Call {
     Debit,
@@ -26,7 +25,7 @@ enum Call {
     Credit,
 }
 
-/// An answer that was sent, and may arrive at any time and any number of times, as long as who asked lives.
+/// It may arrive at any time, any number of times, while the caller lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     DebitDone,
@@ -35,7 +34,6 @@ enum Answer {
     CreditDone,
 }
 
-/// One step that can be made.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Ask,
@@ -49,7 +47,6 @@ enum Step {
 #[derive(Clone)]
 struct Model {
     world: World,
-    /// Whether the wallet has the funds.
     rich: bool,
     debited: Debited,
     credits: u32,
@@ -57,7 +54,7 @@ struct Model {
     answers: BTreeSet<Answer>,
 }
 
-/// The parts that tell states apart: the log by what is under way and how the request ended.
+/// Distinguishes states.
 type Key = (u32, Option<bool>, usize, Debited, u32, Vec<Call>, Vec<Answer>);
 
 impl Model {
@@ -71,7 +68,6 @@ impl Model {
         self.world.books.player(&player("alice")).unwrap().wallet().unwrap()
     }
 
-    /// The commit of the request, as the writer knows it.
     fn ended(&self) -> Option<&Event> {
         self.world.log.iter().find(|commit| commit.request_id == "r").map(|commit| &commit.events[0])
     }
@@ -88,7 +84,7 @@ impl Model {
         (end, rolling, self.wallet().dues.len(), self.debited, self.credits, calls, answers)
     }
 
-    /// Proposes a commit as the writer takes it: once a request.
+    /// Applied once per request, like the writer.
     fn commit(&mut self, request_id: &str, events: Vec<Event>) {
         if self.world.log.iter().any(|commit| commit.request_id == request_id) {
             return;
@@ -105,7 +101,7 @@ impl Model {
         if debit.is_none() && self.ended().is_none() {
             steps.push(Step::Ask);
         }
-        // The wallet is asked only for what the log has, durably.
+        // The wallet is called only after the commit is durable.
         match debit.map(|debit| debit.rolling_back) {
             Some(false) => steps.extend([Step::Send(Call::Debit), Step::GiveUp]),
             Some(true) => steps.push(Step::Send(Call::Rollback)),
@@ -135,18 +131,18 @@ impl Model {
                 let answer = self.arrives(call);
                 self.answers.insert(answer);
             }
-            // An answer is acted on at any time later: what the log has become meanwhile decides.
+            // The log's state at the time of an answer decides.
             Step::Answered(answer) => self.answered(answer),
             Step::GiveUp => {
                 let event = Event::RollbackAsked { request_id: "r".into(), reason: "late".into() };
                 self.commit("rollback/r", vec![event]);
             }
-            // Who waited for answers is gone; calls are still on their way.
+            // Answers are lost; calls are still in transit.
             Step::ServiceCrashes => self.answers.clear(),
         }
     }
 
-    /// The wallet, by its contract. It may have crashed before or after: what it has applied is durable.
+    /// The wallet's applied state survives its crashes.
     fn arrives(&mut self, call: Call) -> Answer {
         match call {
             Call::Debit => {
@@ -188,7 +184,7 @@ impl Model {
         }
     }
 
-    /// Checks that no state breaks a promise.
+    /// Checks that the state breaks no guarantee.
     fn check(&self) {
         let rounds = self.world.books.player(&player("alice")).unwrap().rounds_started;
         match self.ended() {
@@ -203,7 +199,7 @@ impl Model {
         assert!(!paid || self.credits == 1, "what counts as paid is paid");
     }
 
-    /// Everybody lives and nothing is lost from here on: all comes to its end.
+    /// Without further failures everything ends.
     fn finish(mut self) {
         for _ in 0..20 {
             let debit = self.wallet().debit.as_ref().map(|debit| debit.rolling_back);
