@@ -1,5 +1,4 @@
-//! Cost of folding a spin (bet, step, settlement in one commit), replayed alone and staged in batches, over a thousand
-//! players.
+//! Cost of folding a spin, replayed alone and staged in batches, over a thousand players.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use motherlode_books::{
@@ -97,7 +96,7 @@ fn story() -> (Books, Vec<Commit>) {
     let funded = writer.books.clone();
     writer.log.clear();
     for number in 0..SPINS {
-        // A stride coprime to the number of players, so that neighbouring commits are of different players.
+        // Neighbouring commits are of different players.
         writer.write(player(number * 617), spin(number / PLAYERS + 1));
     }
     (funded, writer.log)

@@ -1,10 +1,7 @@
-//! Books: an event-sourced ledger as pure folds.
+//! Books: an event-sourced ledger as pure folds, without I/O, clock, randomness or floating point.
 //!
-//! Folding [`Commit`]s in log order gives [`Books`]: accounts, rounds, collections, jackpot pools, exchange rates. A
-//! commit that breaks an invariant is [`Refused`] without an effect.
-//!
-//! Guarantees: no I/O, clock, randomness or floating point; the same commits give the same state. Money is exact
-//! ([`Minor`], [`Nano`]), and each movement is a set of postings that sum to zero ([`Posting`]).
+//! Folding [`Commit`]s in log order gives [`Books`]. A commit that breaks an invariant is [`Refused`]. Money is exact
+//! ([`Minor`], [`Nano`]), and postings sum to zero ([`Posting`]).
 //!
 //! Layers from the bottom up: `values`, `events`, `state`, `fold`. `play` uses only `values`, `statement` uses `values`
 //! and `events`.
@@ -28,7 +25,7 @@ pub use play::{
     Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Profile, Quota, SessionId, SessionLimits,
     SessionOf, SessionRefused, Sessions, WinStop,
 };
-/// String of names. Up to 23 bytes are stored inline; longer ones are shared by clones.
+/// String of names; up to 23 bytes are inline.
 pub use smol_str::SmolStr;
 pub use state::{
     BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Due, Frozen, Generation, Generations, Hand,

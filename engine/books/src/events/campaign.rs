@@ -1,4 +1,4 @@
-//! Campaigns: free rounds that an operator grants to a player (PL-18).
+//! Free rounds that an operator grants to a player (PL-18).
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -8,7 +8,7 @@ use crate::values::{CoinValue, Currency, Minor, Nano};
 /// Free rounds as granted, immutable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
-    /// Operator's reference, unique for the player; see [`is_id`](crate::is_id).
+    /// Operator's reference; see [`is_id`](crate::is_id).
     pub id: SmolStr,
     /// Name of the game.
     pub game: SmolStr,
@@ -24,7 +24,7 @@ pub struct Campaign {
     pub coins_per_line: u32,
     /// Number of rounds, 1 to [`Campaign::ROUNDS_MAX`].
     pub rounds: u32,
-    /// Expiry: no round begins at this time or later, Unix ms.
+    /// Expiry, Unix ms.
     pub expires_ms: i64,
 }
 
@@ -33,7 +33,7 @@ impl Campaign {
     pub const ROUNDS_MAX: u32 = 10_000;
 }
 
-/// Highest cost of a campaign, reserved before its rounds are granted (PL-36).
+/// Highest cost of a campaign, reserved before its grants (PL-36).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiabilityReserved {
     /// Operator.
@@ -42,17 +42,17 @@ pub struct LiabilityReserved {
     pub campaign: SmolStr,
     /// Number of players.
     pub players: u32,
-    /// Highest sum of wins in EUR at the current rate, above 0.
+    /// Highest sum of wins in EUR, above 0.
     pub highest: Nano,
     /// Expiry, Unix ms.
     pub expires_ms: i64,
-    /// Cap on the operator's open campaigns, including this one; 0 for none.
+    /// Cap on the operator's open campaigns; 0 for none.
     pub cap: Nano,
-    /// Ids of the players; empty in older logs.
+    /// Player ids; empty in older logs.
     pub player_ids: Vec<SmolStr>,
 }
 
-/// Reason why no round of a campaign can be played.
+/// Reason why no round can be played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CampaignOver {
     /// Cancelled before its first round.

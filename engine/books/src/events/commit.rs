@@ -1,35 +1,35 @@
-//! Commit: all events of one decision on one stream, stored as one record.
+//! Commits: all events of one decision on one stream.
 
 use smol_str::SmolStr;
 
 use super::{event::Event, internal::InternalRequest};
 use crate::values::{Head, StreamId, Switch};
 
-/// Commit of a partition's log. It is applied as a whole or not at all.
+/// Record of a partition's log, applied as a whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     /// Partition of the log.
     pub partition: u32,
-    /// Position in the log, contiguous and 1-based.
+    /// Position, contiguous and 1-based.
     pub position: u64,
     /// Stream that it changes.
     pub stream: StreamId,
-    /// Version of the stream after it, contiguous and 1-based.
+    /// Stream's version after it, contiguous and 1-based.
     pub version: u64,
-    /// Position of the stream's previous commit; 0 for the first.
+    /// Position of the stream's previous commit, or 0.
     pub previous: u64,
-    /// Request id, applied at most once (PL-11). For deposits and withdrawals it is the transaction id.
+    /// Request id, applied at most once (PL-11); for deposits and withdrawals the transaction id.
     pub request_id: SmolStr,
-    /// Digest of the request, which tells a repetition from another request with the id (PL-11).
+    /// Digest of the request (PL-11).
     pub fingerprint: [u8; 16],
-    /// Unix ms, never decreasing within a partition.
+    /// Unix ms, never decreasing in a partition.
     pub time_ms: i64,
     /// Events in order, at least one.
     pub events: Vec<Event>,
 }
 
 impl Commit {
-    /// Returns the actor and the caller's remark, if the last event names them (PL-22).
+    /// Returns the actor and the caller's remark (PL-22).
     #[must_use]
     pub fn acted_by(&self) -> Option<(&str, &str)> {
         match self.events.last()? {
@@ -38,13 +38,13 @@ impl Commit {
         }
     }
 
-    /// Returns the id of the whole request, if this is only a part of it (PL-42).
+    /// Returns the whole request's id, if this is a part (PL-42).
     #[must_use]
     pub fn part_of(&self) -> Option<&SmolStr> {
         Event::part_of(&self.events)
     }
 
-    /// Returns whether the request was cancelled (PL-33).
+    /// Returns whether its request was cancelled (PL-33).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.events.first(), Some(Event::RequestCancelled))
@@ -55,7 +55,7 @@ impl Commit {
         Head { partition: self.partition, version: self.version, position: self.position }
     }
 
-    /// Returns the home position that this commit copies: in a mirror of a pool, or as [`InternalRequest::CopyHome`].
+    /// Returns the copied home position of a mirror or [`InternalRequest::CopyHome`].
     #[must_use]
     pub fn copies(&self) -> Option<u64> {
         match &self.stream {
@@ -69,15 +69,14 @@ impl Commit {
     }
 
     /// Returns whether an operator may read the commit (PL-27, PL-30): those of its players and campaigns, rates,
-    /// switches that cover it, and generations of draws. A pool's awards name players of others, and proposed changes
-    /// have no owner yet.
+    /// switches that cover it, and generations. Awards name other operators' players, and proposed changes have no
+    /// owner yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;
         let own = |event: &Event| match event {
             Event::SwitchSet { switch, .. } => covers(switch),
             Event::LiabilityReserved(reserved) => reserved.operator == operator,
-            // It has the salt of the seals.
             Event::GenerationBegun(_) => true,
             _ => false,
         };

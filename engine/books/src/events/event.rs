@@ -1,6 +1,5 @@
-//! Events of the log. They contain no derivable data.
-//!
-//! Old logs must stay readable, so a released variant or field keeps its meaning.
+//! Events of the log, without derivable data. A released variant or field keeps its meaning, since old logs must stay
+//! readable.
 
 use std::sync::Arc;
 
@@ -20,12 +19,12 @@ use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switc
 /// Event. The variants name their streams.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Player: an account is opened with balance 0 (PL-15).
+    /// Player: account opened (PL-15).
     AccountOpened {
         /// Currency, one account per currency.
         currency: Currency,
     },
-    /// Player: deposit; its transaction id is the commit's request id (PL-15).
+    /// Player: deposit (PL-15).
     Deposited {
         /// Currency of the account.
         currency: Currency,
@@ -39,62 +38,60 @@ pub enum Event {
         /// Above 0, at most the balance.
         amount: Minor,
     },
-    /// Player: play money is given for demo play (PL-17).
+    /// Player: play money for demo play (PL-17).
     PlayMoneyGiven {
         /// Above 0, in [`Currency::PLAY`].
         amount: Minor,
     },
-    /// Player: a collection changes (crystals, potions, unlocked features, the picked witch) (BW-05).
+    /// Player: changed collection, such as crystals or the picked witch (BW-05).
     CollectionChanged {
         /// Name of the game.
         game: SmolStr,
-        /// Bet level of the collection; empty for all.
+        /// Bet level; empty for all.
         scope: SmolStr,
-        /// Keys and new values; 0 removes a key.
+        /// Keys and new values; 0 removes.
         changes: Vec<(SmolStr, i64)>,
     },
-    /// Player: a bet is accepted and its round opened (PL-02).
+    /// Player: accepted bet, which opens a round (PL-02).
     RoundStarted(Arc<RoundStarted>),
-    /// Player: a step of an open round.
+    /// Player: step of a round.
     StepResolved(Box<StepResolved>),
-    /// Player: the previous step in this commit wins the jackpot (BW-15). At most one per commit.
+    /// Player: jackpot won by the previous step in this commit; at most one (BW-15).
     JackpotHit {
         /// Round number.
         round: u64,
         /// Pool of the round's contribution.
         pool: SmolStr,
     },
-    /// Player: the next draw is sealed outside a step.
+    /// Player: draw sealed outside a step.
     DrawSealed(DrawSealed),
-    /// Player: dealt values of a round's sealed steps, directly after the settlement or void.
+    /// Player: dealt values of a round, directly after its settlement or void.
     DrawsRevealed {
         /// Round number.
         round: u64,
-        /// Dealt values in the order of the sealed steps.
+        /// Dealt values in order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// Player: the dealt values of a voided round cannot be revealed, since a draw key is lost; directly after the
-    /// void.
+    /// Player: dealt values of a voided round cannot be revealed without the key; directly after the void.
     DrawsLost {
         /// Round number.
         round: u64,
     },
-    /// Player: a secured part of an open round's win is credited; after the step that secured it (ME-16).
+    /// Player: secured part of an open round's win, credited after its step (ME-16).
     WinCredited {
         /// Round number.
         round: u64,
-        /// Above 0. All credits together are at most the win of the latest step.
+        /// Above 0. All credits are at most the latest step's win.
         amount: Minor,
     },
-    /// Player: the round ends and the rest of its win is credited.
+    /// Player: settled round; the rest of its win is credited.
     RoundSettled {
         /// Round number.
         round: u64,
-        /// Win of the last step, without the jackpot.
+        /// Last step's win, without the jackpot.
         win: Minor,
     },
-    /// Player: the round is voided (PL-04, BW-28). For a round that hit the jackpot, the approval comes before it in
-    /// the commit (PL-38).
+    /// Player: voided round (PL-04, BW-28). If it hit the jackpot, the approval comes first (PL-38).
     RoundVoided {
         /// Round number, open or settled.
         round: u64,
@@ -102,18 +99,17 @@ pub enum Event {
         reason: String,
         /// Actor.
         actor: String,
-        /// Refund of the bet; 0 for a free round, which returns to its campaign (PL-18).
+        /// Refund; 0 for a free round, which returns to its campaign (PL-18).
         refund: Minor,
-        /// Win, or credits of an open round (ME-16), taken back up to the balance after the refund (PL-09).
+        /// Credits taken back (ME-16), up to the balance after the refund (PL-09).
         win_taken_back: Minor,
-        /// Effect on the pool of the contribution.
+        /// Effect on the pool.
         jackpot: VoidedJackpot,
-        /// Settled round, which replaces the lookup of its records (PL-37); `None` for an open round and in older logs.
+        /// Settled round (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Player: a void of a round that hit the jackpot is proposed. Its unpaid awards are held until the platform
-    /// approves or rejects it, at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The position is the proposal's
-    /// id.
+    /// Player: proposed void of a round that hit the jackpot. It holds unpaid awards until the platform decides, at
+    /// most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The position is its id.
     VoidProposed {
         /// Round number, open or settled.
         round: u64,
@@ -122,26 +118,26 @@ pub enum Event {
         /// Actor.
         actor: String,
     },
-    /// Player: an award is paid to the player.
+    /// Player: award paid.
     JackpotPaid {
         /// Round number.
         round: u64,
         /// Pool.
         pool: SmolStr,
-        /// Position of the hit in this partition.
+        /// Position of the hit here.
         hit: u64,
         /// Amount of the award.
         amount: Minor,
         /// Currency of the award.
         currency: Currency,
     },
-    /// Player: an award cannot be paid while the account has no room for it. It remains a debt.
+    /// Player: award without room on the account; it remains a debt.
     AwardSetAside {
         /// Round number.
         round: u64,
         /// Pool.
         pool: SmolStr,
-        /// Position of the hit in this partition.
+        /// Position of the hit here.
         hit: u64,
         /// Amount of the award.
         amount: Minor,
@@ -150,31 +146,30 @@ pub enum Event {
         /// Reason.
         reason: String,
     },
-    /// Any stream: actor of the commit that it ends (PL-22, PL-27). It has no effect.
+    /// Any stream: actor of the commit that it ends (PL-22, PL-27).
     ActedBy {
-        /// Credential: its name for the platform, `operator/name` for an operator, [`ANYONE`](crate::ANYONE) without
-        /// operators.
+        /// Credential: its name for the platform, `operator/name`, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// Caller's remark, such as a ticket's number; not verified.
+        /// Caller's unverified remark.
         reference: String,
     },
-    /// Player: a session is opened, which replaces an earlier one of the game (PL-16).
+    /// Player: session opened, replacing an earlier one of the game (PL-16).
     SessionOpened(SessionOpened),
-    /// Player: a session is closed, or its connection dropped (BW-27). An idle session expires without an event.
+    /// Player: session closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
         /// Name of the session.
         session: SessionName,
-        /// Milliseconds during which the game cannot be opened again; 0 for a closed session.
+        /// Hold in ms; 0 for a closed session.
         hold_ms: u32,
     },
-    /// Player: a reality check is acknowledged: time played and net result (PL-26).
+    /// Player: acknowledged reality check (PL-26).
     RealityCheckAcknowledged {
         /// Session that showed it.
         session: SessionName,
     },
     /// Player: free rounds are granted (PL-18).
     CampaignGranted(Campaign),
-    /// Player: a campaign without a begun round is cancelled (PL-18).
+    /// Player: cancelled campaign without a begun round (PL-18).
     CampaignCancelled {
         /// Name of the campaign.
         campaign: SmolStr,
@@ -183,66 +178,65 @@ pub enum Event {
         /// Actor.
         actor: String,
     },
-    /// Player, or system at home for requests on shared streams: the request is never applied (PL-33), or no further
-    /// part of it (PL-42). The only other event in the commit is [`ActedBy`](Self::ActedBy).
+    /// Player, or system at home for shared streams: the request (PL-33), or its remainder (PL-42), is never applied.
+    /// Only [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
-    /// Player or system: the commit is a part of another request on its stream: a round of an Autospin series, its
-    /// debit, an opened session, or the reservation of a bulk campaign (PL-42). The writer refuses it once that request
-    /// is cancelled. It has no effect.
+    /// Player or system: the commit is a part of a larger request on its stream, such as an Autospin series (PL-42).
+    /// The writer refuses it after the whole request's cancellation.
     PartOf {
         /// Id of the whole request.
         request_id: SmolStr,
     },
-    /// Player: the operator keeps the player's money; in the commit that opens the first account of real money (PL-31).
+    /// Player: the operator keeps the money; in the commit of the first account with real money (PL-31).
     SeamlessChosen,
-    /// Player: a bet's debit will be requested from the operator's wallet (PL-31), after this commit is durable.
+    /// Player: debit to request from the operator's wallet, once durable (PL-31).
     DebitAsked(DebitAsked),
-    /// Player: the wallet confirmed the debit of this request, whose round is in the commit.
+    /// Player: debit confirmed by the wallet; its round is in the commit.
     DebitConfirmed {
         /// Amount as requested.
         amount: Minor,
-        /// Balance reported by the wallet, in minor units; forwarded and not used.
+        /// Balance reported by the wallet, in minor units; forwarded only.
         told: Minor,
     },
-    /// Player: the wallet refused the debit of this request, which is never applied.
+    /// Player: debit refused by the wallet.
     DebitRefused {
         /// Operator's reason.
         reason: String,
     },
-    /// Player: a debit must be rolled back, whatever the wallet still answers.
+    /// Player: debit to roll back, whatever the wallet answers.
     RollbackAsked {
         /// Id of the bet's request.
         request_id: SmolStr,
         /// Reason.
         reason: String,
     },
-    /// Player: the wallet acknowledged the rollback. This request is never applied.
+    /// Player: rollback acknowledged by the wallet.
     DebitRolledBack,
-    /// Player: a credit due was paid to the operator's wallet.
+    /// Player: credit paid to the wallet.
     CreditPaid {
-        /// Request of the commit that made it due.
+        /// Request that made it due.
         request_id: SmolStr,
         /// Currency of the account.
         currency: Currency,
         /// Amount due.
         amount: Minor,
     },
-    /// System: debits or credits of an operator are overdue (PL-32).
+    /// System: overdue debits or credits (PL-32).
     WalletOverdue {
         /// Operator.
         operator: SmolStr,
         /// Partition of the players.
         partition: u32,
-        /// Players with an overdue debit or credit.
+        /// Number of players concerned.
         players: u64,
         /// Time of the oldest, Unix ms.
         oldest_ms: i64,
     },
-    /// System, at home: the highest cost of a bulk campaign is reserved before its grants (PL-36).
+    /// System, at home: reserved cost of a bulk campaign (PL-36).
     LiabilityReserved(LiabilityReserved),
     /// Rates: a currency gets a rate.
     RateSet {
-        /// Any currency except EUR, whose rate is 1, and play money.
+        /// Any currency except EUR and play money.
         currency: Currency,
         /// EUR per major unit.
         rate: FxRate,
@@ -256,33 +250,33 @@ pub enum Event {
         /// First terms.
         terms: PoolTerms,
     },
-    /// Pool: contributions of a stretch of a partition are added to the increments (BW-11).
+    /// Pool: a stretch's contributions, added to the increments (BW-11).
     ContributionsPooled {
         /// Partition of the bets.
         partition: u32,
-        /// First position, one after the last pooled one.
+        /// First position, contiguous.
         from: u64,
-        /// Last position, not beyond a pending hit or void.
+        /// Last position, before any pending hit or void.
         to: u64,
         /// Sum of contributions.
         amount: Nano,
     },
-    /// Pool: the contribution of a voided round is taken back (BW-19).
+    /// Pool: contribution of a voided round, taken back (BW-19).
     ContributionTakenBack {
         /// Partition of the round.
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// Contribution, the sum of the three parts.
+        /// Contribution, split into three parts.
         amount: Nano,
         /// Part from the increments.
         from_increments: Nano,
         /// Part from the reserve.
         from_reserve: Nano,
-        /// Part from the house, as seed funding.
+        /// Part from the house (seed funding).
         from_house: Nano,
     },
-    /// Pool: awards of a voided round return to the pool (PL-38).
+    /// Pool: returned awards of a voided round (PL-38).
     AwardReversed {
         /// Partition of the round.
         partition: u32,
@@ -290,14 +284,14 @@ pub enum Event {
         position: u64,
         /// Amount in EUR.
         amount: Nano,
-        /// Part that reduces the house's seed funding; the rest joins the reserve.
+        /// Part for the house's seed funding; the rest joins the reserve.
         to_house: Nano,
         /// Operator of the round.
         operator: SmolStr,
     },
-    /// Pool: the platform approves an incident (PL-38).
+    /// Pool: approved incident (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool: contributions of an incident's voids in a partition are returned. The only event of its commit.
+    /// Pool: returned contributions of an incident's voids in a partition; alone in its commit.
     ContributionsReturned {
         /// Name of the incident.
         incident: SmolStr,
@@ -305,42 +299,42 @@ pub enum Event {
         partition: u32,
         /// Number of voids.
         voids: u64,
-        /// Sum of their contributions in EUR, and of the three parts.
+        /// Sum in EUR, split into three parts.
         amount: Nano,
         /// Part from the increments.
         from_increments: Nano,
         /// Part from the reserve.
         from_reserve: Nano,
-        /// Part from the house, as seed funding.
+        /// Part from the house (seed funding).
         from_house: Nano,
     },
-    /// Pool: the platform allows awards of earlier hits although the pool is suspended (BW-20).
+    /// Pool: earlier hits may be awarded despite the suspension (BW-20).
     HitsReleased {
         /// Reason.
         reason: String,
         /// Actor.
         actor: String,
     },
-    /// Pool: a hit is priced (BW-16, BW-17).
+    /// Pool: priced hit (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// Pool: new terms from the next cycle on (BW-20).
+    /// Pool: terms of the next cycle (BW-20).
     PoolTermsChanged {
-        /// New terms, one version above the latest.
+        /// Terms, one version above the latest.
         terms: PoolTerms,
     },
-    /// Pool: bets no longer contribute or win (BW-20).
+    /// Pool: suspended, without contributions and wins (BW-20).
     PoolSuspended {
         /// Reason.
         reason: String,
         /// Actor.
         actor: String,
     },
-    /// Pool: active again, with the same figures (BW-20).
+    /// Pool: active again (BW-20).
     PoolResumed {
         /// Actor.
         actor: String,
     },
-    /// Pool: closed for good; its money goes to another pool (BW-20).
+    /// Pool: retired; its money moves to another (BW-20).
     PoolRetired {
         /// Receiving pool.
         into: SmolStr,
@@ -351,7 +345,7 @@ pub enum Event {
         /// Actor.
         actor: String,
     },
-    /// Pool: the money of a retired pool arrives (BW-20).
+    /// Pool: money of a retired pool (BW-20).
     PoolReceived {
         /// Retired pool.
         from: SmolStr,
@@ -360,49 +354,48 @@ pub enum Event {
         /// Its reserve, which joins the reserve.
         reserve: Nano,
     },
-    /// Pool, at home: another partition reports a stretch of its log.
+    /// Pool, at home: another partition's report.
     PartitionReported(Box<PartitionReported>),
-    /// Pool, in another partition: decisions of home are copied. The only event there.
+    /// Pool, in another partition: copied decisions of home.
     PoolMirrored(Box<PoolMirrored>),
-    /// System: a draw key was created (PL-28).
+    /// System: new draw key (PL-28).
     GeneratorReseeded {
-        /// Name of the key; `None` in older logs.
+        /// Key name; `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System: a starting writer begins a generation of draws (PL-40).
+    /// System: new generation of draws (PL-40).
     GenerationBegun(Box<GenerationBegun>),
-    /// System: new rounds of a part of the service are switched off or on (PL-25).
+    /// System: new rounds of a part of the service switched off or on (PL-25).
     SwitchSet {
         /// Part of the service.
         switch: Switch,
-        /// Whether it takes new rounds; always a change.
+        /// Whether it takes new rounds.
         on: bool,
         /// Reason.
         reason: String,
         /// Actor.
         actor: String,
     },
-    /// System: a check of the program, its books or a game's return failed (PL-22, PL-23, PL-29).
+    /// System: failed check of the program, books or a game's return (PL-22, PL-23, PL-29).
     IntegrityFailed {
         /// Failed check.
         check: String,
         /// Finding.
         finding: String,
     },
-    /// System: a start verified the whole log after an [`IntegrityFailed`](Event::IntegrityFailed) about its bytes.
+    /// System: a start verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
     LogVerified {
         /// Last verified position.
         to: u64,
     },
-    /// System: a machine's clock was set, or was behind the log (PL-22).
+    /// System: step of a machine's clock (PL-22).
     ClockSkewed {
         /// Milliseconds, negative for a step back.
         by_ms: i64,
     },
-    /// System: an actor proposes a change that needs a second one (PL-27). The position is its id.
+    /// System: proposed change (PL-27). The position is its id.
     ChangeProposed(ChangeProposed),
-    /// Pool or system: a second actor approves a proposed change, the next event of this commit (PL-27). Player: the
-    /// platform approves a proposed void, the next event (PL-38).
+    /// Pool or system: approval of the change that follows (PL-27). Player: approval of the void that follows (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
@@ -411,8 +404,7 @@ pub enum Event {
         /// Approving actor, another one.
         actor: String,
     },
-    /// System: a proposed change is rejected by another actor, or withdrawn (PL-27). Player: the same for a proposed
-    /// void (PL-38).
+    /// System: rejected or withdrawn change (PL-27). Player: the same for a void (PL-38).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,
@@ -426,18 +418,18 @@ pub enum Event {
 /// Change proposed by an actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
-    /// Stream to change: a pool's, or the system's for a switch.
+    /// Stream to change.
     pub stream: StreamId,
-    /// Event to log, without the parts that depend on its place (see [`Event::as_proposed`]).
+    /// Event to log, see [`Event::as_proposed`].
     pub change: Box<Event>,
     /// Actor, the name of a credential.
     pub actor: String,
-    /// Time after which it cannot be approved, Unix ms.
+    /// Expiry, Unix ms.
     pub lapses_ms: i64,
 }
 
 impl ChangeProposed {
-    /// Returns the operator of the actor; `None` for the platform.
+    /// Returns the actor's operator, if any.
     #[must_use]
     pub fn operator(&self) -> Option<&str> {
         operator_of(&self.actor)
@@ -445,10 +437,10 @@ impl ChangeProposed {
 }
 
 impl Event {
-    /// Check of a log's bytes in [`IntegrityFailed`](Self::IntegrityFailed).
+    /// Log check in [`IntegrityFailed`](Self::IntegrityFailed).
     pub const CHECK_OF_LOG: &str = "log";
 
-    /// Returns the id of the whole request, if these events are a part of it.
+    /// Returns the whole request's id, if these are a part.
     #[must_use]
     pub fn part_of(events: &[Self]) -> Option<&SmolStr> {
         events.iter().find_map(|event| match event {
@@ -457,8 +449,7 @@ impl Event {
         })
     }
 
-    /// Returns the change without the parts that depend on its place: the version of terms, the figures of a
-    /// retirement.
+    /// Returns the change without parts that depend on its place, such as a retirement's figures.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();
@@ -470,7 +461,7 @@ impl Event {
         change
     }
 
-    /// Returns whether it is a temporary stop, which one actor can make (PL-25).
+    /// Returns whether one actor is enough: a stop (PL-25).
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::SwitchSet { on: false, .. } | Self::PoolSuspended { .. })

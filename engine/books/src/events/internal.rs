@@ -1,17 +1,15 @@
-//! Requests that services make, with their ids in the log.
-//!
-//! An id contains the whole request, so it has one effect after any crash and needs no fingerprint. It has a slash,
-//! which callers' ids cannot have. Ids never change, since logs contain them.
+//! Requests of services. Their ids contain all parameters, so each has one effect after any crash. They have a slash,
+//! which callers' ids cannot have, and never change, since logs contain them.
 
 use core::fmt;
 
 use super::session::SessionName;
 use crate::values::{Currency, is_id, number};
 
-/// Request of a service. `Display` gives its request id.
+/// Request of a service; `Display` gives its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
-    /// Pays the award of a hit, on the winner's stream.
+    /// Pays an award, on the winner's stream.
     PayAward {
         /// Pool.
         pool: &'a str,
@@ -29,19 +27,19 @@ pub enum InternalRequest<'a> {
         /// Position of the hit.
         hit: u64,
     },
-    /// Opens a pool with standard terms, on its stream.
+    /// Opens a pool, on its stream.
     OpenPool,
-    /// Appends the next step of a pool, on its stream at home.
+    /// Appends a pool's next step at home.
     PoolStep {
         /// Version of the stream after it.
         version: u64,
     },
-    /// Moves a retired pool's money to another pool, on the stream of the receiver.
+    /// Moves a retired pool's money, on the receiver's stream.
     ReceivePool {
         /// Retired pool.
         from: &'a str,
     },
-    /// Reports contributions of a partition, on the pool's stream at home.
+    /// Reports contributions, on the pool's stream at home.
     ReportPartition {
         /// Pool.
         pool: &'a str,
@@ -50,65 +48,65 @@ pub enum InternalRequest<'a> {
         /// Last reported position.
         to: u64,
     },
-    /// Mirrors a pool into a partition, on the pool's stream there.
+    /// Mirrors a pool into a partition.
     MirrorPool {
         /// Pool.
         pool: &'a str,
         /// Mirrored position of home.
         home_position: u64,
     },
-    /// Copies a commit of home's rates or system stream into another partition.
+    /// Copies home's rates or system stream into another partition.
     CopyHome {
         /// Position at home.
         position: u64,
     },
-    /// Resolves a step automatically, on the player's stream.
+    /// Resolves a step automatically.
     AutomaticStep {
         /// Round number.
         round: u64,
         /// Step.
         step: u32,
     },
-    /// Collects a win in an Autospin series, on the player's stream.
+    /// Collects a win in an Autospin series.
     CollectInSeries {
         /// Round number.
         round: u64,
         /// Step.
         step: u32,
     },
-    /// Begins a generation of draws, on the system stream (PL-40).
+    /// Begins a generation of draws (PL-40).
     BeginGeneration {
         /// Number of the generation.
         number: u64,
     },
-    /// Seals a draw outside a step, on the player's stream.
+    /// Seals a draw outside a step.
     SealDraw {
         /// Number of the draw.
         number: u64,
     },
-    /// Opens a session, on the player's stream, with the fingerprint of the caller's request.
+    /// Opens a session, with the caller's fingerprint.
     OpenSession {
         /// Caller's request id.
         request_id: &'a str,
     },
-    /// Requests a bet's debit, on the player's stream (PL-31). It is also the transaction id at the operator's wallet.
+    /// Requests a debit (PL-31); also the wallet's transaction id.
     AskDebit {
         /// Id of the bet's request.
         request_id: &'a str,
     },
-    /// Requests the rollback of a debit, on the player's stream.
+    /// Requests a debit's rollback.
     AskRollback {
         /// Id of the bet's request.
         request_id: &'a str,
     },
-    /// Records a paid credit, on the player's stream. It is also the transaction id at the operator's wallet.
+    /// Records a paid credit; also the wallet's transaction id.
     PayCredit {
-        /// Request of the commit that made it due, possibly an internal one.
+        /// Request that made it due, possibly internal.
         request_id: &'a str,
         /// Currency of the account.
         currency: Currency,
     },
-    /// Logs overdue debits or credits, on the system stream.
+    /// Logs overdue debits or credits.
     LogOverdue {
         /// Operator.
         operator: &'a str,
@@ -117,7 +115,7 @@ pub enum InternalRequest<'a> {
         /// Hours since 1970.
         hour: i64,
     },
-    /// Logs an event of a session, on the player's stream.
+    /// Logs an event of a session.
     LogSession {
         /// Session.
         session: SessionName,
@@ -133,7 +131,7 @@ pub enum InternalRequest<'a> {
         /// Step in milliseconds.
         by_ms: i64,
     },
-    /// Logs a failed check, once an hour per finding.
+    /// Logs a failed check hourly.
     LogIntegrity {
         /// Check.
         check: &'a str,
@@ -144,20 +142,20 @@ pub enum InternalRequest<'a> {
     },
     /// Logs that the log is damaged.
     LogDamage {
-        /// End of the log when it was found.
+        /// End of the log.
         end: u64,
     },
-    /// Logs that a start verified the log.
+    /// Logs a verified log.
     LogVerified {
         /// Last verified position.
         to: u64,
     },
-    /// Logs that the books refuse a proposal of the steward.
+    /// Logs a refused proposal of the steward.
     LogRefusal {
         /// Proposal and reason.
         finding: &'a str,
     },
-    /// Operator's request on a shared stream, with the fingerprint of the caller's request.
+    /// Operator's request on a shared stream, with the caller's fingerprint.
     OfOperator {
         /// Operator.
         operator: &'a str,
@@ -170,14 +168,13 @@ impl InternalRequest<'_> {
     /// Fingerprint of internal requests.
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Returns whether a request id on a shared stream belongs to a caller, directly or as
-    /// [`OfOperator`](Self::OfOperator).
+    /// Returns whether an id on a shared stream is a caller's, directly or as [`OfOperator`](Self::OfOperator).
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")
     }
 
-    /// Returns the copied position of home, for a [`CopyHome`](Self::CopyHome).
+    /// Returns the home position of a [`CopyHome`](Self::CopyHome).
     #[must_use]
     pub fn copied_position(request_id: &str) -> Option<u64> {
         number(request_id.strip_prefix("copy/")?)

@@ -1,4 +1,4 @@
-//! Contents of a log: commits, events, and the reasons for refusing a commit.
+//! Contents of a log: commits, events, refusals.
 
 mod campaign;
 mod commit;

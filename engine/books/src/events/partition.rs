@@ -1,15 +1,10 @@
 //! Events between partitions about a pool.
 //!
-//! Each partition's log is folded and audited separately, so it contains all that its fold depends on. A pool's
-//! decisions are on its stream at [`HOME`](crate::HOME). Another partition *reports* its contributions, hits and voids
-//! there ([`PartitionReported`]) and has a *mirror* of the pool, a stream with copies of home's decisions
-//! ([`PoolMirrored`]). The order of the pool's stream at home decides.
-//!
-//! Bets are judged by their partition's mirror. A pool is retired only after every partition has confirmed the
-//! suspension and has nothing outstanding (BW-20).
-//!
-//! Money between partitions is on [`Account::Interpartition`](crate::Account::Interpartition), so that each partition's
-//! sums are zero at every position (PL-09).
+//! Each partition's log is folded and audited separately. A pool is decided on its stream at [`HOME`](crate::HOME),
+//! where other partitions *report* contributions, hits and voids ([`PartitionReported`]). They have a *mirror* of the
+//! pool ([`PoolMirrored`]), by which their bets are judged. A pool is retired after all have confirmed its suspension
+//! (BW-20). Money between partitions is on [`Account::Interpartition`](crate::Account::Interpartition), so each one's
+//! sums are zero (PL-09).
 
 use serde::{Deserialize, Serialize};
 
@@ -17,64 +12,63 @@ use super::pool::{Award, Decision, PoolStatus, PoolTerms};
 use super::void::{ReportedVoids, VoidReturn};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Contributions and decision of a stretch of another partition, at home. Stretches are contiguous.
-///
-/// A partition joins the pool with an empty first report (`from` 1, `to` 0), and is mirrored from then on.
+/// Stretch of another partition: its contributions and decision. An empty first report (`from` 1, `to` 0) joins the
+/// pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
     /// Reporting partition.
     pub partition: u32,
-    /// First position, one after the last reported one.
+    /// First position, contiguous.
     pub from: u64,
     /// Last position.
     pub to: u64,
-    /// Sum of contributions including those of voided rounds (BW-11); EUR.
+    /// Contributions, also of voided rounds (BW-11); EUR.
     pub contributions: Nano,
     /// End of the stretch.
     pub end: StretchEnd,
-    /// Voids whose contributions stay in the pool (PL-38).
+    /// Voids with kept contributions (PL-38).
     pub voids: Vec<ReportedVoids>,
-    /// Cycle of the pool that the voids' sums refer to; 0 without voids.
+    /// Pool's cycle for the voids' sums, or 0.
     pub cycle: u64,
 }
 
 /// End of a reported stretch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchEnd {
-    /// The only hit or void, at the last position.
+    /// Hit or void at the last position.
     Decision(Decision),
-    /// No hit or void; the partition's state at the last position.
+    /// State at the last position, without a hit or void.
     Standing {
-        /// Open rounds that contributed and can still hit.
+        /// Contributing rounds that can still hit.
         open_rounds: u64,
-        /// Position of home that the mirror has copied; 0 for none.
+        /// Home position in the mirror; 0 for none.
         mirrored: u64,
     },
 }
 
-/// State of the pool at home, in another partition.
+/// Home's state of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolMirrored {
-    /// Position of the pool's commit at home that the rest refers to.
+    /// Home position of this state.
     pub home_position: u64,
     /// Terms of the running cycle.
     pub terms: PoolTerms,
     /// Whether bets may contribute.
     pub status: PoolStatus,
-    /// Last position of this partition with pooled contributions.
+    /// Last pooled position of this partition.
     pub pooled_to: u64,
-    /// Last position of this partition with decided hits and voids.
+    /// Last decided position of this partition.
     pub decided_to: u64,
-    /// New awards of this partition's hits, in order.
+    /// New awards of this partition's hits.
     pub awards: Vec<MirroredAward>,
-    /// New returns of contributions to houses of this partition (PL-38).
+    /// New returns to houses of this partition (PL-38).
     pub returns: Vec<VoidReturn>,
 }
 
-/// Part of an [`Award`] that the winner's partition needs.
+/// Part of an [`Award`] for the winner's partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MirroredAward {
-    /// Position of the hit in the winner's partition.
+    /// Position of the hit there.
     pub hit: u64,
     /// Winner.
     pub stream: StreamId,
@@ -86,7 +80,7 @@ pub struct MirroredAward {
     pub currency: Currency,
     /// Amount booked as paid, EUR.
     pub paid: Nano,
-    /// House's share of the seed, EUR; 0 in older logs.
+    /// House's seed share, EUR; 0 in older logs.
     pub seed_from_house: Nano,
 }
 

@@ -1,4 +1,4 @@
-//! Parts of a pool in the log: terms, status, decisions and awards.
+//! Pools in the log: terms, decisions, awards.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -6,27 +6,27 @@ use smol_str::SmolStr;
 use super::void::Reversal;
 use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 
-/// Parameters of a pool, versioned like rules (BW-12, BW-17, BW-20).
+/// Parameters of a pool (BW-12, BW-17, BW-20).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolTerms {
     /// Version, contiguous and 1-based.
     pub version: u32,
-    /// Contribution in parts per million of the bet: 5,000 is 0.5 %.
+    /// Contribution in parts per million.
     pub contribution_ppm: u32,
-    /// Base amount after a win, in EUR: 20,000.
+    /// Base amount after a win in EUR.
     pub seed: Nano,
-    /// Coin value in EUR that wins the whole pool: 10. The same in all terms of a pool.
+    /// Coin value in EUR that wins the whole pool; never changes.
     pub base_coin: CoinValue,
-    /// Refresh interval of the counter, in ms of Unix time: 3,000.
+    /// Refresh interval in ms.
     pub refresh_ms: u32,
-    /// Share of a second win within one refresh.
+    /// Rule for second wins.
     pub collision_share: CollisionShare,
 }
 
-/// Share of a second win within one refresh (BW-17).
+/// Second win within one refresh (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// Minimum of its coin value plus all increments since.
+    /// Minimum of its coin plus all increments since.
     Full,
     /// As BW-16.
     Proportional,
@@ -37,7 +37,7 @@ pub enum CollisionShare {
 pub enum PoolStatus {
     /// Bets contribute and can win.
     Active,
-    /// New bets neither contribute nor win. Earlier ones are still pooled and paid.
+    /// New bets neither contribute nor win; earlier ones count.
     Suspended,
     /// Closed for good.
     Retired {
@@ -50,14 +50,14 @@ pub enum PoolStatus {
     },
 }
 
-/// Hit or void to be decided on the pool's stream, in log order.
+/// Hit or void to decide, in log order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
     /// Win to price.
     Hit(Hit),
     /// Contribution to take back.
     TakeBack(TakeBack),
-    /// Awards of a voided round to return to the pool.
+    /// Awards to return to the pool.
     Reversal(Reversal),
 }
 
@@ -83,7 +83,7 @@ impl Decision {
     }
 }
 
-/// Jackpot hit with everything but the pool that determines its price.
+/// Hit, with everything but the pool for its price.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
     /// Partition.
@@ -117,10 +117,10 @@ pub struct TakeBack {
     pub amount: Nano,
 }
 
-/// Price of a hit (BW-16, BW-17). Figures without a currency are EUR.
+/// Price of a hit (BW-16, BW-17), in EUR unless stated.
 ///
-/// `increments + seed_from_reserve + seed_from_house = paid + fraction of a cent`, and `to_reserve = rest of the
-/// increments + fraction of a cent`.
+/// `increments + seed_from_reserve + seed_from_house = paid + fraction of a cent`, `to_reserve = rest of the increments
+/// + fraction of a cent`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     /// Position of the hit.
@@ -133,9 +133,9 @@ pub struct Award {
     pub round: u64,
     /// Cycle that it ends, 1-based.
     pub cycle: u64,
-    /// Whether it is a second win within one refresh.
+    /// Whether it is a second win (BW-17).
     pub collision: bool,
-    /// Currency of the bet and the amount.
+    /// Currency of the bet.
     pub currency: Currency,
     /// Coin value of the bet.
     pub coin_value: CoinValue,
@@ -151,6 +151,6 @@ pub struct Award {
     pub seed_from_house: Nano,
     /// Part for the reserve.
     pub to_reserve: Nano,
-    /// Amount booked as paid: the win in EUR at the bet's rate.
+    /// Win in EUR at the bet's rate.
     pub paid: Nano,
 }

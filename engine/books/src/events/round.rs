@@ -1,4 +1,4 @@
-//! Parts of a round in the log: bet, steps, and reasons of automatic steps.
+//! Rounds in the log.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -10,37 +10,36 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 /// Accepted bet (see [`Event::RoundStarted`](crate::Event::RoundStarted)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStarted {
-    /// Player's round number, contiguous over all games, 1-based.
+    /// Player's round number, 1-based over all games.
     pub round: u64,
     /// Name of the game.
     pub game: SmolStr,
-    /// Rules version for the whole round (PL-01).
+    /// Rules version (PL-01).
     pub rules_version: SmolStr,
     /// SHA-256 of the game's model.
     pub model_hash: [u8; 32],
     /// Currency of the account.
     pub currency: Currency,
-    /// Stake, above 0. The operator pays it for a free round.
+    /// Stake, above 0, also of a free round.
     pub bet: Minor,
-    /// Value of a coin, for the jackpot's price.
+    /// Value of a coin.
     pub coin_value: CoinValue,
     /// Further terms.
     pub stake: LoggedTerms,
-    /// Rate of the currency at this position; 1 for play money.
+    /// Rate at this position; 1 for play money.
     pub rate: FxRate,
-    /// Contribution to a pool; `None` while it is suspended, without a pool, for free rounds (PL-18) and play money
-    /// (PL-17).
+    /// Contribution; `None` without an active pool, for free rounds (PL-18) and play money (PL-17).
     pub contribution: Option<Contribution>,
     /// Session of the bet (PL-16, PL-21).
     pub session: Option<SessionName>,
-    /// Jurisdiction of the bet; empty for the unrestricted one (PL-26).
+    /// Jurisdiction; empty for the unrestricted one (PL-26).
     pub jurisdiction: SmolStr,
     /// Campaign of a free round (PL-18).
     pub campaign: Option<SmolStr>,
 }
 
 impl RoundStarted {
-    /// Returns the player's cost: the bet, or 0 for a free round.
+    /// Returns the player's cost: 0 for a free round.
     #[must_use]
     pub fn charged(&self) -> Minor {
         if self.campaign.is_some() { Minor::ZERO } else { self.bet }
@@ -52,7 +51,7 @@ impl RoundStarted {
 pub enum LoggedTerms {
     /// Valid terms.
     Terms(RoundTerms),
-    /// Invalid bytes, kept as logged; no game opens a round with them.
+    /// Invalid bytes, kept as logged.
     Unreadable(Vec<u8>),
 }
 
@@ -67,7 +66,7 @@ impl LoggedTerms {
     }
 }
 
-/// Terms besides the bet that outcomes depend on, so that a round can be replayed from its own commits.
+/// Terms besides the bet, sufficient for a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     /// Pay lines.
@@ -80,15 +79,15 @@ pub struct RoundTerms {
     pub double: bool,
     /// Whether the feature was bought (ME-18).
     pub buy_feature: bool,
-    /// Limit of the gamble in minor units; 0 without one (ME-14, ME-15).
+    /// Gamble's limit in minor units, or 0 (ME-14, ME-15).
     pub gamble_max_minor: u64,
-    /// Carried figures at the bet, in the game's order.
+    /// Carried figures at the bet.
     pub carried: Vec<i64>,
-    /// Number of the picked witch (BW-05); 0 for none.
+    /// Picked witch (BW-05), or 0.
     pub witch: u32,
 }
 
-/// Contribution of a bet to a pool (BW-11).
+/// Contribution to a pool (BW-11).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contribution {
     /// Pool.
@@ -106,24 +105,24 @@ pub struct StepResolved {
     pub round: u64,
     /// Step number within the round, 1-based.
     pub step: u32,
-    /// Seed of the draws (PL-06), only in older logs.
+    /// Seed (PL-06), only in older logs.
     pub seed: Option<[u8; 32]>,
     /// Choice, encoded by the game.
     pub choice: Vec<u8>,
     /// Outcome, encoded by the game.
     pub outcome: Vec<u8>,
-    /// Round's win after this step, without the jackpot; it can fall.
+    /// Round's win so far, without the jackpot; it can fall.
     pub win: Minor,
     /// Reason of an automatic step.
     pub automatic: Option<Automatic>,
-    /// Sealed draw of the seed; `None` in older logs.
+    /// Sealed draw; `None` in older logs.
     pub draw: Option<Draw>,
 }
 
-/// Reason why the game's rule chose instead of the player (PL-03).
+/// Reason of an automatic step (PL-03).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
-    /// The player skipped to the result (DM-21).
+    /// Skipped by the player (DM-21).
     Skipped,
     /// The game's time expired (ME-20).
     TimeOver,

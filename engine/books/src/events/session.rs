@@ -1,4 +1,4 @@
-//! Sessions in the log, with limits for the player's day (PL-16, PL-26).
+//! Sessions in the log, with day limits (PL-16, PL-26).
 
 use core::num::NonZeroU32;
 
@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor, Nano, Rates, exchange};
 
-/// Public name of a session, a digest of its id.
+/// Session's public name, a digest.
 pub type SessionName = [u8; 16];
 
 /// Opened session (see [`Event::SessionOpened`](crate::Event::SessionOpened)).
@@ -23,22 +23,22 @@ pub struct SessionOpened {
     pub jurisdiction: SmolStr,
     /// Idle milliseconds until it expires.
     pub idle_ms: NonZeroU32,
-    /// Limits until the end of the player's day, also for later sessions.
+    /// Limits until the day's end, also for later sessions.
     pub limits: DayLimits,
 }
 
-/// Limits for the rest of a player's day: the strictest of its sessions.
+/// Limits of the day: the strictest of its sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
-    /// Time played until bets need an acknowledged reality check.
+    /// Time played until a reality check is due.
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time played in the day until bets are refused.
+    /// Time played until bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
-    /// Maximum loss of the day in whole EUR at the bet's rate.
+    /// Maximum loss in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Maximum losses of the day over all currencies. Each entry applies.
+    /// Maximum losses over all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
-    /// Maximum costs of a round, converted to the bet's currency. Each entry applies.
+    /// Maximum costs of a round, converted to its currency.
     pub bets_max: Vec<(Currency, Minor)>,
 }
 
@@ -61,7 +61,7 @@ impl DayLimits {
         }
     }
 
-    /// Returns the maximum cost of a round in a currency, if limited.
+    /// Returns the maximum cost in a currency.
     #[must_use]
     pub fn bet_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
         self.bets_max
@@ -71,7 +71,7 @@ impl DayLimits {
             .map(clamp)
     }
 
-    /// Returns the maximum loss of the day in a currency, if limited.
+    /// Returns the maximum loss in a currency.
     #[must_use]
     pub fn loss_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
         let eur = self

@@ -1,4 +1,4 @@
-//! Parts of a void in the log (PL-38): effects on the pool, sums reported by partitions, and incidents.
+//! Voids in the log (PL-38).
 
 use std::sync::Arc;
 
@@ -8,22 +8,20 @@ use smol_str::SmolStr;
 use super::round::RoundStarted;
 use crate::values::{Minor, Nano};
 
-/// Effect of a void on the pool of its round.
+/// Effect of a void on its pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
-    /// The contribution is taken back and an award stands; only in older logs.
+    /// Contribution taken back, award unchanged; only in older logs.
     TakenBack,
-    /// The contribution stays in the pool until an incident is approved. Unpaid awards are reversed; there is no paid
-    /// one.
+    /// Contribution kept until an incident, unpaid awards reversed; no paid one.
     Kept,
-    /// As [`VoidedJackpot::Kept`]; paid awards are charged to the operator's house.
+    /// As [`VoidedJackpot::Kept`]; paid awards charged to the operator's house.
     Charged,
-    /// As [`VoidedJackpot::Kept`]; paid awards are the platform's loss.
+    /// As [`VoidedJackpot::Kept`]; paid awards lost by the platform.
     Lost,
 }
 
-/// Settled round as needed by its void (PL-04). The books drop settled rounds; [`SettledRound::recall`] reads one from
-/// the player's commits.
+/// Settled round for its void (PL-04). The books drop settled rounds; [`SettledRound::recall`] reads them from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
     /// Bet and terms.
@@ -36,7 +34,7 @@ pub struct SettledRound {
     pub jackpots: Vec<RoundJackpot>,
     /// Settled win without the jackpot.
     pub win: Minor,
-    /// Changes to its collection: keys and values in log order.
+    /// Changes to its collection, in order.
     pub collected: Vec<(SmolStr, i64)>,
 }
 
@@ -45,11 +43,11 @@ pub struct SettledRound {
 pub struct RoundJackpot {
     /// Position of the hit.
     pub hit: u64,
-    /// Paid award in EUR at the bet's rate.
+    /// Paid award in EUR.
     pub paid: Option<Nano>,
 }
 
-/// Awards of a voided round that return to the pool.
+/// Awards to return to the pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reversal {
     /// Partition of the round.
@@ -60,11 +58,11 @@ pub struct Reversal {
     pub operator: SmolStr,
     /// Amount in EUR.
     pub amount: Nano,
-    /// Part for the house that funds seeds; the rest joins the reserve.
+    /// Part for the house; the rest joins the reserve.
     pub to_house: Nano,
 }
 
-/// Sum of a stretch's voids whose contributions stay in the pool, by operator, game, version and minute of the bet.
+/// Kept contributions of a stretch's voids, by operator, game, version and minute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedVoids {
     /// Operator.
@@ -77,15 +75,15 @@ pub struct ReportedVoids {
     pub minute: i64,
     /// Number of voids.
     pub voids: u64,
-    /// Contributions of bets within the stretch, EUR.
+    /// Of bets in the stretch, EUR.
     pub in_stretch: Nano,
-    /// Contributions of earlier bets in the running cycle, EUR.
+    /// Of earlier bets in the running cycle, EUR.
     pub in_cycle: Nano,
-    /// Contributions of bets in earlier cycles, EUR.
+    /// Of earlier cycles, EUR.
     pub earlier: Nano,
 }
 
-/// Returned contribution that another partition pays to a house.
+/// Return paid to a house by another partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidReturn {
     /// Operator.
@@ -94,7 +92,7 @@ pub struct VoidReturn {
     pub amount: Nano,
 }
 
-/// Malfunction approved by the platform. Contributions of its voided rounds return to the operator's house.
+/// Malfunction approved by the platform; contributions of its voided rounds return to the operator's house.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     /// Name, unique within the pool.
@@ -105,9 +103,9 @@ pub struct Incident {
     pub game: SmolStr,
     /// Rules version; empty for all.
     pub rules_version: SmolStr,
-    /// Start of its bets, Unix ms, a whole minute.
+    /// Start, Unix ms, a whole minute.
     pub from_ms: i64,
-    /// End of its bets (exclusive), Unix ms, a whole minute.
+    /// End (exclusive), Unix ms, a whole minute.
     pub until_ms: i64,
     /// Reason.
     pub reason: String,
@@ -125,7 +123,7 @@ impl Incident {
         time_ms.div_euclid(Self::RESOLUTION_MS)
     }
 
-    /// Returns the first minute and the end (exclusive).
+    /// Returns the minutes: first, and end (exclusive).
     #[must_use]
     pub fn minutes(&self) -> (i64, i64) {
         (Self::minute_of(self.from_ms), Self::minute_of(self.until_ms))

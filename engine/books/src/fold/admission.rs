@@ -1,8 +1,7 @@
-//! Limits of new commits in addition to those of the fold, above all ceilings of balances and amounts.
+//! Limits of new commits beyond the fold, above all ceilings of balances and amounts.
 //!
-//! The ceilings keep all sums far below 64 bits. A deposit above the ceiling is refused; a win or an award never is.
-//!
-//! The writer calls [`Stage::admit`] for proposals; replays do not, so older logs still fold and ceilings can change.
+//! Ceilings keep sums far below 64 bits. Deposits above are refused; wins and awards are not. Only the writer calls
+//! [`Stage::admit`], so older logs still fold.
 
 use super::stage::{Stage, Subject};
 use super::view::View;
@@ -10,14 +9,13 @@ use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, R
 use crate::state::{Books, Changes, PlayerState, Wallet};
 use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
-/// No bet is taken above an eighth of 64 bits, so that a win has room. Only older logs have such balances.
+/// A win needs room above the balance. Only older logs have such balances.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
-/// EUR per minor unit, in 1e-9: at least one, at most 10,000 EUR, so that a pool of 10^9 EUR has at most 10^18 minor
-/// units.
+/// In 1e-9 EUR: a pool of 10^9 EUR has at most 10^18 minor units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
-/// Keeps a pool's figure in any currency far below the limit of an account.
+/// Far below an account's limit in any currency.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
 /// Pending proposed voids per operator.
@@ -34,14 +32,14 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// Checks the limits of a new commit after the staged ones; `subject` is a copy of its stream.
+    /// Checks a new commit after the staged ones; `subject` is its stream.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }
 }
 
 impl Commit {
-    /// With operators, refuses a void by [`ANYONE`] without the platform's approval (PL-38).
+    /// With operators, refuses a void by [`ANYONE`] (PL-38).
     pub fn admit_actors(&self) -> Result<(), Refused> {
         let mut approved = false;
         for event in &self.events {
@@ -57,7 +55,7 @@ impl Commit {
 }
 
 impl Books {
-    /// Checks the limits of a new commit, see [`Stage::admit`].
+    /// See [`Stage::admit`].
     pub fn admit(&self, commit: &Commit) -> Result<(), Refused> {
         let view = self.view();
         Admission { view, player: view.player(&commit.stream), commit }.admit()
@@ -78,7 +76,7 @@ impl Admission<'_> {
             match event {
                 Event::Deposited { currency, amount } => {
                     currency.ceiling().admits(*currency, *amount)?;
-                    // All deposits of a commit share the ceiling, whatever their currencies.
+                    // One ceiling for all deposits of a commit.
                     deposited = Minor(deposited.0.saturating_add(amount.0));
                     self.deposit(*currency, deposited)?;
                 }
@@ -89,11 +87,11 @@ impl Admission<'_> {
                 Event::CampaignGranted(campaign) => {
                     campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
                 }
-                // Only older logs take a contribution back without the platform (PL-38).
+                // Only in older logs (PL-38).
                 Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
                     return Err(Refused::VoidedJackpotWrong { round: *round });
                 }
-                // Only older logs omit the settled round (PL-37).
+                // Only in older logs (PL-37).
                 Event::RoundVoided { round, settled: None, .. }
                     if self.player.is_some_and(|player| player.open_round(*round).is_none()) =>
                 {
@@ -109,7 +107,6 @@ impl Admission<'_> {
 
     fn admit_of_platform(&self, event: &Event) -> Result<(), Refused> {
         match event {
-            // Copies of home are not checked again.
             Event::RateSet { currency, rate, .. } if self.commit.partition == HOME => check_rate(*currency, *rate),
             Event::SwitchSet { switch, on: true, actor, .. } if self.commit.partition == HOME => {
                 self.switch_on(switch, actor)
@@ -145,7 +142,7 @@ impl Admission<'_> {
         }
     }
 
-    /// PL-25: only the operator that switched a part off, or the platform, can switch it on.
+    /// PL-25: only the switch's operator, or the platform.
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -162,7 +159,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// A win needs room above the balance, and credits due to an operator's wallet are bounded (PL-31).
+    /// A win needs room, and credits due are bounded (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();
@@ -198,7 +195,7 @@ fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
 }
 
 impl Changes {
-    /// Each actor and each operator has a share of the pending changes.
+    /// Each actor and operator has a share.
     fn admit(&self, actor: &str, time_ms: i64) -> Result<(), Refused> {
         let waiting = |of: &dyn Fn(&str) -> bool| {
             let waiting = self.pending().filter(|(_, change)| time_ms < change.proposed.lapses_ms);

@@ -1,5 +1,3 @@
-//! Events that bring an award to its player.
-
 use std::sync::Arc;
 
 use super::transition::{Transition, add_cash, expect_amount};
@@ -32,7 +30,7 @@ impl<'s> Transition<'s, '_> {
         self.pay_player(Account::Exchange, account, currency, amount)
     }
 
-    /// The award waits while the account has no room for it. No money moves, the debt stays.
+    /// The account has no room; the debt stays.
     pub fn set_aside(
         &mut self,
         round: u64,

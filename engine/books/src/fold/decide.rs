@@ -1,4 +1,4 @@
-//! Decision about a commit: checks every invariant and computes all consequences on copies before anything changes.
+//! Decision about a commit: computes all consequences on copies before anything changes.
 
 use super::delta::Delta;
 use super::price::TakenBack;
@@ -8,7 +8,7 @@ use crate::events::{Commit, Event, Refused, SettledRound};
 
 use crate::values::{Account, End, HOME, Head, Nano, Posting, StreamId};
 
-/// Computes the consequences of a commit in `delta` and returns its postings. After a refusal, `delta` is invalid.
+/// After a refusal, `delta` is invalid.
 pub(super) fn decide<'s>(
     view: View<'s>,
     commit: &'s Commit,
@@ -19,7 +19,7 @@ pub(super) fn decide<'s>(
     decide_on(view, commit, recalled, delta)
 }
 
-/// `delta` already has the state of the commit's stream.
+/// `delta` has the stream's state.
 pub(super) fn decide_on<'s>(
     view: View<'s>,
     commit: &'s Commit,
@@ -46,7 +46,7 @@ pub(super) fn decide_on<'s>(
     Ok(transition.postings)
 }
 
-/// Checks the commit's place in the log and its stream, and advances the copied head.
+/// Also advances the copied head.
 fn place(view: View<'_>, commit: &Commit, delta: &mut Delta) -> Result<(), Refused> {
     let end = view.end(commit.partition);
     let expected = end.position + 1;
@@ -203,7 +203,7 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// A second check, after that of each handler.
+/// A second check, after the handlers' own.
 fn sum_to_zero(postings: &[Posting<'_>]) -> Result<(), Refused> {
     // Usually few postings and one currency.
     for &Posting { currency, .. } in postings {

@@ -14,7 +14,7 @@ use crate::state::{
 };
 use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
-/// States replace those of the books, totals are added. Large, so it is built in place.
+/// States replace, totals are added. Large, so it is built in place.
 #[derive(Default)]
 pub(super) struct Delta {
     pub end: End,
@@ -26,7 +26,6 @@ pub(super) struct Delta {
     pub pending: PendingDeltas,
     pub awarded: Vec<(AwardKey, UnpaidAward)>,
     pub paid: Vec<AwardKey>,
-    /// Sums of voids after a pool took up contributions.
     pub void_sums: BTreeMap<VoidKey, VoidSum>,
     /// Sums whose contributions were returned.
     pub returned: Vec<VoidKey>,
@@ -39,7 +38,7 @@ pub(super) struct Delta {
     pub interpartition: Nano,
 }
 
-/// Contributions, decisions and awards of a commit, for pools.
+/// Entries of a commit for pools.
 #[derive(Debug, Clone, Default)]
 pub struct Left {
     pub(super) pending: PendingDeltas,
@@ -51,7 +50,7 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Copied, since threads would contend for a shared count.
+    /// Threads would contend for a shared count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position and amount.
@@ -70,7 +69,6 @@ impl Delta {
         }
     }
 
-    /// Head of the copied stream; `None` for a pool not opened yet.
     pub fn head_mut(&mut self) -> Option<&mut Head> {
         let Self { player, pool, rates, system, .. } = self;
         let player = player.as_mut().map(|player| &mut player.head);
@@ -80,7 +78,6 @@ impl Delta {
             .or(system.as_mut().map(|system| &mut system.head))
     }
 
-    /// Records where the next draw was sealed.
     pub fn recorded(&mut self, hash: RecordHash) {
         if self.sealed
             && let Some(draw) = self.player.as_mut().and_then(|player| player.draw.as_mut())
@@ -89,7 +86,6 @@ impl Delta {
         }
     }
 
-    /// Writes the delta into books or an overlay.
     pub fn merge_into(mut self, books: &mut Books, commit: &Commit) {
         books.ends.insert(commit.partition, self.end);
         if let Some(rates) = self.rates.take() {
@@ -112,7 +108,7 @@ impl Delta {
         }
     }
 
-    /// Writes the totals and the player, if present; returns the part for pools.
+    /// Returns the entries for pools.
     pub fn merge_player(self, books: &mut Books, commit: &Commit) -> Left {
         if let StreamId::Player { operator, player: name } = &commit.stream {
             if !books.operators.contains_key(operator) {
@@ -133,7 +129,7 @@ impl Delta {
 }
 
 impl Left {
-    /// The books need not have the player.
+    /// The player may be missing.
     pub(super) fn merge_into(&self, books: &mut Books) {
         for delta in &self.pending {
             let pending = match books.pending.get_mut(&*delta.pool) {

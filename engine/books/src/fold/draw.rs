@@ -29,7 +29,7 @@ impl Transition<'_, '_> {
         Ok(())
     }
 
-    /// PL-40: new seals belong to the current generation.
+    /// Rule PL-40.
     fn expect_generation(&self, number: u64, found: u64) -> Result<(), Refused> {
         let expected = self.view.system().generations.current().number;
         match expected == found {
@@ -38,7 +38,7 @@ impl Transition<'_, '_> {
         }
     }
 
-    /// Uses the player's next draw and records the seal of the following one. In older logs the step has its seed.
+    /// In older logs the step has its seed.
     pub fn draw(&mut self, step: &StepResolved) -> Result<Drawn, Refused> {
         let request_id = &self.commit.request_id;
         let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;

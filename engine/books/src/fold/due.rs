@@ -1,11 +1,11 @@
-//! Completion of a proposed change for its place in the log (PL-27).
+//! Completes a proposed change for its place in the log (PL-27).
 
 use crate::events::{Event, Refused};
 use crate::state::Books;
 use crate::values::StreamId;
 
 impl Event {
-    /// Returns the event to log now for a proposed change.
+    /// Returns the event to log for a proposed change.
     pub fn as_due(&self, stream: &StreamId, books: &Books) -> Result<Self, Refused> {
         let pool = || match stream {
             StreamId::Pool(name) => books.pool(name).ok_or_else(|| Refused::UnknownPool { pool: name.clone() }),

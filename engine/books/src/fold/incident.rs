@@ -1,4 +1,4 @@
-//! Events of a pool's stream about voids (PL-38): incidents, returns of contributions, and reversals of awards.
+//! Events of a pool's stream about voids (PL-38).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::events::{Decision, Event, Incident, Refused, VoidReturn};
 use crate::state::{Books, PoolState, RETURN_MINUTES, VoidKey, VoidSum};
 use crate::values::{Account, Currency, Nano};
 
-/// Incidents per pool whose contributions can be returned.
+/// With returnable contributions.
 const INCIDENTS_MAX: usize = 256;
 
 struct Due<'s> {
@@ -34,7 +34,7 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Adds the voids of a stretch to their sums; drops those of bets that are too old.
+    /// Drops voids of bets that are too old.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;
@@ -87,8 +87,7 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returns an incident's contributions in a partition to the operator's house: from K in the same cycle, else from
-    /// R, else from H (BW-19).
+    /// The house gets them from K in the same cycle, else from R, else from H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -130,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the awards of a voided round: the house's seed share to the house, the rest to the reserve.
+    /// The house's seed share goes to the house, the rest to the reserve.
     pub fn reverse(
         &mut self,
         name: &'s str,
@@ -160,7 +159,7 @@ impl<'s> Transition<'s, '_> {
 }
 
 impl Books {
-    /// Returns the next return of contributions for a pool's incidents, if any is due.
+    /// Returns the next due return of contributions.
     #[must_use]
     pub fn pool_return(&self, pool: &str) -> Option<Event> {
         let (view, state) = (self.view(), self.pool(pool).filter(|state| state.mirrors().is_none())?);

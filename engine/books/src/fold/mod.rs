@@ -1,8 +1,6 @@
-//! Fold: decides whether a commit may change the books, and changes them.
-//!
-//! [`stage`] passes a commit to [`decide`], which runs each event on a [`transition`] in the file of its subject
-//! ([`wallet`], [`round`], [`pool`] and so on), and merges the [`delta`]. For proposals, [`steward`],
-//! [`price`](mod@price) and [`due`] compute events, and [`admission`] checks limits.
+//! Fold of commits into books: [`stage`] passes a commit to [`decide`], which runs its events on a [`transition`] and
+//! merges the [`delta`]. [`steward`], [`price`](mod@price) and [`due`] compute events of proposals, and [`admission`]
+//! checks their limits.
 
 mod admission;
 mod award;

@@ -1,4 +1,4 @@
-//! Events between partitions about a pool: reports at home, mirrors elsewhere.
+//! Reports at home, mirrors elsewhere.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use crate::state::{BetPlace, Pending, PendingVoid, PoolState, UnpaidAward};
 use crate::values::{Account, Currency, Head, Nano, StreamId};
 
 impl<'s> Transition<'s, '_> {
-    /// Adds another partition's contributions and decision like those of this partition.
     pub fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
         let PartitionReported { partition, from, to, contributions, ref end, ref voids, cycle } = *report;
         let position = self.commit.position;
@@ -65,7 +64,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Takes the decisions of home about this partition's bets, and the terms and status for new ones.
     pub fn mirror(&mut self, name: &'s str, mirrored: &'s PoolMirrored) -> Result<(), Refused> {
         let Head { partition, .. } = self.mirrored_pool(name, mirrored)?.head;
         let view = self.view;

@@ -1,4 +1,4 @@
-//! Events of a pool's stream: contributions, awards, take-backs, terms and status.
+//! Events of a pool's stream.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-11: contributions of a stretch become increments, once and in log order with hits and voids.
+    /// BW-11: once, in log order with hits and voids.
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -45,7 +45,7 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // A reported stretch is one entry: a part of it could belong to another cycle.
+        // Indivisible: a part could belong to another cycle.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {
@@ -68,7 +68,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns a partition's oldest decision, if it is at this position and everything before it is pooled.
+    /// Everything before it must be pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -77,7 +77,7 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// BW-16, BW-17: the award must be the hit's exact price.
+    /// BW-16, BW-17: exactly the hit's price.
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
@@ -102,7 +102,7 @@ impl<'s> Transition<'s, '_> {
         for marks in pool.marks.values_mut() {
             marks.cycle_from = marks.pooled_to;
         }
-        // The winner's partition pays, after its mirror has the award.
+        // The winner's partition pays.
         let abroad = pool.reports.get_mut(&award.partition);
         let is_abroad = abroad.is_some();
         if let Some(reported) = abroad {
@@ -118,7 +118,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The fraction of a cent and the rest of the increments go to the reserve.
+    /// The rest of the increments goes to the reserve.
     fn post_award(&mut self, name: &'s str, award: &Award, increments: Nano) {
         let payable = Account::JackpotPayable(name);
         let reserve = Account::Reserve(name);
@@ -161,7 +161,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20: takes effect with the next cycle.
+    /// BW-20: from the next cycle on.
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
@@ -190,14 +190,14 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20: earlier hits are awarded although the pool is suspended.
+    /// BW-20: despite the suspension.
     pub fn release_hits(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         self.pool_in(name, &PoolStatus::Suspended)?.release_hits(home, position);
         Ok(())
     }
 
-    /// BW-20: nothing may be outstanding, so that every contribution keeps its chance.
+    /// BW-20: with nothing outstanding.
     pub fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let view = self.view;
         let pool = self.pool_in(name, &PoolStatus::Suspended)?;

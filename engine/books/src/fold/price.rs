@@ -1,12 +1,10 @@
-//! Arithmetic of pools: the figure of a coin, the price of a hit, the split of a void's contribution. Integers are
-//! exact; pools above 10^9 EUR can give an error, never a wrong figure.
+//! Arithmetic of pools in exact integers. Pools above 10^9 EUR can give an error, never a wrong figure.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// Returns the jackpot figure of a coin value in the player's currency, P x coin / base coin (BW-13; the rate cancels),
-/// rounded down to 1e-9.
+/// Returns a coin's jackpot figure in the player's currency, P x coin / base coin (BW-13), rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0
@@ -16,18 +14,17 @@ pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
         .ok_or(MoneyError::OutOfRange)
 }
 
-/// Refreshes are at multiples of the interval (BW-17).
+/// At multiples of the interval (BW-17).
 fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     let interval = i64::from(refresh_ms).max(1);
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
 }
 
-/// Prices a hit (BW-16, BW-17) on the pool as of the hit's place in the log: contributions up to the hit are pooled,
-/// earlier hits awarded.
+/// Prices a hit (BW-16, BW-17) on the pool as of its place: contributions up to it pooled, earlier hits awarded.
 ///
-/// The exact value is `weighted x coin / base coin + whole`: a proportion of the base pool or, for a second win within
-/// one refresh, a proportion of the seed plus all increments. It is rounded down to the player's minor unit; the rest
-/// goes to the reserve.
+/// The value is `weighted x coin / base coin + whole`: a proportion of the base pool or, for a second win within one
+/// refresh, of the seed, plus all increments. It is rounded down to the player's minor unit; the rest goes to the
+/// reserve.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));
@@ -40,8 +37,7 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let paid = worth.paid(amount).ok_or(MoneyError::OutOfRange)?;
     let seed_share = worth.in_eur(terms.seed).ok_or(MoneyError::OutOfRange)?;
 
-    // Separate rounding can leave one nano more for the increments' share. It is at most K, since the coin is at most
-    // the base coin and K is an integer.
+    // Rounding can leave one nano more; at most K, since K is an integer.
     let increments = Nano(total.0 - seed_share.0);
     let seed_from_reserve = seed_share.min(pool.reserve);
     let left = total.0 - paid.0;
@@ -69,7 +65,7 @@ struct Worth {
     coin: i128,
     /// 1e-6 EUR.
     base: i128,
-    /// EUR per unit of the currency, as a fraction.
+    /// EUR per unit, as a fraction.
     rate: (i128, i128),
     /// Nanos per minor unit.
     minor: i128,
@@ -85,13 +81,13 @@ impl Worth {
         }
     }
 
-    /// `eur x coin x rate / base`, rounded down to 1e-9 EUR.
+    /// `eur x coin x rate / base`, rounded down.
     fn in_eur(&self, eur: Nano) -> Option<Nano> {
         let numerator = eur.0.checked_mul(self.coin)?.checked_mul(self.rate.0)?;
         numerator.checked_div(self.base.checked_mul(self.rate.1)?).map(Nano)
     }
 
-    /// `weighted x coin / base + whole / rate`, rounded down to the minor unit.
+    /// `weighted x coin / base + whole / rate`, rounded down.
     fn in_minor(&self, weighted: Nano, whole: Nano) -> Option<Minor> {
         let proportion = weighted.0.checked_mul(self.coin)?;
         let (numerator, denominator) = if whole == Nano::ZERO {
@@ -102,36 +98,33 @@ impl Worth {
             (numerator, self.base.checked_mul(self.rate.0)?)
         };
         let minor = numerator.checked_div(denominator.checked_mul(self.minor)?)?;
-        // The excess over the limit of an account goes to the reserve.
+        // The excess goes to the reserve.
         Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
     }
 
-    /// `amount x rate`, rounded down to 1e-9 EUR.
+    /// `amount x rate`, rounded down.
     fn paid(&self, amount: Minor) -> Option<Nano> {
         let nanos = i128::from(amount.0).checked_mul(self.minor)?;
         nanos.checked_mul(self.rate.0)?.checked_div(self.rate.1).map(Nano)
     }
 }
 
-/// Sources of a voided contribution; the parts add up to it.
+/// Sources of a voided contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TakenBack {
-    /// From the increments, within the contribution's cycle.
     pub from_increments: Nano,
-    /// Else from the reserve, as far as possible.
     pub from_reserve: Nano,
     /// Else from the house.
     pub from_house: Nano,
 }
 
-/// Splits a contribution to take back (BW-19) on the pool as of the void.
+/// Splits a contribution to take back (BW-19).
 #[must_use]
 pub fn take_back(pool: &PoolState, void: &TakeBack) -> TakenBack {
     let running = void.contributed_at > pool.marks(void.partition).cycle_from;
     split(pool, void.amount, if running { void.amount } else { Nano::ZERO })
 }
 
-/// Part `in_cycle` belongs to the running cycle.
 #[must_use]
 pub(super) fn split(pool: &PoolState, amount: Nano, in_cycle: Nano) -> TakenBack {
     let from_increments = in_cycle.min(pool.increments);

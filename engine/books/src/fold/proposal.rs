@@ -1,4 +1,4 @@
-//! Proposed voids of rounds that hit the jackpot, on the player's stream (PL-38).
+//! Proposed voids of jackpot rounds (PL-38).
 
 use std::sync::Arc;
 
@@ -26,7 +26,6 @@ impl Transition<'_, '_> {
         proposal.add(Arc::make_mut(player.void_proposals.get_or_insert_default()))
     }
 
-    /// The next event must be the void.
     pub fn approve_void(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
         let proposal = self.waiting_void(change)?;
         if proposal.actor != proposed_by || actor.is_empty() {

@@ -1,4 +1,4 @@
-//! Reveal of sealed draws at the end of a round.
+//! Reveal of draws when a round ends.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,4 @@
-//! Events of rounds, from the bet to the settlement.
+//! Events of rounds.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl<'s> Transition<'s, '_> {
             Some(_) if !currency.is_real() => Err(Refused::PlayMoney),
             None if started.campaign.is_some() || !currency.is_real() => Ok(()),
             Some(contribution) => self.contribute(house, started, contribution),
-            // A game's bets contribute to the active pool of its name.
+            // An active pool takes its game's bets.
             None => match self.view.pool(&started.game) {
                 Some(pool) if pool.status == PoolStatus::Active => {
                     Err(Refused::ContributionMissing { pool: started.game.clone() })
@@ -75,7 +75,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// PL-25: a bet must not be covered by a switch.
+    /// Rule PL-25.
     fn check_switches(&self, operator: &str, started: &RoundStarted) -> Result<(), Refused> {
         let switches = &self.view.system().switches;
         match switches.against(operator, &started.game, &started.rules_version) {
@@ -84,7 +84,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// BW-11: the contribution leaves the house now and waits for the pool.
+    /// BW-11: paid by the house, waits for the pool.
     fn contribute(
         &mut self,
         house: Account<'s>,
@@ -111,7 +111,7 @@ impl<'s> Transition<'s, '_> {
         let Commit { partition, position, .. } = *self.commit;
         let change = self.pending(&given.pool);
         change.totals.open_rounds += 1;
-        // Two rounds begun in one commit have one position and one entry.
+        // One entry for both rounds of a commit.
         let earlier = change.contribution.map_or(Nano::ZERO, |(_, _, amount)| amount);
         change.contribution = Some((partition, position, super::transition::add_figure(earlier, expected)?));
         Ok(())
@@ -139,7 +139,6 @@ impl<'s> Transition<'s, '_> {
         (round.last_position, round.last_ms) = (commit.position, commit.time_ms);
         let real = round.started.currency.is_real();
         self.stepped = Some(step.round);
-        // An automatic step is no action of the player.
         if step.automatic.is_none() {
             self.player()?.day_mut(real).act(commit.time_ms);
         }
@@ -169,7 +168,7 @@ impl<'s> Transition<'s, '_> {
         self.leave(pool, Decision::Hit(hit))
     }
 
-    /// ME-16: credits a secured part of an open round's win.
+    /// Rule ME-16.
     pub fn credit(
         &mut self,
         account: Account<'s>,
@@ -201,13 +200,13 @@ impl<'s> Transition<'s, '_> {
             self.pending(&given.pool).totals.open_rounds -= 1;
         }
         self.reveal = RevealDue::of(&round, false);
-        // A step wins at least the amount credited before.
+        // Not below the credits.
         let due = win.checked_sub(round.credited).ok_or(Refused::BadAmount { amount: win })?;
         self.pay_player(house, account, round.started.currency, due)
     }
 }
 
-/// Checks the bet and loss limits of the day's sessions (PL-26). Other limits are not in the log.
+/// Other limits than those of the day (PL-26) are not in the log.
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

@@ -1,7 +1,5 @@
-//! Events of seamless wallets: debits and credits (PL-31).
-//!
-//! Such an account has no balance between commits. A confirmed debit adds the bet in the commit of its round, and the
-//! balance after a commit becomes due to the operator's wallet.
+//! Seamless wallets (PL-31). A confirmed debit adds the bet in its round's commit; the balance after a commit becomes
+//! due to the wallet.
 
 use std::sync::Arc;
 
@@ -11,7 +9,6 @@ use crate::state::{Debit, Due, Wallet};
 use crate::values::{Account, Currency, Minor, is_id};
 
 impl<'s> Transition<'s, '_> {
-    /// Only with the first account of real money.
     pub fn choose_seamless(&mut self) -> Result<(), Refused> {
         let opened = |event: &Event| matches!(event, Event::AccountOpened { currency } if currency.is_real());
         let opens = self.commit.events.iter().any(opened);
@@ -24,12 +21,12 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// PL-31: deposits and withdrawals need a transfer wallet.
+    /// Rule PL-31.
     pub fn check_kept_here(&mut self) -> Result<(), Refused> {
         if self.player()?.wallet.is_some() { Err(Refused::SeamlessWallet) } else { Ok(()) }
     }
 
-    /// The operator's wallet may have applied an open debit, so its request cannot be cancelled.
+    /// The wallet may have applied it.
     pub fn check_no_debit(&mut self) -> Result<(), Refused> {
         let request_id = &self.commit.request_id;
         match self.player()?.debit() {
@@ -63,7 +60,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds the bet; the paid round must be in the same commit.
     pub fn confirm_debit(&mut self, operator: &'s str, account: Account<'s>, amount: Minor) -> Result<(), Refused> {
         let debit = self.end_debit(false)?;
         expect_amount(debit.amount, amount)?;
@@ -121,7 +117,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// After a commit, the balance becomes due.
     pub fn make_due(&mut self, operator: &'s str, account: Account<'s>) -> Result<(), Refused> {
         if self.debited.is_some() {
             return Err(Refused::DebitUnused);

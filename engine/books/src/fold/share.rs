@@ -1,7 +1,5 @@
-//! Fold of some players separately from the others.
-//!
-//! A player's commit depends on the player's state and on state changed only by other streams: terms, awards, rates,
-//! switches. So players can be folded on several threads, one per share.
+//! Fold of some players separately, so that shares run on several threads. A player's commit depends on the player and
+//! on state changed only by other streams.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,17 +14,14 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Books for folding some of the players, which the caller has.
+/// Books for folding some players, which the caller has.
 ///
-/// A share judges its players' commits. The [`Books`] judge those of other streams, and take each commit's [`Left`] in
-/// log order and the shares' [`Totals`]. Each share must [follow](Share::follow) changes of the state shared by all
-/// players.
-///
-/// The result equals [`Books::apply_recorded`] for all commits, except that another fault of a commit may be reported.
+/// The [`Books`] judge other streams, and take each commit's [`Left`] in log order and the shares' [`Totals`]. Shares
+/// [follow](Share::follow) changes of the shared state. The result equals [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
-/// State that all players are judged by.
+/// State shared by all players.
 #[derive(Debug, Clone)]
 pub struct Shared {
     pools: BTreeMap<Arc<str>, PoolState>,
@@ -35,7 +30,7 @@ pub struct Shared {
     system: System,
 }
 
-/// Changes of common totals by the commits of a share's players.
+/// Changes of common totals.
 #[derive(Debug, Clone)]
 pub struct Totals {
     operators: Vec<(SmolStr, OperatorTotals)>,
@@ -70,8 +65,8 @@ impl Share {
         self.0.generations()
     }
 
-    /// Applies a durable commit to its player in place; `record` returns its record's hash, given the player after it.
-    /// After an error the player is invalid. [`Books::take_left`] checks the order of commits.
+    /// Applies a durable commit to its player in place; `record` returns the record's hash. After an error the player
+    /// is invalid. [`Books::take_left`] checks the order.
     pub fn apply_recorded(
         &mut self,
         player: &mut PlayerState,
@@ -94,15 +89,15 @@ impl Share {
         Ok(left)
     }
 
-    /// Takes the state shared by all players as of a commit of another stream.
+    /// Takes the shared state.
     pub fn follow(&mut self, shared: &Shared) {
         let Self(books) = self;
         let Shared { pools, unpaid, rates, system } = shared.clone();
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Updates the shared state from a commit of another stream without the [`Books`] of the whole log. Figures of
-    /// pools are omitted, since they depend on all players. `is_kept` selects the players whose awards are kept.
+    /// Updates the shared state from another stream's commit without the whole [`Books`], except figures of pools.
+    /// `is_kept` selects the players whose awards are kept.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {
@@ -121,7 +116,7 @@ impl Share {
         Ok(())
     }
 
-    /// Returns the first part of the shared state that differs, of those updated by [`take_over`](Self::take_over).
+    /// Returns the first difference of the parts updated by [`take_over`](Self::take_over).
     #[must_use]
     pub fn difference(&self, shared: &Shared, is_kept: impl Fn(&StreamId) -> bool) -> Option<&'static str> {
         let Self(books) = self;
@@ -138,7 +133,7 @@ impl Share {
         .find_map(|(what, is_same)| (!is_same).then_some(what))
     }
 
-    /// Returns the changes of common totals since the last call.
+    /// Returns the changes since the last call.
     pub fn take_totals(&mut self) -> Totals {
         let Self(books) = self;
         let operators = books.operators.iter_mut();
@@ -154,7 +149,6 @@ impl Share {
 }
 
 impl Books {
-    /// Takes the parts of a pool's event by which players are judged.
     fn take_over_pool(&mut self, name: &str, commit: &Commit, event: &Event, is_kept: impl Fn(&StreamId) -> bool) {
         let Self { pools, unpaid, system, .. } = self;
         let mut award = |name: &Arc<str>, award: MirroredAward| {
@@ -198,14 +192,14 @@ impl Books {
         }
     }
 
-    /// Returns the state that all players are judged by.
+    /// Returns the state shared by all players.
     #[must_use]
     pub fn shared(&self) -> Shared {
         let Self { pools, unpaid, rates, system, .. } = self;
         Shared { pools: pools.clone(), unpaid: unpaid.clone(), rates: rates.clone(), system: system.clone() }
     }
 
-    /// Takes the pools' part of a player's commit, in log order.
+    /// Takes a commit's entries for pools, in log order.
     pub fn take_left(&mut self, commit: &Commit, left: &Left) -> Result<(), Refused> {
         let end = self.end(commit.partition);
         let expected = end.position + 1;
@@ -230,7 +224,7 @@ impl Books {
         self.interpartition.0 += totals.interpartition.0;
     }
 
-    /// Takes a player from a share, after the share's totals.
+    /// Takes a player, after the share's totals.
     pub fn join(&mut self, stream: StreamId, player: PlayerState) {
         if let StreamId::Player { operator, player: name } = stream {
             self.operators.entry(operator).or_default().put(&name, Arc::new(player), self.watch);

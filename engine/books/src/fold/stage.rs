@@ -1,4 +1,4 @@
-//! Staging of commits that are not durable yet.
+//! Staged commits.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,7 @@ use crate::events::{Commit, Refused, SettledRound};
 use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
-/// Decided commits that are not durable yet, in groups over the durable books.
-///
-/// The writer stages commits over the durable [`Books`], makes each group durable, and then lets the books absorb it
-/// while the next group is staged. When a write fails, the stage is dropped.
+/// Decided commits that are not durable yet, in groups over the durable [`Books`]. After a failed write it is dropped.
 ///
 /// ```
 /// # use motherlode_books::{Books, Commit, Refused, Stage};
@@ -32,16 +29,15 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 /// }
 /// ```
 ///
-/// Cost: a group has copies of the players and pools that it changes. A lookup searches each group before the books.
+/// A group copies the players and pools that it changes. A lookup searches the groups, then the books.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
     /// Oldest first.
     groups: VecDeque<Overlay>,
-    /// Whether the next commit begins a group.
     sealed: bool,
 }
 
-/// Copy of a stream's state after all groups, on which a commit is decided.
+/// Copied stream on which a commit is decided.
 #[derive(Default)]
 pub struct Subject(pub(super) Delta);
 
@@ -68,12 +64,12 @@ impl Stage {
         self.sealed = true;
     }
 
-    /// Adds a commit to the youngest group; a refusal leaves the stage unchanged.
+    /// Adds a commit; a refusal has no effect.
     pub fn apply(&mut self, books: &Books, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(books, commit, None)
     }
 
-    /// Adds a commit that voids the settled round `recalled` (see [`Refused::RecallNeeded`]).
+    /// Adds a void of a settled round (see [`Refused::RecallNeeded`]).
     pub fn apply_recalling(
         &mut self,
         books: &Books,
@@ -86,13 +82,12 @@ impl Stage {
         Ok(())
     }
 
-    /// Copies the state of a stream after all groups.
+    /// Copies a stream after all groups.
     pub fn copy(&self, books: &Books, stream: &StreamId, subject: &mut Subject) {
         subject.0.copy(self.over(books), stream);
     }
 
-    /// Like [`Stage::apply_recalling`]. For an accepted commit, `record` makes its record from the player after it, and
-    /// returns the hash.
+    /// Like [`Stage::apply_recalling`]; `record` makes the record of an accepted commit from the player after it.
     pub fn apply_recorded(
         &mut self,
         books: &Books,
@@ -105,7 +100,7 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Like [`Stage::apply_recorded`], on a copy of the stream made since the last commit.
+    /// Like [`Stage::apply_recorded`], on a fresh copy of the stream.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,
@@ -136,13 +131,13 @@ impl Stage {
         delta.merge_into(&mut over.books, commit);
     }
 
-    /// Returns the end of a partition's log after all groups.
+    /// Returns a partition's end after all groups.
     #[must_use]
     pub fn end(&self, books: &Books, partition: u32) -> End {
         self.over(books).end(partition)
     }
 
-    /// Returns whether the oldest group has hits or voids for pools to decide.
+    /// Returns whether the oldest group has decisions for pools.
     #[must_use]
     pub fn leaves_decisions(&self) -> bool {
         let mut left = self.groups.front().into_iter().flat_map(|group| group.books.pending.values());
@@ -155,7 +150,7 @@ impl Stage {
         self.over(books).player(stream)
     }
 
-    /// Returns the head of a stream after all groups.
+    /// Returns a stream's head after all groups.
     #[must_use]
     pub fn head(&self, books: &Books, stream: &StreamId) -> Head {
         self.over(books).head(stream)
@@ -167,14 +162,14 @@ impl Books {
         View { durable: self, over: &NOTHING }
     }
 
-    /// Absorbs all groups after they became durable. The stage must be built over these books.
+    /// Absorbs all groups, once durable.
     pub fn absorb(&mut self, mut stage: Stage) {
         while !stage.groups.is_empty() {
             self.absorb_oldest(&mut stage);
         }
     }
 
-    /// Absorbs the oldest group after it became durable. The stage must be built over these books.
+    /// Absorbs the oldest group, once durable.
     pub fn absorb_oldest(&mut self, stage: &mut Stage) {
         let Some(Overlay { books: over, rates_changed, system_changed, paid, returned }) = stage.groups.pop_front()
         else {
@@ -213,12 +208,12 @@ impl Books {
         self.interpartition.0 += over.interpartition.0;
     }
 
-    /// Applies one durable commit; a refusal leaves the books unchanged.
+    /// Applies a durable commit; a refusal has no effect.
     pub fn apply(&mut self, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(commit, None)
     }
 
-    /// Applies a durable commit that voids a settled round (see [`Stage::apply_recalling`]).
+    /// Applies a void of a settled round (see [`Stage::apply_recalling`]).
     pub fn apply_recalling(&mut self, commit: &Commit, recalled: Option<&SettledRound>) -> Result<(), Refused> {
         let mut delta = Delta::default();
         decide(self.view(), commit, recalled, &mut delta)?;
@@ -226,7 +221,7 @@ impl Books {
         Ok(())
     }
 
-    /// Applies a durable commit with the hash of its record.
+    /// Applies a durable commit with its record's hash.
     pub fn apply_recorded(
         &mut self,
         commit: &Commit,
@@ -240,7 +235,7 @@ impl Books {
         Ok(())
     }
 
-    /// Returns the postings of a commit without applying it.
+    /// Returns a commit's postings without applying it.
     pub fn postings<'a>(
         &'a self,
         commit: &'a Commit,

@@ -1,5 +1,4 @@
-//! Steward: computes the next events of a pool's stream, as a pure function of the books. A rerun after a crash gives
-//! the same events.
+//! Steward: the next events of a pool's stream, a pure function of the books, so a rerun gives the same events.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +10,9 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns the next events of a pool's stream, if any: contributions up to a partition's next hit or void, or to
-    /// its end, with the decision. Consecutive voids are decided together, up to [`DECISIONS_MAX`]; a hit ends its
-    /// commit.
-    ///
-    /// A partition with a decision comes first, then the one furthest behind.
+    /// Returns the next events of a pool: contributions up to a partition's next hit or void, and its decision.
+    /// Consecutive voids are decided together, up to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a
+    /// decision come first, then the furthest behind.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -31,7 +28,7 @@ impl Books {
             let to = match (first, decision) {
                 (None, _) => end,
                 (Some(_), Some(decision)) => decision.position(),
-                // The bets before a pending hit are pooled with it.
+                // Pooled with the pending hit.
                 (Some(hit), None) => pending.last_before(partition, hit.position())?,
             };
             let waits = decision.is_some()
@@ -43,14 +40,14 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// Returns the next report of a partition to a pool, up to the next hit or void or the end, if the pool needs one.
-    /// `self` are home's durable books, `there` the partition's.
+    /// Returns a partition's next report, if the pool needs one. `self` are home's durable books, `there` the
+    /// partition's.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;
         let report = self.partition_report_to(pool, partition, there, u64::MAX)?;
         let reported = state.reports.get(&partition);
-        // The retirement of a suspended pool depends on it.
+        // A suspended pool's retirement depends on it.
         let is_new = reported.is_none_or(|reported| match report.end {
             StretchEnd::Standing { open_rounds, mirrored } => {
                 let stands = mirrored >= state.suspended_at
@@ -64,7 +61,7 @@ impl Books {
         is_new.then_some(report)
     }
 
-    /// Reports up to the next hit or void, or to a position, even without news.
+    /// Also without news.
     #[must_use]
     pub fn partition_report_to(
         &self,
@@ -97,8 +94,8 @@ impl Books {
         (to >= from).then_some(PartitionReported { partition, from, to, contributions, end, voids, cycle })
     }
 
-    /// Returns the next event of a partition's mirror of a pool; `None` if it is current or the partition has not
-    /// joined. `self` are home's durable books, `there` the partition's.
+    /// Returns the next event of a partition's mirror, unless current. `self` are home's durable books, `there` the
+    /// partition's.
     #[must_use]
     pub fn pool_mirror(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
@@ -116,7 +113,7 @@ impl Books {
         (!is_current).then_some(mirrored)
     }
 
-    /// Returns the present mirror of a pool in a partition that has joined.
+    /// Returns the present mirror of a joined partition.
     #[must_use]
     pub fn mirror_as_of_now(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
@@ -173,7 +170,7 @@ impl Stretch<'_> {
     fn events(&self, pool: &PoolState, pending: &Pending) -> Result<Vec<Event>, MoneyError> {
         let Self { partition, from, to, decision } = *self;
         let mut events = Vec::with_capacity(2);
-        // A decision uses the figures as of its place.
+        // Figures as of the decision's place.
         let mut as_of = pool.clone();
         let Some(_) = decision else {
             pool_stretch(&mut as_of, pending, (partition, from, to), &mut events)?;
@@ -198,7 +195,7 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// BW-20: a hit waits while the pool is suspended.
+/// Rule BW-20.
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),
@@ -221,7 +218,6 @@ fn pool_stretch(
 }
 
 impl PoolState {
-    /// Updates the figures for the next decision.
     fn give_back(&mut self, decided: &Event) {
         match decided {
             Event::ContributionTakenBack { from_increments, from_reserve, from_house, .. } => {

@@ -1,4 +1,4 @@
-//! Events of the rates and system streams.
+//! Events of the rates and system.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Transition<'_, '_> {
         }
     }
 
-    /// PL-27: approves a proposed change on its stream by another actor.
+    /// Rule PL-27.
     pub fn approve(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
         let view = self.view;
         let system = self.delta.system.get_or_insert_with(|| Box::new(view.system().clone()));

@@ -1,4 +1,4 @@
-//! Commit being decided, with the helpers shared by all kinds of events.
+//! Commit being decided, with common helpers.
 
 use super::delta::{Delta, PendingDelta};
 use super::reveal::RevealDue;
@@ -14,19 +14,17 @@ pub(super) struct Transition<'s, 'd> {
     pub recalled: Option<&'s SettledRound>,
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
-    /// Round of the latest step in this commit, the only one that can hit.
     pub stepped: Option<u64>,
-    /// Whether the commit has its one hit, void or report.
+    /// One hit, void or report per commit.
     pub decided: bool,
-    /// Confirmed debit until its round uses it (PL-31).
+    /// Until its round (PL-31).
     pub debited: Option<(Currency, Minor)>,
     /// Reveal required of the next event.
     pub reveal: Option<RevealDue>,
-    /// Approved change required as the next event (PL-27).
+    /// Required next event (PL-27).
     pub approved: Option<Box<Event>>,
-    /// Round whose approved void is required as the next event (PL-38).
+    /// Round of the void required next (PL-38).
     pub approved_void: Option<u64>,
-    /// Whether the previous event approved this void.
     pub void_approved: bool,
 }
 
@@ -49,7 +47,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         }
     }
 
-    /// Posts a transfer. Handlers of events update balances and figures.
+    /// Handlers update balances and figures.
     pub fn transfer(&mut self, from: Account<'s>, to: Account<'s>, currency: Currency, amount: Nano) {
         if amount != Nano::ZERO {
             self.post(Posting { account: from, currency, amount: -amount });

@@ -1,4 +1,4 @@
-//! State that a commit is judged by: durable books with the changes of staged groups.
+//! Durable books with the changes of staged groups.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -8,13 +8,12 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes of a group: states replace those below, totals and pending entries are added.
+/// States replace those below, the rest is added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
     /// Whether `books.rates` replaces the rates below.
     pub rates_changed: bool,
-    /// Whether `books.system` replaces the system's state below.
     pub system_changed: bool,
     /// Paid awards.
     pub paid: BTreeSet<AwardKey>,
@@ -22,7 +21,7 @@ pub(super) struct Overlay {
     pub returned: BTreeSet<VoidKey>,
 }
 
-/// Lookups search the groups, youngest first, then the books.
+/// Youngest group first, then the books.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,
@@ -114,13 +113,12 @@ impl<'a> View<'a> {
         all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
-    /// A pool takes up durable entries only.
+    /// Pools take up durable entries only.
     pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
         self.durable.pending.get(pool)
     }
 
-    /// Last position that a pool may take up: the durable end of its own partition, or of another one's last durable
-    /// report.
+    /// Durable end of its own partition, or of another one's report.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

@@ -34,7 +34,7 @@ impl<'s> Transition<'s, '_> {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).totals.open_rounds -= 1;
                 }
-                // Only HALVE has paid anything yet (ME-16).
+                // Rule ME-16.
                 (&open.started, open.opened_at, open.opened_ms, &open.jackpots, open.credited)
             }
             (None, Some(settled)) if settled.started.round == number => {
@@ -55,7 +55,7 @@ impl<'s> Transition<'s, '_> {
             let bet = started.bet.to_nano(started.currency);
             self.transfer(house, Account::Promotion(operator), started.currency, bet);
         }
-        // PL-09: the part of a win above the balance is the house's loss.
+        // PL-09: the house bears the missing part.
         let balance = self.check_account(started.currency)?;
         expect_amount(win.min(balance), win_taken_back)?;
         self.charge_player(account, house, started.currency, win_taken_back)?;
@@ -72,7 +72,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// PL-38: the house that refunds the bet bears the contribution.
+    /// PL-38: the operator's house bears it.
     fn keep_contribution(&mut self, operator: &str, started: &RoundStarted, (opened_at, opened_ms): (u64, i64)) {
         let Some(given) = &started.contribution else { return };
         let void = PendingVoid {
@@ -89,7 +89,7 @@ impl<'s> Transition<'s, '_> {
         self.pending(&given.pool).voids.push(void);
     }
 
-    /// Unpaid awards return to the pool; paid ones are charged to the operator's house or lost (PL-38).
+    /// Rule PL-38.
     fn void_awards(
         &mut self,
         operator: &'s str,
@@ -132,7 +132,7 @@ impl<'s> Transition<'s, '_> {
         )
     }
 
-    /// The house gets the contribution at once, before the pool takes it back (BW-19).
+    /// BW-19: before the pool takes it back.
     fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
         let Some(given) = &started.contribution else {
             return Ok(());

@@ -8,7 +8,7 @@ use crate::state::PlayerState;
 use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s, '_> {
-    /// A player exists from the first account on.
+    /// Exists from the first account on.
     pub fn player(&mut self) -> Result<&mut PlayerState, Refused> {
         let Some(player) = &mut self.delta.player else { return Err(Refused::WrongStream) };
         if player.balances.is_empty() {
@@ -17,7 +17,7 @@ impl<'s> Transition<'s, '_> {
         Ok(player)
     }
 
-    /// PL-33: the commit has no other effect.
+    /// Rule PL-33.
     pub fn cancel_request(&self) -> Result<(), Refused> {
         let does_more = |event: &Event| !matches!(event, Event::RequestCancelled | Event::ActedBy { .. });
         if self.commit.events.iter().any(does_more) { Err(Refused::NotCancelled) } else { Ok(()) }
@@ -79,7 +79,6 @@ impl<'s> Transition<'s, '_> {
         self.pay_player(external, player, Currency::PLAY, amount)
     }
 
-    /// Cash from an account to the player.
     pub fn pay_player(
         &mut self,
         from: Account<'s>,

@@ -1,15 +1,13 @@
-//! Autospin: when a series of rounds stops (BW-25, PL-07).
-//!
-//! A pure state machine over finished rounds; the caller plays them. The same rounds give the same stop.
+//! When an Autospin series stops (BW-25, PL-07): a pure state machine over finished rounds.
 
 use crate::values::Minor;
 
-/// Limits that end a series early. By default all spins are played.
+/// Limits that end a series early.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AutospinLimits {
     /// Limit of the series' loss.
     pub loss: Option<LossStop>,
-    /// Limit of one round's win, jackpot included.
+    /// Win limit of one round, with jackpot.
     pub win: Option<WinStop>,
     /// Stop at a jackpot.
     pub on_jackpot: bool,
@@ -17,23 +15,23 @@ pub struct AutospinLimits {
     pub on_feature: bool,
 }
 
-/// Condition on the loss of a series (bets minus wins). Limits are not negative.
+/// Limit of a series' loss, not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossStop {
     /// Above the limit (BW-25, ME-19).
     Passed(Minor),
     /// At the limit (WF-19).
     Reached(Minor),
-    /// The next bet could exceed the limit, so the round is not begun (DM-26).
+    /// Before the next bet could exceed it (DM-26).
     Prevented {
         /// Maximum loss.
         limit: Minor,
-        /// Bet of each round; zero for free rounds.
+        /// Bet of each round, or zero.
         bet: Minor,
     },
 }
 
-/// Condition on the win of one round.
+/// Limit of one round's win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WinStop {
     /// At the limit (BW-25, WF-19).
@@ -62,7 +60,7 @@ impl WinStop {
     }
 }
 
-/// Reason why a series ended; the first in this order.
+/// Reason why a series ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AutospinStop {
     /// The jackpot was won.
@@ -86,7 +84,7 @@ pub struct FinishedRound {
     pub win: Minor,
     /// Jackpot payment, if any.
     pub jackpot: Option<Minor>,
-    /// Whether it had free spins, a respin or a bonus.
+    /// Whether it played a feature.
     pub feature: bool,
 }
 
@@ -103,13 +101,13 @@ impl Autospin {
     /// Maximum number of spins.
     pub const SPINS_MAX: u32 = 1000;
 
-    /// Returns the request id of a spin, 1-based.
+    /// Returns the request id of a spin.
     #[must_use]
     pub fn spin_request_id(series: &str, spin: u32) -> String {
         format!("{series}.{spin}")
     }
 
-    /// Creates a series of at least one spin.
+    /// Creates a series.
     #[must_use]
     pub fn new(spins: u32, limits: AutospinLimits) -> Self {
         Self { limits, spins_left: spins, bets: 0, wins: 0 }
@@ -127,13 +125,13 @@ impl Autospin {
         saturated(self.bets)
     }
 
-    /// Returns all wins of finished rounds, jackpots included.
+    /// Returns all wins, jackpots included.
     #[must_use]
     pub fn wins(&self) -> Minor {
         saturated(self.wins)
     }
 
-    /// Returns whether a single bet could exceed the loss limit (DM-26).
+    /// Returns whether the first bet could exceed the loss limit (DM-26).
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()
@@ -143,7 +141,7 @@ impl Autospin {
         self.limits.loss.is_some_and(|stop| stop.ends(self.wins, self.bets))
     }
 
-    /// Counts a finished round; returns the reason if the series ends.
+    /// Counts a finished round; returns the reason to stop.
     pub fn finish(&mut self, round: FinishedRound) -> Option<AutospinStop> {
         let won = i128::from(round.win.0) + round.jackpot.map_or(0, |jackpot| i128::from(jackpot.0));
         self.spins_left = self.spins_left.saturating_sub(1);
@@ -166,7 +164,7 @@ impl Autospin {
     }
 }
 
-/// For display only: exact sums can exceed an i64.
+/// For display: sums can exceed an i64.
 fn saturated(sum: i128) -> Minor {
     Minor(i64::try_from(sum).unwrap_or(i64::MAX))
 }

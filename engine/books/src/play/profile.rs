@@ -1,6 +1,5 @@
-//! Profiles: permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26).
-//!
-//! [`Profile::default`] restricts nothing. An open round keeps the profile of its bet.
+//! Permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26). An open round keeps its bet's
+//! profile.
 
 use core::num::NonZeroU32;
 
@@ -16,24 +15,23 @@ pub struct Profile {
     pub buy_feature: bool,
     /// Allows gambling wins (BW-22, ME-14).
     pub gamble: bool,
-    /// Allows faster display of rounds by the client.
+    /// Allows faster display by the client.
     pub turbo: bool,
-    /// Allows games with a progressive jackpot. Without it they are refused, since their promised return includes the
-    /// jackpot (BW-21).
+    /// Allows jackpot games; their promised return includes the jackpot (BW-21).
     pub jackpot: bool,
-    /// Maximum cost of a round including a bought feature, in whole EUR at the bet's rate.
+    /// Maximum cost of a round in whole EUR.
     pub bet_eur_max: Option<NonZeroU32>,
-    /// Minimum time between bets of a player, over all games and both kinds of money.
+    /// Minimum time between bets, over all games.
     pub round_ms_min: u32,
-    /// Idle time until a session expires (BW-26).
+    /// Idle limit of a session (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
-    /// Time in consecutive sessions until bets need an acknowledged reality check.
+    /// Time until a reality check is due.
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time in the sessions of a day until bets are refused.
+    /// Time per day until bets are refused.
     pub session_ms_max: Option<NonZeroU32>,
-    /// Maximum loss of a day in whole EUR at the bet's rate.
+    /// Maximum loss of a day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Whether the player sets the length and loss limit of each session.
+    /// Whether the player sets limits for each session.
     pub limits_by_player: bool,
 }
 
@@ -57,7 +55,7 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// Combines two profiles: permissions of both, the stricter of each limit.
+    /// Returns the stricter of each.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         let least = |one: Option<NonZeroU32>, other: Option<NonZeroU32>| one.into_iter().chain(other).min();
@@ -77,7 +75,7 @@ impl Profile {
         }
     }
 
-    /// Returns whether bets need a session, because of limits that apply only there.
+    /// Returns whether bets need a session.
     #[must_use]
     pub fn needs_session(&self) -> bool {
         self.reality_check_ms.is_some()

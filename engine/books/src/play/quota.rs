@@ -1,4 +1,4 @@
-//! Slots shared by operators: half are divided evenly, half are open to all. A single operator can take all.
+//! Slots shared by operators: half divided evenly, half open to all.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Divides slots between operators, with at least one for each.
+    /// Divides slots, at least one per operator.
     #[must_use]
     pub fn new(places: usize, operators: usize) -> Self {
         let own = (places - places / 2) / operators.max(1);
         Self { own: own.max(1), common: places / 2, taken: BTreeMap::new() }
     }
 
-    /// Takes a slot; returns false if none is free.
+    /// Takes a slot, if one is free.
     pub fn take(&mut self, operator: &str) -> bool {
         let taken = self.taken.get(operator).copied().unwrap_or_default();
         if taken >= self.own {

@@ -1,10 +1,8 @@
-//! Sessions (BW-26, BW-27, PL-16).
+//! Table of sessions (BW-26, BW-27, PL-16), not in the log.
 //!
-//! A session has a fixed player, currency, game, jurisdiction and limits. It ends when it is closed, idle for too long,
-//! or its connection drops; after a drop the game cannot be opened for a while. Bets are refused while a reality check
-//! is due and after the time limit (PL-26). This table is not in the log.
-//!
-//! Time is an argument. There is at most one live session per player and game, plus one in play money.
+//! A session ends when closed, idle or disconnected; then the game is held for a while. Bets are refused while a
+//! reality check is due and after the time limit (PL-26). There is at most one live session per player and game, plus
+//! one in play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +16,9 @@ use crate::values::{Currency, Minor, StreamId};
 /// Limits of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Idle milliseconds until a session expires (BW-26).
+    /// Idle limit in ms (BW-26).
     pub idle_ms_max: i64,
-    /// Milliseconds after a dropped connection before a game can be opened again (BW-27).
+    /// Hold after a dropped connection in ms (BW-27).
     pub hold_ms: i64,
     /// Maximum number of sessions and holds.
     pub count_max: usize,
@@ -32,7 +30,7 @@ impl Default for SessionLimits {
     }
 }
 
-/// Secret id of a session, from a cryptographic generator.
+/// Secret id, from a cryptographic generator.
 pub type SessionId = u128;
 
 /// Fixed terms of a session (PL-16).
@@ -40,24 +38,24 @@ pub type SessionId = u128;
 pub struct SessionOf {
     /// Player with its operator.
     pub stream: StreamId,
-    /// Currency of the account; play money for demo mode.
+    /// Currency of the account.
     pub currency: Currency,
     /// Game.
     pub game: SmolStr,
     /// Name of the jurisdiction.
     pub jurisdiction: SmolStr,
-    /// Strictest profile of jurisdiction, operator and player.
+    /// Strictest profile.
     pub profile: Profile,
-    /// Maximum loss in minor units, if the player set one.
+    /// Maximum loss in minor units, set by the player.
     pub loss_max: Option<Minor>,
-    /// Maximum cost of a round in minor units, if the player or the operator set one.
+    /// Maximum cost of a round in minor units, set by player or operator.
     pub bet_max: Option<Minor>,
 }
 
-/// Reason for refusing a session or an action.
+/// Refusal of a session or an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
-    /// The player has a live session of the game, or the session has another connection.
+    /// The player has a live session of the game, or it has another connection.
     #[error("the session is in use")]
     InUse,
     /// The connection dropped recently (BW-27).
@@ -66,27 +64,27 @@ pub enum SessionRefused {
         /// Milliseconds until it is possible.
         left_ms: i64,
     },
-    /// The session ended or never existed, or belongs to another player.
+    /// No such live session of the player.
     #[error("the session is over")]
     Expired,
-    /// The session has another game or currency.
+    /// Another game or currency.
     #[error("the session is bound to another game or currency")]
     Mismatch,
-    /// The request that opened the live session had another currency.
+    /// The id was used for another currency.
     #[error("the request id was used for a different session")]
     RequestIdReused,
     /// A reality check is due (PL-26).
     #[error("a reality check is due: it must be acknowledged before the next bet")]
     RealityCheckDue,
-    /// The time limit is reached; open rounds continue (PL-26).
+    /// The time limit is reached (PL-26).
     #[error("the session's time is up: no bet is taken in it")]
     TimeUp,
-    /// No free slot, in total or for the operator.
+    /// No free slot.
     #[error("there are too many sessions")]
     Full,
 }
 
-/// Sessions. `K` keeps a session's connection and is dropped when the session ends.
+/// Sessions. `K` is a connection's handle, dropped when its session ends.
 #[derive(Debug)]
 pub struct Sessions<K> {
     limits: SessionLimits,
@@ -97,7 +95,7 @@ pub struct Sessions<K> {
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Real and play money are separate (PL-17).
+/// Rule PL-17.
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
@@ -116,9 +114,9 @@ struct Entry<K> {
     of: SessionOf,
     request_id: SmolStr,
     opened_ms: i64,
-    /// Last acknowledgement of the time played, or the opening.
+    /// Or the opening.
     acknowledged_ms: i64,
-    /// Expiry of a live session or end of a hold.
+    /// Or the end of a hold.
     deadline_ms: i64,
     state: State<K>,
 }
@@ -139,17 +137,13 @@ impl<K> Sessions<K> {
         Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// Divides the slots between operators (see [`Quota`]), before a session is opened.
+    /// Divides the slots between operators (see [`Quota`]).
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session under a new id. A repeated request gets the id of its live session.
-    ///
-    /// # Errors
-    /// [`SessionRefused::InUse`], [`SessionRefused::Held`], [`SessionRefused::RequestIdReused`] or
-    /// [`SessionRefused::Full`].
+    /// Opens a session under a new id; a repetition gets its live session's.
     pub fn open(
         &mut self,
         of: SessionOf,
@@ -185,10 +179,7 @@ impl<K> Sessions<K> {
         Ok(fresh)
     }
 
-    /// Records an action. The session must be live and of this game, if given.
-    ///
-    /// # Errors
-    /// [`SessionRefused::Expired`] or [`SessionRefused::Mismatch`].
+    /// Records an action in a live session, of this game if given.
     pub fn act(
         &mut self,
         id: SessionId,
@@ -209,9 +200,6 @@ impl<K> Sessions<K> {
     }
 
     /// Records a bet; returns the session's terms.
-    ///
-    /// # Errors
-    /// As [`Sessions::act`], [`SessionRefused::TimeUp`] or [`SessionRefused::RealityCheckDue`].
     pub fn bet(
         &mut self,
         id: SessionId,
@@ -233,10 +221,7 @@ impl<K> Sessions<K> {
         Ok(&entry.of)
     }
 
-    /// Records an acknowledged reality check; returns the session's terms and its duration in ms.
-    ///
-    /// # Errors
-    /// [`SessionRefused::Expired`].
+    /// Records an acknowledged reality check; returns terms and duration in ms.
     pub fn acknowledge(&mut self, id: SessionId, now_ms: i64) -> Result<(&SessionOf, i64), SessionRefused> {
         self.expire(now_ms);
         self.live(id)?;
@@ -246,23 +231,20 @@ impl<K> Sessions<K> {
         Ok((&entry.of, now_ms.saturating_sub(entry.opened_ms)))
     }
 
-    /// Returns the terms of a live session.
+    /// Returns a live session's terms.
     pub fn of(&mut self, id: SessionId, now_ms: i64) -> Option<&SessionOf> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| &entry.of)
     }
 
-    /// Returns the idle limit in ms: the service's or the profile's (BW-26).
+    /// Returns the idle limit in ms (BW-26).
     #[must_use]
     pub fn idle_ms_max(&self, of: &SessionOf) -> i64 {
         let profile = of.profile.idle_ms_max.map_or(i64::MAX, |limit| limit.get().into());
         self.limits.idle_ms_max.min(profile)
     }
 
-    /// Ties a live session to a connection.
-    ///
-    /// # Errors
-    /// [`SessionRefused::Expired`], or [`SessionRefused::InUse`] with another connection.
+    /// Ties a live session to one connection.
     pub fn keep(&mut self, id: SessionId, keeper: K, now_ms: i64) -> Result<(), SessionRefused> {
         self.expire(now_ms);
         match &mut self.live(id)?.state {
@@ -274,7 +256,7 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Ends a session whose connection dropped, and holds its game (BW-27). No effect on an ended session.
+    /// Ends a disconnected session and holds its game (BW-27).
     pub fn drop_connection(&mut self, id: SessionId, now_ms: i64) {
         self.expire(now_ms);
         if let Ok(entry) = self.live(id) {
@@ -283,13 +265,13 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Returns the duration of a hold in ms.
+    /// Returns a hold's duration in ms.
     #[must_use]
     pub fn hold_ms(&self) -> u32 {
         u32::try_from(self.limits.hold_ms.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Closes a session and returns its handle. A hold continues.
+    /// Closes a session; returns its handle.
     pub fn close(&mut self, id: SessionId, now_ms: i64) -> Option<K> {
         self.expire(now_ms);
         self.live(id).ok()?;
@@ -299,13 +281,13 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Returns the remaining idle ms of a live session.
+    /// Returns a live session's remaining idle ms.
     pub fn left_ms(&mut self, id: SessionId, now_ms: i64) -> Option<i64> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| entry.deadline_ms.saturating_sub(now_ms))
     }
 
-    /// Returns the number of live sessions and holds.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -1,4 +1,4 @@
-//! Ages: the intervals between the starts of snapshots.
+//! Ages: intervals between starts of snapshots.
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {
@@ -15,7 +15,7 @@ impl Watch {
     }
 }
 
-/// Progress of snapshots is not part of the state.
+/// Not part of the state.
 impl PartialEq for Watch {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -1,4 +1,4 @@
-//! Books: the state of the whole log, with queries.
+//! State of the log, with queries.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -29,7 +29,7 @@ pub(crate) struct CurrentRates {
 }
 
 impl CurrentRates {
-    /// EUR per unit; 1 for EUR and for play money, whose units count in limits.
+    /// 1 for EUR and for play money, whose units count in limits.
     pub fn of(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
@@ -46,7 +46,6 @@ pub(crate) struct System {
     pub changes: Changes,
     pub liabilities: Liabilities,
     pub generations: Arc<Generations>,
-    /// Whether damage of the log was found and no later start verified it.
     pub log_damaged: bool,
 }
 
@@ -55,11 +54,8 @@ pub(crate) type AwardKey = (u32, u64);
 
 /// State of one partition's log.
 ///
-/// A lookup is O(log n) in players or pools. Memory grows with players, open rounds, collections and pending
-/// contributions, not with the log.
-///
-/// The serialized form has no players; a snapshot has them separately ([`Books::freeze`]). Commits are applied by
-/// [`Stage`](crate::Stage), in a replay by [`Books::apply`].
+/// Lookups are O(log n) in players or pools. Memory does not grow with the log. Players are serialized separately
+/// ([`Books::freeze`]). Commits are applied by [`Stage`](crate::Stage) or [`Books::apply`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     pub(crate) ends: BTreeMap<u32, End>,
@@ -67,7 +63,7 @@ pub struct Books {
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
-    /// At home: contributions of voided rounds that were not returned.
+    /// At home.
     pub(crate) void_sums: BTreeMap<VoidKey, VoidSum>,
     pub(crate) rates: CurrentRates,
     pub(crate) system: System,
@@ -79,13 +75,12 @@ pub struct Books {
 }
 
 impl Books {
-    /// Creates the books of an empty log.
+    /// Creates empty books.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Drops everything that the pool has taken up.
     pub(crate) fn put_pool(&mut self, pool: PoolState) {
         if let Some(pending) = self.pending.get_mut(&pool.name) {
             pending.forget(&pool);
@@ -98,7 +93,7 @@ impl Books {
         self.pools.insert(Arc::clone(&pool.name), pool);
     }
 
-    /// Returns the end of a partition's log.
+    /// Returns a partition's end.
     #[must_use]
     pub fn end(&self, partition: u32) -> End {
         self.ends.get(&partition).copied().unwrap_or(End::EMPTY)
@@ -122,7 +117,7 @@ impl Books {
         self.shared_player(stream).map(AsRef::as_ref)
     }
 
-    /// Returns a player's immutable state for sharing.
+    /// Returns a player for sharing.
     #[must_use]
     pub fn shared_player(&self, stream: &StreamId) -> Option<&Arc<PlayerState>> {
         match stream {
@@ -131,27 +126,27 @@ impl Books {
         }
     }
 
-    /// Returns every player by operator and name.
+    /// Returns players by operator and name.
     pub fn players(&self) -> impl Iterator<Item = (&str, &str, &PlayerState)> {
         self.operators.iter().flat_map(|(name, operator)| {
             operator.players.by_name().map(move |(player, state)| (name.as_str(), player, state))
         })
     }
 
-    /// Returns an operator's open rounds with bets after a position, oldest first, with player names (PL-20).
+    /// Returns an operator's open rounds with bets after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(Name::of(name))?.open_round(number)?))
         })
     }
 
-    /// Returns the number of an operator's open rounds.
+    /// Returns an operator's number of open rounds.
     #[must_use]
     pub fn open_count(&self, operator: &str) -> usize {
         self.operators.get(operator).map_or(0, |operator| operator.open.len())
     }
 
-    /// Like [`Self::open_rounds`], including evicted players: positions, names and round numbers.
+    /// Like [`Self::open_rounds`], with evicted players: positions, names, numbers.
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =
@@ -159,22 +154,21 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
-    /// Returns an operator's players with a debit or credit in progress, after a name (PL-31).
+    /// Returns an operator's players with a debit or credit in progress (PL-31).
     pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.busy.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Returns those for whom the operator's wallet must be called: a credit is due, or a debit must be rolled back.
+    /// Returns those for whom the wallet must be called.
     pub fn owing_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.owing.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Returns an operator's players with debits waiting for their bets, oldest first: request time in Unix ms, and
-    /// name.
+    /// Returns an operator's debits waiting for their bets, oldest first: Unix ms, name.
     pub fn waiting_debits(&self, operator: &str) -> impl Iterator<Item = (i64, &str)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(|operator| &operator.waiting).map(|(asked_ms, name)| (*asked_ms, name.as_str()))
@@ -191,14 +185,13 @@ impl Books {
         self.pools.values()
     }
 
-    /// Returns EUR per unit of a currency; 1 for EUR and play money.
+    /// Returns EUR per unit; 1 for EUR and play money.
     #[must_use]
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         self.rates.of(currency)
     }
 
-    /// Returns the highest cost of an operator's open campaigns in EUR (PL-36). A campaign counts in full until the end
-    /// of its day of expiry.
+    /// Returns the highest cost of open campaigns in EUR (PL-36). Each counts in full until its day of expiry ends.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)
@@ -210,29 +203,29 @@ impl Books {
         &self.system.generations
     }
 
-    /// Returns whether damage of the log was found and no later start verified it.
+    /// Returns whether the log was found damaged and not verified since.
     #[must_use]
     pub fn is_log_damaged(&self) -> bool {
         self.system.log_damaged
     }
 
-    /// Returns everything switched off, by operator, game and version (PL-25).
+    /// Returns all switches that are off (PL-25).
     pub fn switched_off(&self) -> impl Iterator<Item = (&Switch, &SwitchedOff)> {
         self.system.switches.off()
     }
 
-    /// Returns the first switch that covers a bet.
+    /// Returns the first switch covering a bet.
     #[must_use]
     pub fn switched_off_for(&self, operator: &str, game: &str, rules_version: &str) -> Option<(&Switch, &SwitchedOff)> {
         self.system.switches.against(operator, game, rules_version)
     }
 
-    /// Returns pending changes by position of their proposals, including lapsed ones (PL-27).
+    /// Returns pending changes by position, including lapsed ones (PL-27).
     pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.system.changes.pending()
     }
 
-    /// Returns the hits and voids that a pool must decide, in log order per partition.
+    /// Returns a pool's pending decisions, in log order per partition.
     pub fn pending_decisions(&self, pool: &str) -> impl Iterator<Item = &Decision> {
         self.pending.get(pool).into_iter().flat_map(|pending| pending.decisions.values().flatten())
     }
@@ -245,7 +238,7 @@ impl Books {
         })
     }
 
-    /// Returns the sum of a partition's contributions not taken up yet, up to a position.
+    /// Returns a partition's pending contributions up to a position.
     #[must_use]
     pub fn pending_contributions(&self, pool: &str, partition: u32, to: u64) -> Nano {
         let from = self.pool(pool).map_or(0, |pool| pool.pooled_to(partition)) + 1;
@@ -253,26 +246,25 @@ impl Books {
         Nano(pending.map_or(0, |p| p.contributions(partition, from, to).map(|amount| amount.0).sum()))
     }
 
-    /// Returns the number of this partition's open rounds that contributed and can still hit.
+    /// Returns the number of open rounds that can still hit.
     #[must_use]
     pub fn contributing_rounds(&self, pool: &str) -> u64 {
         let totals = self.pending.get(pool).map(|pending| pending.totals).unwrap_or_default();
         u64::try_from(totals.open_rounds).unwrap_or_default()
     }
 
-    /// Returns unpaid awards, by partition and position of the hit.
+    /// Returns unpaid awards, by the hit's position.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }
 
-    /// Returns the unpaid award of a hit.
+    /// Returns a hit's unpaid award.
     #[must_use]
     pub fn unpaid_award(&self, partition: u32, hit: u64) -> Option<&UnpaidAward> {
         self.unpaid.get(&(partition, hit))
     }
 
-    /// Returns the latest pending void of a round that contributed to a pool, if it is at this position, as of a
-    /// reported stretch.
+    /// Returns the latest pending void at this position.
     #[must_use]
     pub fn void_at(&self, pool: &str, position: u64) -> Option<ReportedVoids> {
         let pending = self.pending.get(pool)?;
@@ -290,7 +282,7 @@ impl Books {
         })
     }
 
-    /// Returns voids of contributing rounds whose contributions were not returned, by operator (PL-38).
+    /// Returns kept contributions of voids, by operator (PL-38).
     #[must_use]
     pub fn voids_not_returned(&self, pool: &str) -> BTreeMap<SmolStr, VoidSum> {
         let mut sums = BTreeMap::<_, VoidSum>::new();
@@ -300,7 +292,7 @@ impl Books {
         sums
     }
 
-    /// Returns an operator's pending proposed voids (PL-38): player names and rounds.
+    /// Returns an operator's pending proposed voids (PL-38).
     pub fn proposed_voids(&self, operator: &str, now_ms: i64) -> impl Iterator<Item = (&str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let after = (now_ms.saturating_add(1), SmolStr::default(), 0);
@@ -308,7 +300,7 @@ impl Books {
         waiting.map(|(_, player, round)| (player.as_str(), *round))
     }
 
-    /// Returns the holding of an account in a currency.
+    /// Returns an account's holding.
     #[must_use]
     pub fn holding(&self, account: Account<'_>, currency: Currency) -> Nano {
         let of = |name: &str, holding: fn(&OperatorTotals) -> &PerCurrency<Nano>| {
@@ -339,14 +331,14 @@ impl Books {
         }
     }
 
-    /// Returns the sum of players' balances at an operator.
+    /// Returns an operator's sum of balances.
     #[must_use]
     pub fn players_total(&self, operator: &str, currency: Currency) -> Nano {
         let operator = self.operators.get(operator);
         operator.map_or(Nano::ZERO, |operator| operator.totals.players.held(currency))
     }
 
-    /// Returns the numbers of an operator's players in memory and of its open rounds.
+    /// Returns an operator's players in memory and open rounds.
     #[must_use]
     pub fn activity(&self, operator: &str) -> (usize, usize) {
         self.operators.get(operator).map_or((0, 0), |of| (of.players.count(), of.open.len()))
@@ -357,8 +349,7 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Returns the nonzero sums over all accounts, by currency; empty at every position (PL-09). Costs O(operators +
-    /// pools).
+    /// Returns the nonzero sums over all accounts; empty at every position (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

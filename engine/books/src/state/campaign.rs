@@ -1,7 +1,5 @@
-//! Campaigns of a player (PL-18).
-//!
-//! The fold counts the rounds. A free round has its campaign's game, currency and bet, and begins before the expiry by
-//! log time. The operator's promotion pays the bet to its house.
+//! Campaigns of a player (PL-18). A free round begins before the expiry by log time; the operator's promotion pays its
+//! bet.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +17,7 @@ pub struct CampaignState {
     pub granted_ms: i64,
     /// Rounds begun.
     pub begun: u64,
-    /// Voided rounds among them, which can be played again.
+    /// Voided rounds, which can be played again.
     pub given_back: u64,
     /// Whether it was cancelled.
     pub cancelled: bool,
@@ -44,13 +42,13 @@ impl CampaignState {
         }
     }
 
-    /// Returns the number of rounds left, including voided ones.
+    /// Returns the rounds left.
     #[must_use]
     pub fn left(&self) -> u64 {
         u64::from(self.campaign.rounds) + self.given_back - self.begun
     }
 
-    /// Returns the reason why no round can begin at a time, if any. Voids after the expiry do not matter.
+    /// Returns why no round can begin, if so.
     #[must_use]
     pub fn over(&self, now_ms: i64) -> Option<CampaignOver> {
         match self {
@@ -76,7 +74,7 @@ impl CampaignState {
         }
     }
 
-    /// Only before the first round, even if that was voided.
+    /// Only before the first round.
     pub(crate) fn cancel(&mut self, now_ms: i64) -> Result<(), Refused> {
         let campaign = || self.campaign.id.clone();
         match self.over(now_ms) {

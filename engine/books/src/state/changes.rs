@@ -1,7 +1,5 @@
-//! Changes of pools and switches that need two actors (PL-27).
-//!
-//! One actor proposes a change on the system stream; another approves it in the commit that makes it. The fold checks
-//! both, so no path into the log bypasses this. A change lapses by log time without an event.
+//! Changes that need two actors (PL-27), proposed on the system stream and approved in the commit that makes them. The
+//! fold checks both. A change lapses without an event.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +31,7 @@ impl Changes {
         self.0.iter().map(|(position, change)| (*position, change))
     }
 
-    /// Adds a proposal and drops lapsed ones.
+    /// Drops lapsed ones.
     pub fn propose(&mut self, position: u64, time_ms: i64, proposed: &ChangeProposed) -> Result<(), Refused> {
         let ChangeProposed { stream, change, actor, lapses_ms } = proposed;
         let is_valid = stream.is_valid() && change.is_change_of(stream) && change.as_proposed() == **change;

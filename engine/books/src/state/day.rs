@@ -1,4 +1,4 @@
-//! Player's day: loss, time played and limits (PL-16, PL-26).
+//! Player's day (PL-16, PL-26).
 
 use std::sync::Arc;
 
@@ -9,13 +9,11 @@ use crate::values::{Currency, Minor, Rates, exchange};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A longer pause does not count as play.
+/// A longer pause is not play.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
-/// Player's day with real money or with play money (PL-17).
-///
-/// Days are UTC by log time, independent of sessions and processes. A loss counts for the day of its bet. Time played
-/// is the time between the player's actions at all games, without breaks.
+/// Day with real or with play money (PL-17), in UTC by log time. A loss counts for its bet's day. Time played is the
+/// time between actions, without breaks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     number: i64,
@@ -23,9 +21,9 @@ pub struct Day {
     acted_ms: Option<i64>,
     /// Time played in the day, ms.
     played_ms: u32,
-    /// Time played since the last acknowledgement, also on earlier days, ms.
+    /// Since the last acknowledgement, also on earlier days.
     unseen_ms: u32,
-    /// Wins minus bets in the first currency.
+    /// In the first currency.
     net: Option<(Currency, i128)>,
     /// Other currencies.
     more: Option<Arc<Vec<(Currency, i128)>>>,
@@ -54,7 +52,6 @@ impl Day {
         *self.net_mut(currency) -= i128::from(amount.0);
     }
 
-    /// `placed_ms` is the time of the bet.
     pub(crate) fn back(&mut self, currency: Currency, amount: Minor, placed_ms: i64) {
         if placed_ms.div_euclid(DAY_MS) == self.number {
             *self.net_mut(currency) += i128::from(amount.0);
@@ -68,33 +65,33 @@ impl Day {
         }
     }
 
-    /// Returns the day of the latest action or session, in days since 1970.
+    /// Returns the day of the latest action, since 1970.
     #[must_use]
     pub fn number(&self) -> i64 {
         self.number
     }
 
-    /// Returns the limits on the day of a time.
+    /// Returns the limits of a day.
     #[must_use]
     pub fn limits(&self, now_ms: i64) -> Option<&DayLimits> {
         self.limits.as_deref().filter(|_| self.is_of(now_ms))
     }
 
-    /// Returns the ms played on the day of a time, up to it.
+    /// Returns the day's ms played so far.
     #[must_use]
     pub fn played_ms(&self, now_ms: i64) -> i64 {
         let before = if self.is_of(now_ms) { i64::from(self.played_ms) } else { 0 };
         before.saturating_add(self.pause(now_ms).min(now_ms.rem_euclid(DAY_MS)))
     }
 
-    /// Returns the ms played since the last acknowledgement, up to a time.
+    /// Returns the ms played since the last acknowledgement.
     #[must_use]
     pub fn unseen_ms(&self, now_ms: i64) -> i64 {
         i64::from(self.unseen_ms).saturating_add(self.pause(now_ms))
     }
 
-    /// Returns wins minus bets on the day of a time, in minor units of a currency. Other currencies are converted,
-    /// losses rounded up and wins down. Jackpots and voids of settled rounds do not count.
+    /// Returns the day's wins minus bets in minor units. Other currencies are converted, losses rounded up and wins
+    /// down. Jackpots and voids of settled rounds do not count.
     #[must_use]
     pub fn net(&self, currency: Currency, rates: Rates<'_>, now_ms: i64) -> i128 {
         let all = self.net.iter().chain(self.more.iter().flat_map(|more| more.iter()));
@@ -102,7 +99,7 @@ impl Day {
         all.filter_map(|(of, net)| exchange(*net, *of, currency, rates)).sum()
     }
 
-    /// Returns the time of the latest action.
+    /// Returns the latest action's time.
     #[must_use]
     pub fn acted_ms(&self) -> Option<i64> {
         self.acted_ms

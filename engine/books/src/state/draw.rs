@@ -7,7 +7,7 @@ use crate::values::{DrawName, Epoch, RecordHash, Seal};
 /// Draw that no step has used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextDraw {
-    /// Number among the player's draws, 1-based; each number is used once.
+    /// Player's draw number, 1-based.
     pub number: u64,
     /// Draw key of its dealt value.
     pub epoch: Epoch,
@@ -15,7 +15,7 @@ pub struct NextDraw {
     pub generation: u64,
     /// Seal.
     pub seal: Seal,
-    /// Hash of the record with its seal; `None` in a fold without hashes.
+    /// Record with its seal; `None` in a fold without hashes.
     pub sealed_by: Option<RecordHash>,
 }
 

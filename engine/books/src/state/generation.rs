@@ -1,7 +1,5 @@
-//! Generations of a partition's draws (PL-40).
-//!
-//! Each start or takeover of the writer logs a random salt for new seals, so two continuations of one log never share a
-//! dealt value. Cost: 32 bytes per start.
+//! Generations of draws (PL-40). Each start of the writer logs a random salt for new seals, so two continuations of a
+//! log never share a dealt value.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use crate::events::GenerationBegun;
 use crate::values::{Epoch, Salt};
 
-/// Generation. Generation 0 is that of logs without salts.
+/// Generation; 0 is that of logs without salts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generation {
     /// Number within the partition.
     pub number: u64,
-    /// Salt of its dealt values; `None` for generation 0.
+    /// Salt; `None` for generation 0.
     pub salt: Option<Salt>,
 }
 
-/// Generations of a partition, with the draw keys named in its log.
+/// Generations of a partition, with draw keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
     /// From generation 1 on.
@@ -48,31 +46,29 @@ impl Generations {
         Some(Generation { number, salt: Some(salt) })
     }
 
-    /// Returns whether unused seals of a generation are valid. A start that cannot rule out a loss revokes those of
-    /// earlier generations.
+    /// Returns whether a generation's unused seals are valid.
     #[must_use]
     pub fn is_usable(&self, generation: u64) -> bool {
         generation >= self.first_usable
     }
 
-    /// Returns the last position accepted as lost; 0 for none.
+    /// Returns the last position accepted as lost, or 0.
     #[must_use]
     pub fn lost_to(&self) -> u64 {
         self.lost_to
     }
 
-    /// Returns the names of the draw keys in the log, without lost ones.
+    /// Returns the names of draw keys, without lost ones.
     pub fn keys(&self) -> impl Iterator<Item = Epoch> + '_ {
         self.keys.iter().copied()
     }
 
-    /// Returns whether the loss of a draw key was accepted.
+    /// Returns whether a key's loss was accepted.
     #[must_use]
     pub fn is_lost(&self, key: Epoch) -> bool {
         self.lost_keys.contains(&key)
     }
 
-    /// Returns `false` if it is not the next one.
     pub(crate) fn begin(&mut self, begun: &GenerationBegun) -> bool {
         let current = self.current();
         if Some(begun.number) != current.number.checked_add(1) || self.salts.contains(&begun.salt) {

@@ -1,4 +1,4 @@
-//! State of a log: players, pools, switches, pending changes, and the books.
+//! State of a log.
 
 mod age;
 mod books;

@@ -14,22 +14,20 @@ use super::void::VoidProposal;
 use super::wallet::Wallet;
 use crate::values::{Nano, PerCurrency};
 
-/// Players and account totals of one operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
-    /// Players in memory; a snapshot has them separately.
+    /// Only those in memory.
     #[serde(skip)]
     pub players: Players,
-    /// Open rounds: position of the bet, player, number.
+    /// Position of the bet, player, number.
     pub open: BTreeSet<(u64, SmolStr, u64)>,
-    /// Players with a debit or credit in progress.
     pub busy: BTreeSet<SmolStr>,
-    /// Players for whom the wallet must be called: a credit is due, or a debit must be rolled back.
+    /// The wallet must be called.
     pub owing: BTreeSet<SmolStr>,
-    /// Debits waiting for their bets: request time and player.
+    /// Request time and player.
     pub waiting: BTreeSet<(i64, SmolStr)>,
-    /// Proposed voids not rejected: expiry, player and round.
+    /// Expiry, player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 
@@ -37,7 +35,7 @@ impl Operator {
     pub fn put(&mut self, name: &str, player: Arc<PlayerState>, watch: Watch) {
         let after = Arc::clone(&player);
         let before = self.players.replace(name, player, watch);
-        // Most rounds settle in the commit of their bet, so nothing changes.
+        // Most rounds settle in their bet's commit.
         let key = |round: &Arc<OpenRound>| (round.opened_at, SmolStr::new(name), round.started.round);
         for round in before.iter().flat_map(|before| &before.open) {
             self.open.remove(&key(round));
@@ -78,7 +76,7 @@ fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
     }
 }
 
-/// Account totals of an operator. Sums over players make a trial balance independent of their number.
+/// A trial balance does not depend on the number of players.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency<Nano>,

@@ -1,7 +1,5 @@
-//! Entries waiting for a pool: contributions, hits and voids, awards.
-//!
-//! Players' commits never change a pool. They leave contributions and [`Decision`]s under their positions, which the
-//! pool's stream takes up in that order (BW-16).
+//! Entries waiting for a pool. Players' commits leave contributions and [`Decision`]s, which the pool's stream takes up
+//! in log order (BW-16).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,7 +11,7 @@ use super::void_sums::PendingVoid;
 use crate::events::{Decision, MirroredAward};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Award not yet paid to the player.
+/// Unpaid award.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnpaidAward {
     /// Pool.
@@ -28,9 +26,9 @@ pub struct UnpaidAward {
     pub currency: Currency,
     /// Amount booked as paid, EUR.
     pub paid: Nano,
-    /// House's share of the seed, EUR; 0 in older logs.
+    /// House's seed share, EUR; 0 in older logs.
     pub seed_from_house: Nano,
-    /// Whether it waits for room on the account.
+    /// Whether the account lacks room.
     pub set_aside: bool,
 }
 
@@ -44,10 +42,10 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// By partition, ascending positions; entries taken up by the pool are dropped.
+    /// By partition, ascending; dropped once taken up.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
-    /// By partition, ascending positions: voids whose contributions stay in the pool.
+    /// By partition, ascending.
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,
 }
 
@@ -91,7 +89,6 @@ impl Pending {
             .skip_while(move |decision| decision.position() <= decided_to)
     }
 
-    /// Position of the last contribution or reported stretch before a position.
     pub fn last_before(&self, partition: u32, before: u64) -> Option<u64> {
         let queue = self.contributions.get(&partition)?;
         let end = queue.partition_point(|(position, _)| *position < before);
@@ -132,7 +129,6 @@ impl Pending {
         }
     }
 
-    /// Drops everything that the pool has taken up.
     pub fn forget(&mut self, pool: &PoolState) {
         for (partition, marks) in &pool.marks {
             if let Some(queue) = self.contributions.get_mut(partition) {

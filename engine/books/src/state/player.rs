@@ -1,5 +1,4 @@
-//! Player's state: accounts, open rounds, collections. Cloning is cheap, since staging works on copies. Settled rounds
-//! leave nothing behind.
+//! State of a player, cheap to clone. Settled rounds leave nothing behind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,11 +35,11 @@ impl Kept {
 /// State of one player.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerState {
-    /// Version and last commit of the stream.
+    /// Head of the stream.
     pub head: Head,
-    /// Number of rounds begun, all games together.
+    /// Number of rounds begun.
     pub rounds_started: u64,
-    /// Draw for the next step; `None` in older logs without a seal.
+    /// Next draw; `None` in older logs.
     pub draw: Option<NextDraw>,
     last_bet_ms: Option<i64>,
     day: Day,
@@ -51,9 +50,9 @@ pub struct PlayerState {
     pub(crate) open: Vec<Arc<OpenRound>>,
     /// `None` with a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
-    /// By game and scope, none empty. A linear search suffices.
+    /// Few, so a linear search suffices.
     collections: Option<Arc<Vec<Kept>>>,
-    /// In order of grants. A linear search suffices.
+    /// In order of grants, few.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
     /// Rare.
@@ -62,7 +61,7 @@ pub struct PlayerState {
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
-/// Net result of the session with the latest bet at a game.
+/// Of the latest session that bet at a game.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     session: SessionName,
@@ -71,13 +70,13 @@ struct Tally {
 }
 
 impl PlayerState {
-    /// Returns the draw keys of the next draw and open rounds.
+    /// Returns the draw keys in use.
     pub fn depends_on(&self) -> impl Iterator<Item = Epoch> + '_ {
         let used = self.open_rounds().flat_map(OpenRound::draws);
         self.draw.into_iter().chain(used).map(|draw| draw.epoch)
     }
 
-    /// Returns the balance in a currency, if there is an account.
+    /// Returns an account's balance.
     #[must_use]
     pub fn balance(&self, currency: Currency) -> Option<Minor> {
         self.balances.get(currency).copied()
@@ -88,8 +87,7 @@ impl PlayerState {
         self.balances.iter().map(|(currency, balance)| (currency, *balance))
     }
 
-    /// Returns the sums of credits due to the operator's wallet, by currency with real money, including zeros; empty
-    /// for a transfer wallet (PL-31).
+    /// Returns credits due by currency, with zeros; empty for a transfer wallet (PL-31).
     pub fn due(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
         self.wallet.iter().flat_map(|wallet| {
             let real = self.balances().map(|(currency, _)| currency).filter(|currency| currency.is_real());
@@ -97,7 +95,7 @@ impl PlayerState {
         })
     }
 
-    /// Returns the open rounds, oldest first (PL-20).
+    /// Returns open rounds, oldest first (PL-20).
     pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
         self.open.iter().map(AsRef::as_ref)
     }
@@ -108,21 +106,20 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// Returns the open round of a game for bets in a currency: at most one with real money (PL-20) and one with play
-    /// money (PL-17).
+    /// Returns a game's open round: at most one with real money (PL-20), one with play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();
         self.open_rounds().find(|round| round.started.game == game && same(round.started.currency))
     }
 
-    /// Returns the time of the latest bet in Unix ms, over all games and currencies including play money (RTS 14E).
+    /// Returns the latest bet's time in Unix ms, at any game (RTS 14E).
     #[must_use]
     pub fn last_bet_ms(&self) -> Option<i64> {
         self.last_bet_ms
     }
 
-    /// Returns the player's day for a currency's kind of money.
+    /// Returns the day of a currency's kind of money.
     #[must_use]
     pub fn day(&self, currency: Currency) -> &Day {
         if currency.is_real() { &self.day } else { self.demo_day.as_deref().unwrap_or(Day::NONE) }
@@ -132,7 +129,7 @@ impl PlayerState {
         if real { &mut self.day } else { Arc::make_mut(self.demo_day.get_or_insert_default()) }
     }
 
-    /// Returns the transactions with the operator's wallet; `None` for a transfer wallet.
+    /// Returns the state of a seamless wallet.
     #[must_use]
     pub fn wallet(&self) -> Option<&Wallet> {
         self.wallet.as_deref()
@@ -144,7 +141,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns the player with an amount added, as at the start of a commit whose debit was confirmed.
+    /// Returns the player with an amount added, as after a confirmed debit.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();
@@ -160,12 +157,12 @@ impl PlayerState {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// Returns the seats for a currency's kind of money, in order of opening.
+    /// Returns seats in order of opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
 
-    /// Returns a live session at any game, for a currency's kind of money.
+    /// Returns a live session at any game.
     #[must_use]
     pub fn live_seat(&self, currency: Currency, now_ms: i64) -> Option<&Seat> {
         let acted_ms = self.day(currency).acted_ms();
@@ -186,7 +183,7 @@ impl PlayerState {
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// Returns all campaigns in order of their grants (PL-18).
+    /// Returns campaigns in order (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }
@@ -197,7 +194,7 @@ impl PlayerState {
         self.campaigns().find(|state| state.campaign.id == id)
     }
 
-    /// Returns the position of a round's void.
+    /// Returns a round's void.
     #[must_use]
     pub fn voided_at(&self, round: u64) -> Option<u64> {
         self.voided.as_ref()?.position(round)
@@ -208,22 +205,20 @@ impl PlayerState {
         self.void_proposals.iter().flat_map(|proposals| proposals.iter())
     }
 
-    /// Returns a round's pending proposed void, which holds its awards.
+    /// Returns a round's pending proposed void.
     #[must_use]
     pub fn waiting_void(&self, round: u64, now_ms: i64) -> Option<&VoidProposal> {
         self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
-    /// Returns wins minus bets of a session at a game, including bets of open rounds, in minor units. Jackpots, free
-    /// rounds and later voids of settled rounds do not count. `None` before its first bet, and after a bet of another
-    /// session.
+    /// Returns a session's wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before
+    /// its first bet, and after another session's bet.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));
         tallies.find(|tally| tally.session == session).map(|tally| tally.net)
     }
 
-    /// Counts a bet for the day and its session, and begins the session's tally.
     pub(crate) fn count_bet(&mut self, started: &RoundStarted, time_ms: i64) {
         let purse = usize::from(started.currency.is_real());
         self.last_bet_ms = Some(time_ms);
@@ -239,7 +234,7 @@ impl PlayerState {
         }
     }
 
-    /// Counts a win or refund for the day of its bet and its session. An earlier session has no tally any more.
+    /// An earlier session has no tally any more.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());

@@ -1,10 +1,8 @@
-//! Players of an operator by name, searched several times per bet.
+//! Players of an operator, ordered by a hash of the name so that a lookup compares numbers. Players who choose names
+//! with equal hashes slow down only their operator.
 //!
-//! Ordered by a hash of the name, so that a lookup compares adjacent numbers and reads one name. Names with equal
-//! hashes share a place; if players choose such names, only their operator's lookups become slower.
-//!
-//! In [watched](super::watch) books it records which players changed since the latest snapshot, and keeps their former
-//! states for a snapshot in progress.
+//! [Watched](super::watch) books record which players changed since the latest snapshot, and keep former states for one
+//! in progress.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,20 +15,19 @@ use super::player::PlayerState;
 
 type Named = (SmolStr, Arc<PlayerState>);
 
-/// Players with equal hashes, by name; rarely more than one.
+/// Players with equal hashes, rarely several.
 type Place = SmallVec<[Slot; 1]>;
 
 #[derive(Debug, Clone)]
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Age of the last change; 0 if unchanged since loading.
+    /// 0 if unchanged since loading.
     changed: u32,
-    /// Age of the last change or load.
     used: u32,
 }
 
-/// Computed once for lookups in several books.
+/// Computed once for several books.
 #[derive(Clone, Copy)]
 pub(crate) struct Name<'a> {
     name: &'a str,
@@ -47,9 +44,9 @@ impl<'a> Name<'a> {
 pub(crate) struct Players {
     places: BTreeMap<u64, Place>,
     count: usize,
-    /// Places changed in this age or not written before; may have duplicates.
+    /// May have duplicates.
     changed: Vec<u64>,
-    /// Former states of players changed since a snapshot began.
+    /// For a snapshot in progress.
     before: BTreeMap<u64, Vec<Named>>,
 }
 
@@ -83,7 +80,7 @@ impl Players {
         Some(before)
     }
 
-    /// Adds a player from a snapshot, unless present.
+    /// Unless present.
     pub fn load(&mut self, name: &str, state: PlayerState, watch: Watch) {
         let alike = self.places.entry(hash(name)).or_default();
         if !alike.iter().any(|slot| *slot.name == *name) {
@@ -108,17 +105,17 @@ impl Players {
         self.count
     }
 
-    /// Approximate number of players that differ from the latest snapshot.
+    /// Approximate.
     pub fn changed(&self) -> usize {
         self.changed.len()
     }
 
-    /// Begins a snapshot; returns the places to write.
+    /// Returns the places to write.
     pub fn freeze(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.changed)
     }
 
-    /// Players of a place as of the start of the snapshot.
+    /// As of the snapshot's start.
     pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let unchanged = self.places.get(&place).into_iter().flatten();
         let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);
@@ -126,14 +123,13 @@ impl Players {
         unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
     }
 
-    /// Ends a snapshot; the next one writes `unwritten`. Returns the former states, to be dropped.
+    /// The next snapshot writes `unwritten`.
     pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
         self.changed.extend(unwritten);
         std::mem::take(&mut self.before)
     }
 
-    /// Drops players that are unchanged since the snapshot, have no open round and were not used since age `used`.
-    /// Checks `places` places and returns the next one.
+    /// Drops players that are unchanged, have no open round and were not used since age `used`; returns the next place.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let (mut dropped, mut empty) = (0, vec![]);
@@ -154,7 +150,7 @@ impl Players {
     }
 }
 
-/// Snapshot bookkeeping is not part of the state.
+/// Not part of the state.
 impl PartialEq for Players {
     fn eq(&self, other: &Self) -> bool {
         let mut alike = self.places.values().flatten().zip(other.places.values().flatten());

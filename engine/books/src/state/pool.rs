@@ -9,16 +9,16 @@ use smol_str::SmolStr;
 use crate::events::{Hit, Incident, MirroredAward, PoolStatus, PoolTerms, VoidReturn};
 use crate::values::{Head, Nano};
 
-/// Figures of a pool as of the last commit of its stream; EUR.
+/// Figures of a pool, in EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
     /// Name.
     pub name: Arc<str>,
-    /// Version and last commit of the stream.
+    /// Head of the stream.
     pub head: Head,
     /// Terms of the running cycle.
     pub terms: PoolTerms,
-    /// Terms from the next cycle on (BW-20).
+    /// Terms of the next cycle (BW-20).
     pub pending_terms: Option<PoolTerms>,
     /// Status.
     pub status: PoolStatus,
@@ -30,7 +30,7 @@ pub struct PoolState {
     pub reserve: Nano,
     /// H: seed funding by the house.
     pub house_funding: Nano,
-    /// Sum of pooled contributions less those taken back.
+    /// Pooled contributions, without those taken back.
     pub contributions: Nano,
     /// Sum of awards booked as paid.
     pub paid: Nano,
@@ -38,19 +38,19 @@ pub struct PoolState {
     pub moved_in: Nano,
     /// Given away at retirement.
     pub moved_out: Nano,
-    /// Time of the last awarded hit, Unix ms (BW-17).
+    /// Last awarded hit's time, Unix ms (BW-17).
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
-    /// Position of the last suspension; 0 for none.
+    /// Last suspension, or 0.
     pub(crate) suspended_at: u64,
-    /// By partition: hits up to here are awarded although the pool is suspended (BW-20).
+    /// Hits awarded despite the suspension (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
     /// First minute with returnable contributions.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// Home position that a mirror copies; 0 at home.
+    /// 0 at home.
     pub(crate) home_position: u64,
 }
 
@@ -58,9 +58,8 @@ pub struct PoolState {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
     pub pooled_to: u64,
-    /// Last position with decided hits and voids.
     pub decided_to: u64,
-    /// Contributions after this position belong to the running cycle.
+    /// Later contributions belong to the running cycle.
     pub cycle_from: u64,
 }
 
@@ -69,18 +68,16 @@ pub(crate) struct Marks {
 pub(crate) struct Reported {
     /// Last reported position.
     pub to: u64,
-    /// Open rounds in the last report that states them.
     pub open_rounds: u64,
-    /// Home position of the partition's mirror at that time.
     pub mirrored: u64,
-    /// Awards that the mirror may lack, with home positions.
+    /// Those that the mirror may lack.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Returns to houses that the mirror may lack, with home positions.
+    /// Those that the mirror may lack.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
 impl Reported {
-    /// BW-20: bets may still arrive, or open rounds hit.
+    /// Rule BW-20.
     pub fn outstanding(&self, suspended_at: u64) -> bool {
         self.mirrored < suspended_at || self.open_rounds > 0
     }
@@ -114,45 +111,44 @@ impl PoolState {
         }
     }
 
-    /// Returns P, the base pool: seed plus increments (BW-12).
+    /// Returns P: seed plus increments (BW-12).
     #[must_use]
     pub fn base(&self) -> Nano {
         Nano(self.terms.seed.0 + self.increments.0)
     }
 
-    /// Returns the last pooled position of a partition.
+    /// Returns a partition's last pooled position.
     #[must_use]
     pub fn pooled_to(&self, partition: u32) -> u64 {
         self.marks(partition).pooled_to
     }
 
-    /// Returns the last decided position of a partition.
+    /// Returns a partition's last decided position.
     #[must_use]
     pub fn decided_to(&self, partition: u32) -> u64 {
         self.marks(partition).decided_to
     }
 
-    /// Returns the last reported position of another partition; 0 without a report.
+    /// Returns a partition's last reported position.
     #[must_use]
     pub fn reported_to(&self, partition: u32) -> u64 {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// Returns the home position of a mirror; `None` for the pool itself. A mirror has terms and status but no figures.
+    /// Returns a mirror's home position. Mirrors have no figures.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)
     }
 
-    /// Returns whether a hit can be awarded now: after a suspension it waits for the pool's resumption or a release
-    /// (BW-20).
+    /// Returns whether a hit can be awarded now (BW-20).
     #[must_use]
     pub fn awards_now(&self, hit: &Hit) -> bool {
         let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();
         self.status != PoolStatus::Suspended || hit.position <= awarded_to()
     }
 
-    /// Returns the incidents with returnable contributions, by name (PL-38).
+    /// Returns incidents with returnable contributions (PL-38).
     pub fn incidents(&self) -> impl Iterator<Item = &Incident> {
         self.incidents.values()
     }
@@ -167,14 +163,13 @@ impl PoolState {
         self.awarded_to = reported.chain([(home, position)]).collect();
     }
 
-    /// Returns the required version of new terms.
+    /// Returns the version of new terms.
     #[must_use]
     pub fn next_terms_version(&self) -> u32 {
         self.pending_terms.as_ref().unwrap_or(&self.terms).version.saturating_add(1)
     }
 
-    /// Returns whether contributions + H = paid + K + R, including transfers between pools, and no figure is negative
-    /// (BW-18).
+    /// Returns whether contributions + H = paid + K + R, with transfers, and no figure is negative (BW-18).
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         let sources = self.contributions.0 + self.house_funding.0 + self.moved_in.0;

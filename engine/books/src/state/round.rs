@@ -1,4 +1,4 @@
-//! Player's round: open, or settled and read from the log.
+//! Open and settled rounds.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::draw::NextDraw;
 use crate::events::{Automatic, Commit, Event, RoundJackpot, RoundStarted, SettledRound};
 use crate::values::{Epoch, Minor, Seal, contribution};
 
-/// Open round, with everything needed for further steps (PL-02).
+/// Open round (PL-02).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenRound {
     /// Bet and terms.
@@ -18,7 +18,7 @@ pub struct OpenRound {
     pub opened_at: u64,
     /// Time of the bet, Unix ms.
     pub opened_ms: i64,
-    /// Time of the last event, Unix ms, from which the wait counts (PL-03).
+    /// Last event, Unix ms: start of the wait (PL-03).
     pub last_ms: i64,
     /// Position of the last event.
     pub last_position: u64,
@@ -28,7 +28,7 @@ pub struct OpenRound {
     pub win: Minor,
     /// Amount already credited (ME-16).
     pub credited: Minor,
-    /// Reason if the last step was automatic: the round must be finished for the player.
+    /// Reason of a last automatic step; then the round must be finished.
     pub automatic: Option<Automatic>,
     /// Jackpot hits.
     pub jackpots: Vec<RoundJackpot>,
@@ -37,13 +37,13 @@ pub struct OpenRound {
 impl RoundJackpot {
     pub(crate) fn pay(all: &mut [Self], hit: u64, started: &RoundStarted, amount: Minor) {
         if let Some(jackpot) = all.iter_mut().find(|jackpot| jackpot.hit == hit) {
-            // A million parts per million is the whole amount.
+            // The whole amount.
             jackpot.paid = contribution(amount, started.currency, started.rate, 1_000_000).ok();
         }
     }
 }
 
-/// Inputs of a step, for resolving it again (PL-06).
+/// Inputs of a step, to resolve it again (PL-06).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Source of its seed.
@@ -73,7 +73,7 @@ pub enum Drawn {
 }
 
 impl OpenRound {
-    /// Returns the draws of its sealed steps in order, to be revealed when the round ends.
+    /// Returns its sealed draws, to reveal when it ends.
     pub fn draws(&self) -> impl Iterator<Item = NextDraw> {
         self.steps.iter().filter_map(|step| match step.drawn {
             Drawn::Sealed { number, epoch, generation, seal, .. } => {
@@ -85,8 +85,8 @@ impl OpenRound {
 }
 
 impl SettledRound {
-    /// Finds a settled round in commits of its player's stream, in log order; `None` without its start or settlement.
-    /// The commits are found with [`Commit::previous`]. Payments of awards are later commits.
+    /// Finds a settled round in its player's commits, in log order, as found by [`Commit::previous`]; payments of
+    /// awards come later.
     pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
         let (mut found, mut is_settled) = (None::<Self>, false);
         for commit in commits {
@@ -104,7 +104,7 @@ impl SettledRound {
                         });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // A collection's change without a bet, like the pick of a witch, belongs to no round.
+                    // Picking a witch belongs to no round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

@@ -1,7 +1,5 @@
-//! Seats: the latest session of each game (PL-16, BW-27).
-//!
-//! A session is in the memory of one process; its opening and end are in the log for the others. It expires without an
-//! event after the player's idle time.
+//! Seats: the latest session of each game (PL-16, BW-27). Sessions are in one process; the log tells others of them.
+//! They expire without an event.
 
 use std::sync::Arc;
 
@@ -13,7 +11,7 @@ use crate::events::{SessionName, SessionOpened};
 /// The oldest is dropped.
 const SEATS_MAX: usize = 32;
 
-/// Latest session of a game, with real or play money.
+/// Latest session of a game.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     /// Game.
@@ -24,7 +22,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Hold after a dropped connection: start and length in ms.
+    /// Start and length in ms.
     held: Option<(i64, i64)>,
 }
 
@@ -40,7 +38,7 @@ impl Seat {
         }
     }
 
-    /// Returns the opening time in Unix ms.
+    /// Returns the opening in Unix ms.
     #[must_use]
     pub fn opened_ms(&self) -> i64 {
         self.opened_ms
@@ -57,7 +55,7 @@ impl Seat {
         self.held.is_none() && now_ms.saturating_sub(since) < self.idle_ms
     }
 
-    /// Returns the remaining ms of a hold, at most its length.
+    /// Returns a hold's remaining ms.
     #[must_use]
     pub fn held_ms(&self, now_ms: i64) -> Option<i64> {
         let (since, hold_ms) = self.held?;
@@ -75,7 +73,7 @@ impl Seats {
         self.0.iter().flat_map(|seats| seats.iter())
     }
 
-    /// Replaces an earlier session of the game with the same kind of money.
+    /// Replaces the game's earlier session.
     pub fn sit(&mut self, opened: &SessionOpened, time_ms: i64) {
         let seats = Arc::make_mut(self.0.get_or_insert_default());
         seats.retain(|seat| seat.game != opened.game || seat.real != opened.currency.is_real());
@@ -85,7 +83,7 @@ impl Seats {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// Ends a session with a hold of `hold_ms`. Returns false if it is not the latest of its game or has ended.
+    /// Returns false if it is not the latest, or has ended.
     pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
         let Some(seats) = &mut self.0 else { return false };
         let Some(index) = seats.iter().position(|seat| seat.is_of(session)) else { return false };

@@ -1,7 +1,4 @@
-//! Switches: parts of the service that take no new rounds (PL-25).
-//!
-//! The fold refuses bets covered by a switch. Open rounds continue. Pools are suspended on their own streams instead
-//! (BW-20).
+//! Switches (PL-25): the fold refuses bets that they cover. Pools are suspended on their own streams (BW-20).
 
 use std::collections::BTreeMap;
 
@@ -24,7 +21,7 @@ pub struct SwitchedOff {
 }
 
 impl SwitchedOff {
-    /// Returns the operator of the actor; `None` for the platform.
+    /// Returns the actor's operator, if any.
     #[must_use]
     pub fn operator(&self) -> Option<&str> {
         operator_of(&self.actor)
@@ -43,7 +40,7 @@ impl Switches {
         self.off().find(|(switch, _)| switch.covers(operator, game, rules_version))
     }
 
-    /// Switches off, or on with `None`. The platform can take over an operator's switch.
+    /// The platform can take over an operator's switch.
     pub fn set(&mut self, switch: &Switch, off: Option<SwitchedOff>) -> Result<(), Refused> {
         if !switch.is_valid() {
             return Err(Refused::BadSwitch);

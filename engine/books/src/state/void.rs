@@ -1,5 +1,4 @@
-//! Voids of a player's rounds, and proposed voids (PL-38). Proposals are in the player's state, so that awards and the
-//! proposals that hold them are decided on one stream.
+//! Voids and proposed voids of a player (PL-38), on the stream of the awards that they hold.
 
 use std::sync::Arc;
 
@@ -7,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Refused;
 
-/// Time for which a proposed void holds awards, in ms: 72 hours.
+/// Maximum hold of awards, 72 hours in ms.
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Time after a proposal ends before the void can be proposed again, in ms. By then awards are paid.
+/// By then awards are paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Proposals per player.
@@ -34,13 +33,13 @@ pub struct VoidProposal {
 }
 
 impl VoidProposal {
-    /// Returns the time when it lapses, Unix ms.
+    /// Returns the expiry in Unix ms.
     #[must_use]
     pub fn lapses_ms(&self) -> i64 {
         self.time_ms.saturating_add(VOID_HOLD_MS)
     }
 
-    /// Returns whether it is pending and holds awards.
+    /// Returns whether it holds awards.
     #[must_use]
     pub fn waits(&self, now_ms: i64) -> bool {
         !self.rejected && now_ms < self.lapses_ms()
@@ -62,8 +61,7 @@ impl VoidProposal {
 
 const CHUNK_MAX: usize = 128;
 
-/// Positions of a player's voids by round. Each void copies the state, so entries are in shared chunks: many voids of
-/// one player must not slow the writer down.
+/// By round. A void copies the state, so entries are in shared chunks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 
@@ -81,7 +79,7 @@ impl Voids {
         };
         match chunk.binary_search_by_key(&round, |&(round, _)| round) {
             Ok(index) => chunk[index].1 = position,
-            // Most rounds are voided in order: a full chunk stays full.
+            // A full chunk stays full.
             Err(CHUNK_MAX) => self.0.insert(at + 1, Arc::new(vec![(round, position)])),
             Err(index) => {
                 chunk.insert(index, (round, position));
@@ -126,7 +124,6 @@ mod tests {
         }
     }
 
-    /// A copy shares all chunks but the changed one.
     #[test]
     fn pl_38_a_void_copies_one_chunk() {
         let mut voids = Voids::default();

@@ -1,7 +1,5 @@
-//! Contributions of voided rounds that stay in a pool until an incident is approved (PL-38).
-//!
-//! When the pool takes up a void, its contribution joins the [`VoidSum`] of its operator, game, version and minute of
-//! the bet. Sums of bets older than [`RETURN_MINUTES`] are dropped, which bounds the state.
+//! Contributions of voided rounds kept in a pool until an incident (PL-38), summed as [`VoidSum`] by operator, game,
+//! version and minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
 
 use std::sync::Arc;
 
@@ -40,7 +38,7 @@ impl VoidKey {
     }
 }
 
-/// Sum of voided contributions that were not returned.
+/// Kept contributions of voids.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidSum {
     /// Number of voids.
@@ -58,7 +56,7 @@ impl VoidSum {
         Nano(self.in_cycle.0 + self.earlier.0)
     }
 
-    /// Returns the part in a cycle's increments, EUR.
+    /// Returns the part of a cycle, EUR.
     #[must_use]
     pub fn in_cycle(&self, cycle: u64) -> Nano {
         if self.cycle == cycle { self.in_cycle } else { Nano::ZERO }
@@ -90,23 +88,21 @@ impl VoidSum {
     }
 }
 
-/// Place of a voided round's bet, which determines its cycle.
+/// It determines the cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BetPlace {
     /// Position in the pool's own partition.
     At(u64),
     /// In the reported stretch.
     InStretch,
-    /// Before the reported stretch, in this cycle.
     InCycle(u64),
     /// In an earlier cycle.
     Earlier,
 }
 
-/// Voids not taken up by the pool yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingVoid {
-    /// Position of the void, or the end of the reported stretch.
+    /// Or the end of a reported stretch.
     pub position: u64,
     pub partition: u32,
     pub minute: i64,

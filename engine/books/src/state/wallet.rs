@@ -1,4 +1,4 @@
-//! Transactions in progress with the operator's wallet (PL-31).
+//! Seamless wallets' transactions in progress (PL-31).
 
 use std::collections::VecDeque;
 
@@ -7,46 +7,46 @@ use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor};
 
-/// Books' side of a seamless wallet, which has no balance.
+/// Seamless wallet without its balance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wallet {
     /// Open debit.
     pub debit: Option<Debit>,
-    /// Credits due, oldest first, paid in this order.
+    /// Credits due, paid in this order.
     pub dues: VecDeque<Due>,
 }
 
 impl Wallet {
-    /// Maximum number of credits due for a new round.
+    /// Credits due that prevent a new round.
     pub const DUES_MAX: usize = 64;
 
-    /// Returns the sum of credits due in a currency.
+    /// Returns the credits due in a currency.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0);
         Minor(amounts.fold(0, i64::saturating_add))
     }
 
-    /// Returns whether any transaction is in progress.
+    /// Returns whether anything is in progress.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.debit.is_some() || !self.dues.is_empty()
     }
 
-    /// Returns whether the operator's wallet must be called: a credit is due, or a debit must be rolled back.
+    /// Returns whether the wallet must be called.
     #[must_use]
     pub fn is_owing(&self) -> bool {
         !self.dues.is_empty() || self.debit.as_ref().is_some_and(|debit| debit.rolling_back)
     }
 
-    /// Returns the debit waiting for its bet, unless it is being rolled back.
+    /// Returns the debit, unless being rolled back.
     #[must_use]
     pub fn waiting(&self) -> Option<&Debit> {
         self.debit.as_ref().filter(|debit| !debit.rolling_back)
     }
 }
 
-/// Open debit. It ends with its round, a refusal, or a rollback.
+/// Open debit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Debit {
     /// Id of the bet's request.
@@ -59,16 +59,16 @@ pub struct Debit {
     pub amount: Minor,
     /// Position of the request for it.
     pub asked_at: u64,
-    /// Time of the request for it, Unix ms.
+    /// Time of its request, Unix ms.
     pub asked_ms: i64,
-    /// Whether it must be rolled back, whatever the wallet answers.
+    /// Whether it must be rolled back.
     pub rolling_back: bool,
 }
 
-/// Credit due, identified by request id and currency.
+/// Credit due.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Due {
-    /// Request of the commit that made it due.
+    /// Request that made it due.
     pub request_id: SmolStr,
     /// Currency of the account.
     pub currency: Currency,

@@ -1,11 +1,8 @@
 //! Snapshots of changing books.
 //!
-//! A snapshot begins a new age ([`Books::freeze`]). Former states of players that change later are kept until it is
-//! written ([`Books::thaw`]), so it is written in parts but equals the books at one position.
-//!
-//! A player unchanged since the latest snapshot can be evicted ([`Books::evict`]), and must be loaded ([`Books::load`])
-//! before a commit on its stream: a player that is not in memory counts as one that does not exist. Callers ensure
-//! that.
+//! [`Books::freeze`] begins one, and former states of players are kept until [`Books::thaw`], so it equals the books at
+//! one position. An unchanged player can be evicted ([`Books::evict`]) and must be loaded ([`Books::load`]) before a
+//! commit on its stream: missing players count as new ones.
 
 use std::sync::Arc;
 
@@ -15,7 +12,7 @@ use super::books::Books;
 use super::player::PlayerState;
 use crate::values::StreamId;
 
-/// Players to write: an operator with places of its players.
+/// Places of players to write, by operator.
 pub type Frozen = Vec<(SmolStr, Vec<u64>)>;
 
 /// Where [`Books::evict`] continues.
@@ -31,25 +28,25 @@ impl Books {
         self.watch.age = self.watch.age.max(1);
     }
 
-    /// Returns the number of players in memory.
+    /// Returns the players in memory.
     #[must_use]
     pub fn players_in_memory(&self) -> usize {
         self.operators.values().map(|operator| operator.players.count()).sum()
     }
 
-    /// Returns the approximate number of those changed since the latest snapshot.
+    /// Returns about how many changed since the latest snapshot.
     #[must_use]
     pub fn players_changed(&self) -> usize {
         self.operators.values().map(|operator| operator.players.changed()).sum()
     }
 
-    /// Returns the latest snapshot. While it is the same, evicted players are unchanged.
+    /// Returns the latest snapshot; evicted players are unchanged since.
     #[must_use]
     pub fn latest_snapshot(&self) -> u32 {
         self.watch.written
     }
 
-    /// Begins a snapshot in O(operators). The books must be serialized before they change.
+    /// Begins a snapshot in O(operators). Serialize the books before they change.
     pub fn freeze(&mut self) -> Frozen {
         self.watch.age += 1;
         self.watch.is_writing = true;
@@ -57,13 +54,13 @@ impl Books {
         operators.map(|(name, operator)| (name.clone(), operator.players.freeze())).collect()
     }
 
-    /// Returns the players of a place as of the start of the snapshot.
+    /// Returns players as of the snapshot's start.
     pub fn frozen(&self, operator: &str, place: u64) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends the snapshot; the next one writes `unwritten`. Drop the result outside the lock of the books.
+    /// Ends the snapshot; the next one writes `unwritten`. Drop the result without the lock.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {
@@ -75,15 +72,15 @@ impl Books {
         kept.collect::<Vec<_>>()
     }
 
-    /// Loads an evicted player; totals and open rounds are in the books already.
+    /// Loads an evicted player.
     pub fn load(&mut self, stream: &StreamId, state: PlayerState) {
         let StreamId::Player { operator, player } = stream else { return };
         let watch = self.watch;
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Evicts players unchanged since the latest snapshot without open rounds, checking `places` places; returns
-    /// whether the hand has wrapped around. `recent` also evicts those used since the previous snapshot.
+    /// Evicts unchanged players without open rounds in `places` places; returns whether the hand wrapped around.
+    /// `recent` includes recently used ones.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };

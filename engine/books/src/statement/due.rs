@@ -1,19 +1,17 @@
-//! Credits due to an operator's wallet, in balances of transactions (PL-31, PL-34).
-//!
-//! A commit moves the balance of a seamless account into transit, so it states zero. In the player's statement the
-//! money stays in the account until its `Credit`, so that each balance is the previous one plus the amount.
+//! Credits due in balances of transactions (PL-31, PL-34). In a player's statement, seamless money stays in the account
+//! until its `Credit`, so each balance is the previous one plus the amount.
 
 use std::collections::BTreeMap;
 
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// Sums of credits due by player, from all commits of a log. The size grows with players who have credits due.
+/// Credits due by player, from all commits.
 #[derive(Debug, Default)]
 pub struct Dues(BTreeMap<StreamId, PerCurrency<Minor>>);
 
 impl Dues {
-    /// Takes a player's next commit and adds credits due to its transactions' balances.
+    /// Takes a player's next commit and adds credits due to its balances.
     pub fn take(&mut self, stream: &StreamId, balances_after: &[(Currency, Minor)], transactions: &mut [Transaction]) {
         let change = due_change(balances_after, transactions);
         if change.is_empty() && !self.0.contains_key(stream) {
@@ -31,7 +29,7 @@ impl Dues {
     }
 }
 
-/// Adds the credits due after a commit to its transactions' balances.
+/// Adds credits due to a commit's balances.
 pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction]) {
     for of in transactions {
         let due = due_after.get(of.currency).copied().unwrap_or_default();
@@ -39,8 +37,7 @@ pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction])
     }
 }
 
-/// Returns the change of credits due by a commit: the money that left the account for neither a payment nor the stated
-/// balance.
+/// Returns the change of credits due: money that left the account for no payment.
 #[must_use]
 pub fn due_change(balances_after: &[(Currency, Minor)], transactions: &[Transaction]) -> PerCurrency<Minor> {
     let (mut came, mut change) = (PerCurrency::<Minor>::default(), PerCurrency::<Minor>::default());

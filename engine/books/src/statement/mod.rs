@@ -1,5 +1,4 @@
-//! Commits as transactions of players' accounts, and revenue (PL-34). It does not use the state of the fold; a test
-//! compares both.
+//! Transactions and revenue (PL-34), without the fold's state; a test compares both.
 
 mod due;
 mod revenue;

@@ -1,6 +1,4 @@
-//! Revenue by day, operator, game and currency (PL-34).
-//!
-//! A transaction counts for the day of its commit, so past days never change and days add up to the log.
+//! Revenue (PL-34). A transaction counts for its commit's day, so past days never change.
 
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
@@ -14,7 +12,7 @@ use crate::values::{Currency, Minor, date};
 /// Key of revenue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RevenueKey {
-    /// UTC day by log time, in days since 1970.
+    /// UTC day since 1970.
     pub day: i64,
     /// Operator.
     pub operator: SmolStr,
@@ -24,7 +22,7 @@ pub struct RevenueKey {
     pub currency: Currency,
 }
 
-/// Sums in minor units, and counts of rounds.
+/// Minor units, and counts of rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevenueSums {
     /// Paid rounds begun.
@@ -37,21 +35,20 @@ pub struct RevenueSums {
     pub bets: i128,
     /// Bets of free rounds.
     pub free_bets: i128,
-    /// Wins credited without jackpots, including free rounds.
+    /// Wins credited, without jackpots.
     pub wins: i128,
     /// Jackpots paid by pools.
     pub jackpots: i128,
     /// Bets refunded by voids.
     pub refunds: i128,
-    /// Bets of free rounds refunded to the promotion.
+    /// Free bets refunded to the promotion.
     pub free_bets_returned: i128,
     /// Wins taken back by voids.
     pub wins_taken_back: i128,
 }
 
 impl RevenueSums {
-    /// Returns the players' losses: bets less refunds and wins, plus wins taken back. Jackpots and free rounds' bets
-    /// are excluded.
+    /// Returns the players' losses, without jackpots and free bets.
     #[must_use]
     pub fn revenue(&self) -> i128 {
         self.bets - self.refunds - self.wins + self.wins_taken_back
@@ -100,15 +97,15 @@ impl RevenueSums {
     }
 }
 
-/// Revenue; its size does not grow with the log.
+/// Revenue by key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revenue(BTreeMap<RevenueKey, RevenueSums>);
 
 impl Revenue {
-    /// Adds the transactions of one commit of an operator's player.
+    /// Adds one commit's transactions.
     pub fn take(&mut self, operator: &str, time_ms: i64, transactions: &[Transaction]) {
         for transaction in transactions.iter().filter(|transaction| !transaction.game.is_empty()) {
-            // Transfers with the operator's wallet are not revenue.
+            // Not revenue.
             if matches!(transaction.kind, TransactionKind::Debit | TransactionKind::Credit) {
                 continue;
             }
@@ -122,12 +119,12 @@ impl Revenue {
         }
     }
 
-    /// Returns the sums by day, operator, game and currency.
+    /// Returns all sums in order.
     pub fn iter(&self) -> btree_map::Iter<'_, RevenueKey, RevenueSums> {
         self.0.iter()
     }
 
-    /// Returns the sums of an inclusive range of days, after a key.
+    /// Returns a range of days, after a key.
     pub fn of_days(
         &self,
         from: i64,

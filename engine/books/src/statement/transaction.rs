@@ -1,7 +1,5 @@
-//! Transactions: every change of a player's account in log order (PL-34).
-//!
-//! A [`Statement`] keeps the games and currencies of open rounds and unpaid jackpots. For the void of a settled round,
-//! the caller passes the bet.
+//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots; for a settled
+//! round's void the caller passes the bet.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +9,10 @@ use smol_str::SmolStr;
 use crate::events::{Commit, Event, RoundStarted};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// Round of a player: stream and number.
+/// Stream and round number.
 pub type RoundKey = (StreamId, u64);
 
-/// Kind of a transaction, with the direction of the balance.
+/// Kind of a transaction, with its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
     /// Up: deposit to a transfer wallet.
@@ -23,13 +21,13 @@ pub enum TransactionKind {
     Withdrawal,
     /// Up: play money given.
     PlayMoney,
-    /// Up: debit confirmed by the operator's wallet.
+    /// Up: confirmed debit of the wallet.
     Debit,
-    /// Down: credit paid to the operator's wallet.
+    /// Down: credit paid to the wallet.
     Credit,
     /// Down: bet.
     Bet,
-    /// None: bet of a free round, paid by the promotion.
+    /// None: bet paid by the promotion.
     FreeBet,
     /// Up: win or part of one.
     Win,
@@ -37,34 +35,34 @@ pub enum TransactionKind {
     Jackpot,
     /// Up: bet of a voided round.
     Refund,
-    /// None: voided free round, whose bet returns to the promotion.
+    /// None: voided free round.
     FreeBetReturned,
-    /// Down: win of a voided round, up to the balance.
+    /// Down: win of a voided round.
     WinTakenBack,
 }
 
 /// Change of a player's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Number of its event in the commit, 1-based. A void can have two transactions with one number.
+    /// Number of its event, 1-based; a void can have two transactions.
     pub number: u32,
     /// Kind.
     pub kind: TransactionKind,
     /// Currency of the account.
     pub currency: Currency,
-    /// Change, negative for a debit of the account.
+    /// Change, negative for less money.
     pub amount: Minor,
-    /// Balance after it, without credits due: see [`Dues`](super::Dues) and [`add_due`](super::add_due).
+    /// Balance after it, without credits due (see [`Dues`](super::Dues)).
     pub balance: Minor,
     /// Round, if any.
     pub round: Option<u64>,
-    /// Game of the round; empty for none.
+    /// Game, or empty.
     pub game: SmolStr,
-    /// Bet of a free round, paid or refunded; otherwise 0.
+    /// Bet of a free round, or 0.
     pub promotion: Minor,
 }
 
-/// Bet of a round, as far as transactions need it.
+/// Bet of a round, for transactions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bet {
     /// Game.
@@ -89,7 +87,7 @@ impl Bet {
     }
 }
 
-/// The bet of a named round is unknown: earlier commits are missing.
+/// Unknown bet: earlier commits are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the bet of round {round} is not known")]
 pub struct UnknownBet {
@@ -97,15 +95,15 @@ pub struct UnknownBet {
     pub round: u64,
 }
 
-/// Converts commits to transactions. Its size grows with open rounds and unpaid jackpots.
+/// Converts commits to transactions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     open: BTreeMap<RoundKey, Bet>,
-    /// Games of unpaid hits, by partition and position.
+    /// By position of the hit.
     hits: BTreeMap<(u32, u64), SmolStr>,
 }
 
-/// Returns the earlier rounds whose money a commit moves.
+/// Returns earlier rounds whose money a commit moves.
 pub fn rounds_named(commit: &Commit) -> impl Iterator<Item = u64> + '_ {
     let begun = |number: u64| {
         commit.events.iter().any(|event| matches!(event, Event::RoundStarted(started) if started.round == number))
@@ -121,7 +119,6 @@ pub fn rounds_named(commit: &Commit) -> impl Iterator<Item = u64> + '_ {
 }
 
 impl Statement {
-    /// Whether the commit only pays hits of the round with a known game.
     fn pays_hit(&self, commit: &Commit, number: u64) -> bool {
         commit.events.iter().all(|event| match event {
             Event::JackpotPaid { round, hit, .. } if *round == number => {
@@ -134,11 +131,8 @@ impl Statement {
         })
     }
 
-    /// Returns the transactions of the next commit with the balances after it. `known` has the bets of settled rounds
-    /// and of rounds from before the first commit, with the amounts credited.
-    ///
-    /// # Errors
-    /// [`UnknownBet`]; the statement is unchanged.
+    /// Returns the next commit's transactions. `known` has the bets of settled rounds and of those from before the
+    /// first commit. After an error nothing changed.
     pub fn take(
         &mut self,
         commit: &Commit,
@@ -156,7 +150,7 @@ impl Statement {
         if let Some(round) = rounds_named(commit).find(lacking) {
             return Err(UnknownBet { round });
         }
-        // Most rounds settle in the commit of their bet.
+        // Most rounds settle in their bet's commit.
         let mut begun = None;
         for (number, event) in (1..).zip(&commit.events) {
             self.event(commit, number, event, (&mut begun, known), &mut found)?;
@@ -203,7 +197,6 @@ impl Statement {
             }
             Event::PlayMoneyGiven { amount } => tell(Kind::PlayMoney, Currency::PLAY, *amount, None, "", Minor::ZERO),
             Event::DebitConfirmed { amount, .. } => {
-                // The paid round is in the commit.
                 let started = commit.events.iter().find_map(|event| match event {
                     Event::RoundStarted(started) => Some(&**started),
                     _ => None,

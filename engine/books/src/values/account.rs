@@ -1,8 +1,5 @@
-//! Accounts and postings: double-entry bookkeeping (PL-09, BW-18).
-//!
-//! The sum over all accounts is zero per currency at every position. Money enters and leaves only through
-//! [`Account::External`], [`Account::SeedFunding`] and [`Account::Promotion`], which are negative by the amounts paid
-//! in.
+//! Accounts and postings (PL-09, BW-18). The sum over all accounts is zero per currency. Money enters only through
+//! [`Account::External`], [`Account::SeedFunding`] and [`Account::Promotion`], which become negative.
 
 use core::fmt;
 
@@ -19,31 +16,30 @@ pub enum Account<'a> {
         /// Player.
         player: &'a str,
     },
-    /// Outside world of an operator: withdrawals minus deposits.
+    /// Outside: withdrawals minus deposits.
     External(&'a str),
-    /// Operator's house: bets minus wins and contributions.
+    /// House: bets minus wins and contributions.
     House(&'a str),
-    /// Minus the bets of free rounds, paid by the operator's promotion (PL-18).
+    /// Minus the bets of free rounds (PL-18).
     Promotion(&'a str),
-    /// Credits due to an operator's wallet (PL-31).
+    /// Credits due (PL-31).
     Transit(&'a str),
-    /// Pool's contributions bet but not pooled, less those voided but not taken back; EUR.
+    /// Contributions not pooled yet; EUR.
     ContributionsDue(&'a str),
-    /// K, increments of the running cycle; EUR.
+    /// K, increments; EUR.
     Increments(&'a str),
     /// R, reserve of a pool; EUR.
     Reserve(&'a str),
-    /// Minus H, seed funding by the house; EUR.
+    /// Minus H, seed funding; EUR.
     SeedFunding(&'a str),
-    /// Pool's awards priced but not paid; EUR.
+    /// Awards not paid yet; EUR.
     JackpotPayable(&'a str),
-    /// Exchange of EUR for the player's currency.
+    /// Exchange of EUR for currencies.
     Exchange,
-    /// Money between retired pools and their receivers; EUR.
+    /// Money of retired pools in transit; EUR.
     Transfer,
-    /// Debt of this partition to others for contributions, less theirs for awards (see
-    /// [`PartitionReported`](crate::PartitionReported)); EUR. The sum over all partitions is the money logged by one
-    /// side only.
+    /// Debt to other partitions for contributions, less theirs for awards (see
+    /// [`PartitionReported`](crate::PartitionReported)); EUR.
     Interpartition,
 }
 

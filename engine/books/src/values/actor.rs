@@ -1,9 +1,9 @@
-//! Actors: credentials named in the log (PL-22, PL-27).
+//! Actors named in the log (PL-22, PL-27).
 
-/// Actor without configured operators. No credential has this name.
+/// Actor without configured operators.
 pub const ANYONE: &str = "(anyone)";
 
-/// `None` for an actor of the platform, whose name has no operator prefix.
+/// `None` for the platform.
 pub(crate) fn operator_of(actor: &str) -> Option<&str> {
     actor.split_once('/').map(|(operator, _)| operator)
 }

@@ -1,18 +1,18 @@
-//! Ceilings of balances and amounts by currency.
+//! Ceilings by currency.
 
 use super::currency::Currency;
 use super::money::Minor;
 
-/// Ceilings in minor units of a currency.
+/// Ceilings in minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
     /// Ceiling of balances for deposits.
     pub balance: Minor,
-    /// Ceiling of one deposit, bet or limit.
+    /// One deposit, bet or limit.
     pub amount: Minor,
 }
 
-/// By digits of the minor unit, 0 to 4.
+/// By digits of the minor unit.
 const CEILINGS: [Ceiling; 5] = [
     Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
     Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },

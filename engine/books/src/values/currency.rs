@@ -1,7 +1,5 @@
-//! Currencies of accounts: all of ISO 4217 with a minor unit, and XTS as play money (PL-35).
-//!
-//! The list is ISO 4217's list one as of 2026-01-01, published by SIX; a test compares it with a maintained crate. The
-//! configuration selects those in use.
+//! Currencies of ISO 4217 with a minor unit, and XTS as play money (PL-35). List one as of 2026-01-01; a test compares
+//! it with a maintained crate.
 
 use core::fmt;
 use core::str::FromStr;
@@ -10,13 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::error::MoneyError;
 
-/// Currency of ISO 4217, or play money.
+/// Currency, or play money.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8")]
 pub struct Currency(u8);
 
-/// Code and digits of the minor unit. Records and snapshots depend on the order: new currencies are appended, withdrawn
-/// ones stay.
+/// Records depend on the order: new currencies are appended, withdrawn ones stay.
 #[rustfmt::skip]
 static CURRENCIES: [(&str, u32); 166] = [
     ("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2), ("AED", 2), ("AFN", 2), ("ALL", 2),
@@ -41,7 +38,7 @@ static CURRENCIES: [(&str, u32); 166] = [
 ];
 
 impl Currency {
-    /// Euro, the currency of every pool (BW-12).
+    /// Euro, of every pool (BW-12).
     pub const EUR: Self = Self(0);
     /// US dollar.
     pub const USD: Self = Self(1);
@@ -51,10 +48,10 @@ impl Currency {
     pub const JPY: Self = Self(3);
     /// Kuwaiti dinar: three digits.
     pub const KWD: Self = Self(4);
-    /// Play money (PL-17), under ISO 4217's code for tests. The fold allows no exchange with money.
+    /// Play money (PL-17), ISO 4217's code for tests.
     pub const PLAY: Self = Self(5);
 
-    /// Returns every currency in the order of balances in records.
+    /// Returns all currencies in order.
     pub fn all() -> impl Iterator<Item = Self> {
         (0u8..).zip(&CURRENCIES).map(|(place, _)| Self(place))
     }
@@ -65,13 +62,13 @@ impl Currency {
         CURRENCIES[usize::from(self.0)].0
     }
 
-    /// Returns the digits of the minor unit, 0 to 4.
+    /// Returns the minor unit's digits.
     #[must_use]
     pub fn digits(self) -> u32 {
         CURRENCIES[usize::from(self.0)].1
     }
 
-    /// Returns whether it is not play money.
+    /// Returns whether it is no play money.
     #[must_use]
     pub fn is_real(self) -> bool {
         self != Self::PLAY
@@ -81,7 +78,6 @@ impl Currency {
 impl TryFrom<u8> for Currency {
     type Error = MoneyError;
 
-    /// An index outside the list is refused.
     fn try_from(place: u8) -> Result<Self, MoneyError> {
         CURRENCIES.get(usize::from(place)).map(|_| Self(place)).ok_or(MoneyError::UnknownCurrency)
     }

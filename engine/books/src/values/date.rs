@@ -3,13 +3,13 @@
 /// Milliseconds per day.
 pub const DAY_MS: i64 = 86_400_000;
 
-/// Returns the day of a time, in days since 1970.
+/// Returns a time's day, since 1970.
 #[must_use]
 pub fn day_of(time_ms: i64) -> i64 {
     time_ms.div_euclid(DAY_MS)
 }
 
-/// Formats a day as YYYY-MM-DD, proleptic Gregorian (Hinnant, "chrono-compatible low-level date algorithms").
+/// Formats YYYY-MM-DD (Hinnant, "chrono-compatible low-level date algorithms").
 #[must_use]
 pub fn text(day: i64) -> String {
     let shifted = day + 719_468;
@@ -22,7 +22,7 @@ pub fn text(day: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Parses YYYY-MM-DD; `None` for an invalid date.
+/// Parses YYYY-MM-DD.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     let (year, rest) = text.split_once('-')?;

@@ -1,6 +1,6 @@
-//! Exact decimal strings for all money formats. A value is an integer of `10^-places`; nothing is rounded.
+//! Exact decimals: integers of `10^-places`, never rounded.
 
-/// Parses `-?digits[.digits]`; `None` for other text, more decimals, or an overflow.
+/// `None` for other text, more decimals, or an overflow.
 pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -20,7 +20,7 @@ pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// Formats a number into a buffer, faster than `format!`.
+/// Formats a number, faster than `format!`.
 #[must_use]
 pub fn digits(number: u64, room: &mut [u8; 20]) -> &str {
     let (mut start, mut left) = (room.len(), number);
@@ -35,7 +35,7 @@ pub fn digits(number: u64, room: &mut [u8; 20]) -> &str {
     std::str::from_utf8(&room[start..]).unwrap_or_default()
 }
 
-/// Trims trailing zeros down to `keep` decimals.
+/// Trims zeros down to `keep` decimals.
 pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let width = places as usize;
@@ -46,17 +46,17 @@ pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
-/// Rounds half to even; `None` for a nonpositive denominator or an overflow.
+/// `None` for a nonpositive denominator or an overflow.
 pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i128> {
     if denominator <= 0 {
         return None;
     }
-    // Division in 64 bits is ten times faster and nearly always possible.
+    // Ten times faster, nearly always possible.
     let (quotient, remainder) = match (i64::try_from(numerator), i64::try_from(denominator)) {
         (Ok(numerator), Ok(by)) => (numerator.div_euclid(by).into(), numerator.rem_euclid(by).into()),
         _ => (numerator.div_euclid(denominator), numerator.rem_euclid(denominator)),
     };
-    // `2 * remainder` could overflow, `denominator - remainder` cannot.
+    // `2 * remainder` could overflow.
     let up = match remainder.cmp(&(denominator - remainder)) {
         core::cmp::Ordering::Less => false,
         core::cmp::Ordering::Greater => true,

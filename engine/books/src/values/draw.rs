@@ -1,11 +1,8 @@
-//! Sealed draws: nobody can choose a step's seed, and anyone can check it afterwards.
+//! Sealed draws: no one can choose a step's seed, and anyone can check it afterwards.
 //!
-//! Only holders of the draw key can compute a draw's *dealt value*. Its *seal* is in the log before the request that it
-//! decides. The step's *seed* depends only on the dealt value, the caller's client seed, the round and the step, not on
-//! stake or choice. The dealt value is *revealed* after the round.
-//!
-//! Every hash is SHA-256 of lines of text with hexadecimal digits, as from `printf` and `sha256sum`. Different tags
-//! keep a seal from revealing a seed. Cost: about half a microsecond each.
+//! Only holders of the draw key can compute a *dealt value*. Its *seal* is in the log before the request that it
+//! decides. The *seed* depends on dealt value, client seed, round and step only. The dealt value is *revealed* after
+//! the round. Hashes are SHA-256 of lines of text, reproducible with `printf` and `sha256sum`.
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -13,20 +10,20 @@ use smallvec::SmallVec;
 use super::decimal::digits;
 use super::stream::StreamId;
 
-/// Secret value of a draw until its reveal.
+/// Secret value until its reveal.
 pub type Dealt = [u8; 32];
 /// Commitment to a dealt value.
 pub type Seal = [u8; 32];
 
-/// SHA-256 of a stored record, its leaf in the log's tree.
+/// SHA-256 of a stored record.
 pub type RecordHash = [u8; 32];
-/// Name of a draw key: first bytes of its digest.
+/// Draw key's name, from its digest.
 pub type Epoch = [u8; 4];
 
-/// Random bytes of a generation of draws, in the log.
+/// Random bytes of a generation.
 pub type Salt = [u8; 32];
 
-/// Name of a player's draw. With draw key and salt it determines the dealt value.
+/// Name of a draw. With key and salt it determines the dealt value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawName {
     /// Number among the player's draws.
@@ -37,23 +34,23 @@ pub struct DrawName {
     pub generation: u64,
 }
 
-/// Maximum length of a client seed in bytes.
+/// Maximum bytes of a client seed.
 pub const CLIENT_SEED_MAX: usize = 64;
 
-/// Returns the name of a draw key.
+/// Returns a draw key's name.
 #[must_use]
 pub fn epoch(key: &[u8; 32]) -> Epoch {
     let digest = Lines::new().text("motherlode/epoch/v1").hex(key).hash();
     [digest[0], digest[1], digest[2], digest[3]]
 }
 
-/// Returns the dealt value of a player's draw: HMAC-SHA256 (RFC 2104).
+/// Returns a dealt value: HMAC-SHA256 (RFC 2104).
 #[must_use]
 pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
     DealKey::new(key).deal(stream, number)
 }
 
-/// Draw key with its part of HMAC precomputed, a third of the cost.
+/// Draw key with a third of HMAC precomputed.
 #[derive(Clone)]
 pub struct DealKey(Hmac);
 
@@ -73,7 +70,7 @@ impl DealKey {
     }
 }
 
-/// Returns the dealing key of a generation: HMAC-SHA256 of the salt under the draw key (PL-40).
+/// Returns a generation's key: HMAC-SHA256 of the salt (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();
@@ -81,23 +78,23 @@ pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     Hmac::new(key).of(&lines.0)
 }
 
-/// Returns the seal of a dealt value.
+/// Returns a dealt value's seal.
 #[must_use]
 pub fn seal(dealt: &Dealt) -> Seal {
     Lines::new().text("motherlode/seal/v1").hex(dealt).hash()
 }
 
-/// Returns the seed of a step. `round` is `operator/player/number`.
+/// Returns a step's seed. `round` is `operator/player/number`.
 #[must_use]
 pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 32] {
     let mut lines = Lines::new();
     lines.text("motherlode/seed/v1").hex(dealt).hex(client_seed).text(round).number(step.into()).hash()
 }
 
-/// Longest hashed text; names have at most 64 characters.
+/// Names have at most 64 characters.
 const ROOM: usize = 512;
 
-/// Collected before hashing, which is faster than in pieces.
+/// Faster to hash than pieces.
 struct Lines(SmallVec<[u8; ROOM]>);
 
 impl Lines {
@@ -146,7 +143,7 @@ impl Lines {
     }
 }
 
-/// For keys up to one block, with the key's part precomputed.
+/// With the key's part precomputed.
 #[derive(Clone)]
 struct Hmac {
     inner: Sha256,
@@ -173,7 +170,7 @@ impl Hmac {
 mod tests {
     use super::*;
 
-    /// RFC 4231, test cases 1 and 2.
+    /// RFC 4231
     #[test]
     fn hmac_is_that_of_the_rfc() {
         let cases: [(&[u8], &[u8], &str); 2] = [

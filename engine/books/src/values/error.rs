@@ -1,9 +1,9 @@
 //! Error of figures.
 
-/// Error of reading or computing a figure.
+/// Error of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyError {
-    /// Not a decimal number in the allowed range.
+    /// Not an allowed decimal.
     #[error("not a valid decimal figure")]
     Malformed,
     /// Unsupported ISO 4217 code.

@@ -2,23 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Head of a stream, on which its next commit builds.
+/// Head of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// Partition of the stream; undefined at version 0.
+    /// Partition; undefined at version 0.
     pub partition: u32,
     /// Version; 0 before the first commit.
     pub version: u64,
-    /// Position of the last commit; 0 before the first.
+    /// Last commit's position, or 0.
     pub position: u64,
 }
 
 /// End of a partition's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Position of the last commit; 0 if empty.
+    /// Last commit's position, or 0.
     pub position: u64,
-    /// Time of the last commit, Unix ms.
+    /// Last commit's time, Unix ms.
     pub time_ms: i64,
 }
 

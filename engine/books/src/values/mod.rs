@@ -1,4 +1,4 @@
-//! Plain exact values: money, currencies, rates, names.
+//! Plain exact values.
 
 mod account;
 mod actor;

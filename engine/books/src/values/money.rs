@@ -1,7 +1,5 @@
-//! Cash and pool figures as exact integers.
-//!
-//! [`Minor`] counts minor units of an account, [`Nano`] 1e-9 of a major unit for pools (BW-11), [`CoinValue`] 1e-6 of a
-//! major unit. An overflow is a [`MoneyError`].
+//! Exact integers: [`Minor`] for accounts, [`Nano`] (1e-9) for pools (BW-11), [`CoinValue`] (1e-6). An overflow is a
+//! [`MoneyError`].
 
 use core::fmt;
 use core::str::FromStr;
@@ -12,7 +10,7 @@ use super::currency::Currency;
 use super::decimal;
 use super::error::MoneyError;
 
-/// Whole minor units of a currency stated elsewhere (PL-09).
+/// Minor units (PL-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Minor(pub i64);
 
@@ -32,13 +30,13 @@ impl Minor {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// Converts to 1e-9 of the major unit; always fits.
+    /// Converts to 1e-9; always fits.
     #[must_use]
     pub fn to_nano(self, currency: Currency) -> Nano {
         Nano(i128::from(self.0) * currency.nanos_per_minor())
     }
 
-    /// Formats major units with the currency's digits: `12.30` for 1230 EUR cents.
+    /// Formats major units: `12.30`.
     #[must_use]
     pub fn to_decimal(self, currency: Currency) -> String {
         let digits = currency.digits();
@@ -52,7 +50,7 @@ impl fmt::Display for Minor {
     }
 }
 
-/// 1e-9 of a major unit, for pools in EUR (BW-11, BW-12).
+/// 1e-9 of a major unit (BW-11, BW-12).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nano(pub i128);
 
@@ -86,14 +84,14 @@ impl Nano {
 impl core::ops::Neg for Nano {
     type Output = Self;
 
-    /// Saturates at the minimum, which books never reach.
+    /// Saturates at the minimum.
     fn neg(self) -> Self {
         Self(self.0.saturating_neg())
     }
 }
 
 impl fmt::Display for Nano {
-    /// `20000.00005`: trailing zeros trimmed down to two decimals.
+    /// `20000.00005`, at least two decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(self.0, Self::DIGITS, 2))
     }
@@ -109,14 +107,14 @@ impl FromStr for Nano {
 }
 
 impl Currency {
-    /// Returns the nanos per minor unit: 10^(9 - digits).
+    /// Returns nanos per minor unit.
     #[must_use]
     pub fn nanos_per_minor(self) -> i128 {
         10i128.pow(Nano::DIGITS - self.digits())
     }
 }
 
-/// Value of a coin in 1e-6 of the player's major unit.
+/// Coin value in 1e-6 of a major unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CoinValue(pub u64);
 
@@ -141,7 +139,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// Returns the value of coins in minor units, rounded half to even (PL-09).
+/// Returns coins in minor units, rounded half to even (PL-09).
 pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
     i128::from(coins)
         .checked_mul(i128::from(coin.0))

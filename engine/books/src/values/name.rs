@@ -1,19 +1,19 @@
 //! Allowed names and texts.
 
-/// Returns whether a name is 1 to 64 characters of `[A-Za-z0-9._~-]`, as logs may contain.
+/// Returns whether a name has 1 to 64 characters of `[A-Za-z0-9._~-]`.
 #[must_use]
 pub fn is_id(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'~' | b'-'))
 }
 
-/// Returns whether a new name is allowed: [`is_id`], but not only dots.
+/// Returns whether a new name is allowed: an id, not only dots.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
 }
 
-/// Parses a number within a name: digits only, without leading zeros, so that each has one name.
+/// Parses digits without leading zeros.
 #[must_use]
 pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -23,8 +23,7 @@ pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     digits.parse().ok()
 }
 
-/// Returns whether a character is visible or a space. Excludes Unicode 16's categories Cc, Cf, Zl, Zp, Co and
-/// default-ignorable characters.
+/// Returns whether a character is visible or a space. Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable.
 #[must_use]
 pub fn is_visible(letter: char) -> bool {
     !matches!(letter,
@@ -36,10 +35,9 @@ pub fn is_visible(letter: char) -> bool {
         | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// Returns whether a text can be logged: up to `characters_max` [visible](is_visible) characters, not only spaces.
+/// Returns whether a text can be logged: [visible](is_visible) characters, not only spaces.
 #[must_use]
 pub fn is_text(text: &str, characters_max: usize) -> bool {
-    // Cheap check of the bytes first.
     text.len() <= characters_max.saturating_mul(4)
         && text.chars().count() <= characters_max
         && text.chars().all(is_visible)
@@ -75,7 +73,7 @@ mod tests {
         }
     }
 
-    /// Sample of every third such character and its neighbours, from Unicode's tables.
+    /// A sample of Unicode's tables.
     #[test]
     fn uf_09_what_cannot_be_seen_or_turns_the_writing_is_no_text() {
         let hidden = [

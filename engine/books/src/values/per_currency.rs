@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::currency::Currency;
 use super::money::Nano;
 
-/// Figures by currency, in the order of [`Currency::all`]. One is stored inline, since most have no more.
+/// Figures by currency, usually one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerCurrency<T>(SmallVec<[(Currency, T); 1]>);
 
@@ -32,14 +32,14 @@ impl<T> PerCurrency<T> {
         match self.place(currency) {
             Ok(place) => self.0[place].1 = figure,
             Err(place) => {
-                // Reserves exactly one, since more are rare.
+                // More are rare.
                 self.0.reserve_exact(1);
                 self.0.insert(place, (currency, figure));
             }
         }
     }
 
-    /// Returns the figure of a currency, created as the default.
+    /// Returns a figure, created as the default.
     pub fn entry(&mut self, currency: Currency) -> &mut T
     where
         T: Default,
@@ -64,14 +64,13 @@ impl<T> PerCurrency<T> {
 }
 
 impl PerCurrency<Nano> {
-    /// Returns the holding in a currency; zero if never posted.
+    /// Returns a holding, or zero.
     #[must_use]
     pub fn held(&self, currency: Currency) -> Nano {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// A holding of zero is removed, so that equal holdings are equal values. Cannot overflow: it would take 2^33
-    /// postings of the largest amount.
+    /// Removes zero, so that equal holdings are equal values. Cannot overflow before 2^33 largest postings.
     pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
         match self.place(currency) {
             _ if amount == Nano::ZERO => {}

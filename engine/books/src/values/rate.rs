@@ -10,10 +10,7 @@ use super::decimal;
 use super::error::MoneyError;
 use super::money::{CoinValue, Minor, Nano};
 
-/// EUR per major unit of a currency: `mantissa * 10^exponent`, exact.
-///
-/// Positive and normalised, so equal rates are equal values. The limits keep all products in pool prices within 128
-/// bits.
+/// EUR per major unit: `mantissa * 10^exponent`, positive and normalised. The limits keep pool prices within 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FxRate {
     mantissa: u64,
@@ -23,14 +20,14 @@ pub struct FxRate {
 impl FxRate {
     /// Rate of the euro.
     pub const ONE: Self = Self { mantissa: 1, exponent: 0 };
-    /// Limit of the mantissa: twelve significant digits.
+    /// Twelve significant digits.
     pub const MANTISSA_LIMIT: u64 = 1_000_000_000_000;
     /// Smallest exponent: twelve decimals.
     pub const EXPONENT_MIN: i8 = -12;
     /// Largest exponent.
     pub const EXPONENT_MAX: i8 = 6;
 
-    /// Creates a normalised rate; zero is out of range.
+    /// Creates a normalised rate.
     pub fn new(mantissa: u64, exponent: i8) -> Result<Self, MoneyError> {
         let (mut mantissa, mut exponent) = (mantissa, exponent);
         while mantissa != 0 && mantissa % 10 == 0 && exponent < Self::EXPONENT_MAX {
@@ -60,19 +57,19 @@ impl FxRate {
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
     }
 
-    /// Returns the most minor units worth at most `eur`, rounded down.
+    /// Returns the most minor units worth at most `eur`.
     pub fn minor_within(self, eur: Nano, currency: Currency) -> Result<Minor, MoneyError> {
         let (numerator, denominator) = self.fraction();
-        // The divisor is below 1e9 * 1e18.
+        // Below 1e9 * 1e18.
         let minor = eur.0.checked_mul(denominator).map(|n| n.div_euclid(currency.nanos_per_minor() * numerator));
         minor.and_then(|minor| i64::try_from(minor).ok()).map(Minor).ok_or(MoneyError::OutOfRange)
     }
 
-    /// Returns whether a coin is worth at most `base` EUR (BW-21).
+    /// Returns whether a coin is worth at most `base` (BW-21).
     #[must_use]
     pub fn coin_within(self, coin: CoinValue, base: CoinValue) -> bool {
         let (numerator, denominator) = self.fraction();
-        // Below 1.9e19 * 1e18 and 1.9e19 * 1e12: both fit in 128 bits.
+        // Both fit in 128 bits.
         i128::from(coin.0) * numerator <= i128::from(base.0) * denominator
     }
 }
@@ -88,7 +85,7 @@ impl fmt::Display for FxRate {
 impl FromStr for FxRate {
     type Err = MoneyError;
 
-    /// Up to twelve decimals and twelve significant digits.
+    /// Up to twelve decimals.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         let places = u32::from(Self::EXPONENT_MIN.unsigned_abs());
         let mut value = decimal::parse(text, places).ok_or(MoneyError::Malformed)?;
@@ -105,16 +102,12 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// Returns the contribution of a bet: the bet in EUR at its rate, times parts per million (BW-11). Exact to 1e-9 EUR,
-/// finer fractions rounded half to even.
-///
-/// # Errors
-/// [`MoneyError::OutOfRange`] above 10^18 EUR, so that sums fit in 128 bits.
+/// Returns a bet's contribution: EUR at its rate, times parts per million (BW-11), rounded half to even to 1e-9 EUR.
+/// Fails above 10^18 EUR, so that sums fit in 128 bits.
 pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
     let (numerator, denominator) = rate.fraction();
     let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));
     let exact = || {
-        // Reduced so that only one side is above 1.
         let scale = currency.nanos_per_minor();
         let divisor = denominator * 1_000_000;
         let (scale, divisor) = if divisor >= scale { (1, divisor / scale) } else { (scale / divisor, 1) };

@@ -12,8 +12,7 @@ use super::name::is_id;
 /// Partition of rates, switches and pools.
 pub const HOME: u32 = 0;
 
-/// Subject of a commit, written `player/acme/alice`, `pool/lantern`, `rates`, `system`. Its contiguous versions give
-/// optimistic concurrency.
+/// Subject of commits, written `player/acme/alice`, `pool/lantern`, `rates`, `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
     /// Player at an operator.
@@ -43,8 +42,8 @@ impl StreamId {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
-    /// Returns whether an operator may read its commits, see [`Commit::concerns`](crate::Commit::concerns); `None` if
-    /// that depends on their events.
+    /// Returns whether an operator may read its commits ([`Commit::concerns`](crate::Commit::concerns)); `None` if
+    /// their events decide.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> Option<bool> {
         match self {
@@ -60,8 +59,8 @@ impl StreamId {
         Self::Pool(pool.into())
     }
 
-    /// Returns the deciding partition: for a player the first 8 bytes, big-endian, of the SHA-256 over operator, a zero
-    /// byte and player, modulo the number of partitions; otherwise [`HOME`].
+    /// Returns its partition: for a player the first 8 bytes, big-endian, of the SHA-256 over operator, a zero byte and
+    /// player, modulo `partitions`; otherwise [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {
         let Self::Player { operator, player } = self else { return HOME };
@@ -73,7 +72,7 @@ impl StreamId {
         u32::try_from(first % u64::from(partitions)).unwrap_or(HOME)
     }
 
-    /// Returns whether all its ids are valid, see [`is_id`].
+    /// Returns whether its ids are valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         match self {
@@ -115,7 +114,7 @@ impl FromStr for StreamId {
 mod tests {
     use super::*;
 
-    /// Computed with another language's SHA-256: a player's partition must never change.
+    /// From another language's SHA-256: partitions of players never change.
     #[test]
     fn players_are_placed_by_the_documented_hash() {
         let counts = [1, 2, 3, 4, 7];

@@ -1,4 +1,4 @@
-//! Switches: parts of the service that can be kept from new rounds (PL-25).
+//! Switches of new rounds (PL-25).
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Bets that match all of its names. An empty name matches all; the default is the whole service.
+/// Bets that match all its names; an empty name matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     /// Operator.
@@ -19,7 +19,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// Returns whether its names are valid or empty, and a version has its game.
+    /// Returns whether its names are valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let Self { operator, game, rules_version } = self;

@@ -1,4 +1,4 @@
-//! When autospin ends (BW-25, PL-07): each limit by example, then random series against the rule.
+//! When autospin ends (BW-25, PL-07), also compared with the rule over random series.
 
 use motherlode_books::{Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Minor, WinStop};
 use proptest::{collection::vec, option, prelude::*};
@@ -70,7 +70,7 @@ fn dm_26_no_round_is_begun_whose_bet_could_bring_the_loss_past_the_limit() {
         loss: Some(LossStop::Prevented { limit: Minor(limit), bet: Minor(10) }),
         ..Default::default()
     };
-    // 25 - 10 leaves 15, which covers one more bet; 25 - 20 leaves 5, which does not.
+    // 25 - 10 leaves 15, enough for one more bet; 25 - 20 leaves 5.
     let (played, stop, series) = play(100, prevented(25), &[round(10, 0); 5]);
     assert_eq!((played, stop, series.spins_left()), (2, Some(AutospinStop::LossLimit), 98));
     assert_eq!(play(100, prevented(30), &[round(10, 0); 5]).0, 3);
@@ -128,7 +128,6 @@ fn rounds() -> impl Strategy<Value = Vec<FinishedRound>> {
 }
 
 proptest! {
-    /// Each prefix is judged separately by the rule's text; the series must end with the first that ends.
     #[test]
     fn bw_25_a_series_ends_with_the_first_round_that_the_rule_ends_it_with(
         rounds in rounds(),
@@ -140,7 +139,6 @@ proptest! {
         how in 0..3_u8,
         above: bool,
     ) {
-        // Bets vary here: the prevented bet is 50.
         let loss_stop = |limit| match how {
             0 => LossStop::Passed(Minor(limit)),
             1 => LossStop::Reached(Minor(limit)),

@@ -96,7 +96,6 @@ fn pl_18_a_campaign_expires_by_the_logs_time() {
     let round = started.round;
     world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(round, 1, 0)]);
     world.now_ms = EXPIRES;
-    // A round begun in time can end later.
     world.write(player("alice"), vec![step(round, 2, 50), settled(round, 50)]);
     let late = whole(free(&world), 0);
     assert_eq!(world.try_write(player("alice"), late), Err(over(CampaignOver::Expired)));
@@ -237,7 +236,7 @@ fn pl_36_the_order_of_the_log_decides_which_campaign_is_past_the_cap() {
     let mut world = World::with_players(&[]);
     let expires = DAY_MS + 5;
     world.write(StreamId::System, reserved("acme", "600", expires, "1000"));
-    // Each would fit alone; the second does not.
+    // Each alone would fit.
     world.write(StreamId::System, reserved("acme", "400", expires, "1000"));
     let above = Refused::LiabilityAboveCap { open: nano("1000"), highest: nano("0.000000001"), cap: nano("1000") };
     let refused = world.try_write(StreamId::System, reserved("acme", "0.000000001", expires, "1000"));

@@ -1,4 +1,4 @@
-//! Limits of new commits beyond the fold: ceilings, quotas, owners of switches, and awards waiting for room.
+//! Limits of new commits, and awards waiting for room.
 
 use crate::common::*;
 use motherlode_books::*;
@@ -9,7 +9,6 @@ fn deposit(currency: Currency, amount: i64) -> Event {
     Event::Deposited { currency, amount: Minor(amount) }
 }
 
-/// Writes a commit with the limits of new ones, like a writer.
 fn admitted(world: &mut World, stream: StreamId, event: Event) -> Result<(), Refused> {
     let commit = world.next(stream.clone(), vec![event.clone()]);
     world.books.admit(&commit)?;
@@ -22,8 +21,7 @@ fn uf_01_every_ceiling_leaves_room_for_hundreds_of_balances_more() {
         let Ceiling { balance, amount } = currency.ceiling();
         assert!(amount > Minor::ZERO && amount <= balance, "{currency}");
         assert!(balance.0 <= i64::MAX / 9_000, "{currency}");
-        // No pool figure and no win of a 1,000 EUR stake comes near the limit in the currency with the smallest
-        // admitted rate.
+        // Nothing overflows at the smallest admitted rate.
         let rate = FxRate::new(1, -9 + i8::try_from(currency.digits()).unwrap()).unwrap();
         let all = rate.minor_within(Nano::major(1_000_000_000), currency).unwrap();
         assert!(all.0 <= i64::MAX / 9, "{currency}");
@@ -90,7 +88,7 @@ fn uf_01_rates_are_admitted_as_far_as_a_minor_unit_is_worth_something() {
     }
 }
 
-/// A priced hit of alice, whose account is full.
+/// alice's account is full.
 fn owed() -> (World, Award) {
     let mut world = World::with_players(&["alice", "bob"]);
     world.hit("alice", EUR, 1_000, "1");
@@ -188,7 +186,6 @@ fn uf_05_pl_25_an_operator_starts_what_it_has_stopped_and_nothing_that_the_platf
     set(&mut world, true, "acme/bob").unwrap();
     set(&mut world, false, "acme/ann").unwrap();
     set(&mut world, true, "root").unwrap();
-    // The platform takes over the operator's switch, not vice versa.
     set(&mut world, false, "acme/ann").unwrap();
     set(&mut world, false, "root").unwrap();
     let unchanged = Err(Refused::SwitchUnchanged { switch: switch.clone() });

@@ -1,4 +1,4 @@
-//! Player's day and seats (BW-27, PL-16, PL-26, uf_06): losses, time played and acknowledgements survive sessions.
+//! Player's day and seats (BW-27, PL-16, PL-26, uf_06).
 
 use crate::common::*;
 use motherlode_books::*;
@@ -43,7 +43,6 @@ fn net(world: &World) -> i128 {
     alice(world).day(Currency::EUR).net(Currency::EUR, &rates, world.now_ms)
 }
 
-/// Ten days after the beginning, at ten o'clock.
 fn given() -> World {
     let mut world = World::with_players(&["alice"]);
     world.now_ms = 10 * DAY + 600 * MINUTE;
@@ -56,7 +55,7 @@ fn uf_06_what_was_lost_in_a_day_is_kept_over_sessions_and_the_stricter_limit_hol
     log(&mut world, opened(ONE, loss(1_000))).unwrap();
     round(&mut world, 600, 100).unwrap();
     log(&mut world, Event::SessionEnded { session: ONE, hold_ms: 0 }).unwrap();
-    // A later, looser limit does not apply: 500 of 1,000 are lost.
+    // 500 of 1,000 are lost; a looser limit does not apply.
     log(&mut world, opened(TWO, loss(100_000))).unwrap();
     assert_eq!(net(&world), -500);
     let refused = Refused::PastLimit { currency: Currency::EUR, limit: Minor(1_000), bet: Minor(501) };
@@ -133,13 +132,12 @@ fn uf_06_time_played_is_the_time_between_actions_but_for_breaks_whatever_the_ses
     let now = world.now_ms;
     assert_eq!((day(&world).played_ms(now), day(&world).unseen_ms(now)), (20 * MINUTE, 20 * MINUTE));
     assert_eq!(day(&world).played_ms(now + BREAK_MS), 18 * MINUTE, "a longer pause is a break");
-    // The interval restarts, the day's time continues.
     log(&mut world, opened(ONE, DayLimits::default())).unwrap();
     log(&mut world, Event::RealityCheckAcknowledged { session: ONE }).unwrap();
     world.now_ms += MINUTE;
     let now = world.now_ms;
     assert_eq!((day(&world).played_ms(now), day(&world).unseen_ms(now)), (21 * MINUTE, MINUTE));
-    // The next day counts from midnight; unacknowledged time remains.
+    // Unacknowledged time remains after midnight.
     world.now_ms = 11 * DAY - 5 * MINUTE;
     round(&mut world, 10, 0).unwrap();
     world.now_ms = 11 * DAY + 3 * MINUTE;
@@ -158,7 +156,6 @@ fn bw_27_uf_06_the_log_tells_who_sits_where_and_what_is_held() {
     log(&mut world, opened(ONE, DayLimits::default())).unwrap();
     assert_eq!((seated(&world, 1_799_999), seated(&world, 1_800_000)), (Some(ONE), None), "idle, it's over");
     assert_eq!(alice(&world).live_seat(Currency::PLAY, world.now_ms), None);
-    // The earlier session can neither end the seat nor acknowledge.
     log(&mut world, opened(TWO, DayLimits::default())).unwrap();
     for event in
         [Event::SessionEnded { session: ONE, hold_ms: 30_000 }, Event::RealityCheckAcknowledged { session: ONE }]

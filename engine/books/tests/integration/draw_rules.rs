@@ -1,4 +1,4 @@
-//! Sealed draws: accepted commits, and hashes against another implementation.
+//! Sealed draws, also against another implementation.
 
 use crate::common::*;
 use motherlode_books::*;
@@ -58,7 +58,7 @@ fn world() -> World {
     world
 }
 
-/// Alice with an open round that used draws 1 and 2.
+/// It used draws 1 and 2.
 fn open() -> World {
     let mut world = world();
     let started = started(&world);
@@ -67,7 +67,7 @@ fn open() -> World {
     world
 }
 
-/// The answers come from the independent `tests/independent/draws.py`.
+/// From `tests/independent/draws.py`.
 #[test]
 fn pl_06_epochs_dealt_values_seals_and_seeds_are_those_of_another_implementation() {
     let ascending: [u8; 32] = std::array::from_fn(|at| u8::try_from(at).unwrap());
@@ -111,7 +111,6 @@ fn a_step_uses_the_draw_that_was_sealed_and_seals_the_next() {
     world.write(alice(), events);
     let draw = world.books.player(&alice()).unwrap().draw.unwrap();
     assert_eq!((draw.number, draw.seal), (2, seal_of(2)));
-    // An open round has seals, not dealt values.
     let open = open();
     let player = open.books.player(&alice()).unwrap();
     let seals: Vec<_> = player.open_round(1).unwrap().draws().map(|draw| (draw.number, draw.seal)).collect();
@@ -161,11 +160,10 @@ fn pl_06_a_step_names_the_record_in_which_its_draw_was_sealed_or_none() {
     let elsewhere = Refused::SealedElsewhere { number: 1 };
     assert_eq!(books.clone().apply_recorded(&first(Some(other)), None, other), Err(elsewhere.clone()));
     assert!(books.clone().apply_recorded(&first(None), None, other).is_ok(), "an older program's");
-    // A fold without records cannot check where draws were sealed.
     let mut untold = world.books.clone();
     untold.apply(&world.next(alice(), vec![sealed(1, SealReason::Opened)])).unwrap();
     assert_eq!(untold.apply(&first(Some(opening))), Err(elsewhere));
-    // The next draw is sealed by the last step's record, whatever came between.
+    // Sealed by the last step's record.
     let mut stage = Stage::new();
     stage
         .apply_recorded(&books, &first(Some(opening)), None, |player| {
@@ -278,7 +276,6 @@ fn a_draw_is_sealed_apart_from_a_step_for_a_reason_that_is_true() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, rng_seed: RngSeed::Fixed(43), ..ProptestConfig::default() })]
 
-    /// A seed depends on each part, and different parts give different seeds.
     #[test]
     fn a_seed_follows_from_every_part(
         dealt in any::<[u8; 32]>(),

@@ -1,5 +1,4 @@
-//! Random histories: invariants hold at every position, and an independent model of the pool, written from the rules,
-//! gives the same figures.
+//! Invariants hold over random histories, and an independent model of the pool gives the same figures.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use crate::common::*;
 use motherlode_books::*;
 use proptest::prelude::*;
 
-/// The jackpot by the rules, in log order, without queues or shared arithmetic.
+/// The jackpot by the rules, without queues or shared arithmetic.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Model {
     k: i128,
@@ -67,7 +66,6 @@ impl Model {
         let rate = if started.currency == Currency::EUR { 1_000_000 } else { self.rates[&started.currency] };
         let mut added = 0;
         if started.contribution.is_some() {
-            // Bet in nanos, times millionths of the rate, times 5 thousandths.
             let minor = match started.currency.digits() {
                 0 => 1_000_000_000,
                 2 => 10_000_000,
@@ -92,7 +90,7 @@ impl Model {
         let ModelRound { currency, coin, rate, .. } = self.rounds[&(commit.stream.clone(), round)];
         let minor = 10i128.pow(9 - currency.digits());
         let collision = self.last_hit_ms.is_some_and(|last| last / 3_000 == commit.time_ms / 3_000);
-        // The amount in nanos is top / (10^7 x rate); coins are millionths, the base coin is 10^7.
+        // The base coin is 10^7 millionths.
         let top = if collision {
             SEED * coin * rate + self.k * 1_000_000 * 10_000_000
         } else {
@@ -102,7 +100,6 @@ impl Model {
         let paid = amount * minor * rate / 1_000_000;
         let seed_share = SEED * coin * rate / 10_000_000 / 1_000_000;
         let from_house = (seed_share - self.r).max(0);
-        // The unpaid rest stays in the reserve.
         self.r = self.r + self.k + from_house - paid;
         self.h += from_house;
         self.k = 0;
@@ -114,7 +111,7 @@ impl Model {
         self.hits.insert(commit.position, ModelHit { round, paid, from_house, is_paid: false });
     }
 
-    /// PL-38: the contribution stays; an unpaid award returns, a paid one only if the operator bears it.
+    /// PL-38: a paid award returns only if the operator bears it.
     fn reverse(&mut self, commit: &Commit, round: u64, effect: VoidedJackpot) {
         let round = (commit.stream.clone(), round);
         for hit in self.hits.values().filter(|hit| hit.round == round) {
@@ -146,7 +143,7 @@ const PLAYERS: [(&str, Currency); 4] =
 const COINS: [&str; 5] = ["0.01", "0.2", "0.25", "1", "2.5"];
 const GAMES: [&str; 2] = [POOL, "neptune"];
 
-/// Kind, player, and a number whose meaning depends on the kind.
+/// Kind, player, number.
 pub type Op = (u8, usize, u64);
 
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -165,7 +162,7 @@ pub fn begin() -> World {
     world
 }
 
-/// Refusals are allowed, and checked to have no effect.
+/// A refusal must have no effect.
 pub fn attempt(world: &mut World, (kind, who, x): Op) {
     let (name, currency) = PLAYERS[who];
     let amount = Minor(i64::try_from(x).unwrap());
@@ -223,7 +220,6 @@ pub fn attempt(world: &mut World, (kind, who, x): Op) {
     };
 }
 
-/// Most rounds settle at once; some hit, some stay open.
 fn play(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(), Refused> {
     let game = GAMES[usize::from(x.is_multiple_of(5))];
     let coin = COINS[usize::try_from(x / 7 % 5).unwrap()];
@@ -323,14 +319,14 @@ fn spoil(world: &World, (_, who, x): Op) -> Commit {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// `World` checks after every commit: zero-sum, BW-18, no negative balance, refusals without an effect.
+    /// `World` checks the invariants after every commit.
     #[test]
     fn pl_09_bw_18_hold_at_every_position_and_the_model_agrees(ops in ops()) {
         let mut world = begin();
         for op in ops {
             attempt(&mut world, op);
         }
-        // Hits of a suspended pool wait (BW-20).
+        // Rule BW-20.
         let _ = world.try_write(pool_stream(), vec![Event::PoolResumed { actor: "ops".into() }]);
         world.settle_pool();
 
@@ -346,7 +342,7 @@ proptest! {
         }).collect();
         prop_assert_eq!(awards, model.awards);
 
-        // PL-18: rounds begun are at most those granted and voided, and the promotion paid the others.
+        // PL-18: the promotion paid the rounds that were not voided.
         let mut promoted = PerCurrency::<i128>::default();
         for (name, currency) in PLAYERS {
             for state in world.books.player(&player(name)).unwrap().campaigns() {
@@ -383,7 +379,7 @@ proptest! {
             if room == 0 || is_pools {
                 stage.seal();
                 (room, sealed) = (*sizes.next().unwrap(), sealed + 1);
-                // A pool takes up durable entries only.
+                // Pools take up durable entries only.
                 while sealed > if is_pools { 0 } else { at_once } {
                     books.absorb_oldest(&mut stage);
                     sealed -= 1;

@@ -1,4 +1,4 @@
-//! Integration tests of the books in one binary, which is linked once.
+//! Integration tests in one binary.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 

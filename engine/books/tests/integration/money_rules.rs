@@ -39,7 +39,7 @@ fn pl_09_currencies_have_the_digits_of_iso_4217() {
     assert_eq!(["12.30", "1230", "1.230"], [Currency::EUR, Currency::JPY, Currency::KWD].map(shown));
 }
 
-/// The crate follows ISO 4217; differences must be added to this list.
+/// Differences must be added to the list.
 #[test]
 fn pl_35_the_currencies_are_those_of_iso_4217() {
     let letters = || 'A'..='Z';
@@ -47,7 +47,7 @@ fn pl_35_the_currencies_are_those_of_iso_4217() {
     let listed: BTreeMap<String, iso_currency::Currency> =
         codes.filter_map(|code| Some((code.clone(), iso_currency::Currency::from_code(&code)?))).collect();
     for (code, of) in &listed {
-        // Metals and the like have no minor unit; superseded currencies take no accounts.
+        // Metals have no minor unit.
         match (of.exponent(), of.is_superseded(), code.parse::<Currency>()) {
             (Some(digits), None, Ok(currency)) => assert_eq!(currency.digits(), u32::from(digits), "{code}"),
             (Some(_), None, Err(_)) => panic!("{code} is missing"),
@@ -144,7 +144,7 @@ proptest! {
         prop_assert_eq!(format!("{whole}.{part}").parse(), Ok(Nano(expected)));
     }
 
-    /// The rounded quotient differs by at most half a nano.
+    /// At most half a nano.
     #[test]
     fn bw_11_a_contribution_is_the_nearest_nano(
         bet in 1i64..1_000_000_000,
@@ -174,7 +174,7 @@ proptest! {
     }
 }
 
-/// A snapshot's index beyond the list was read as a currency, and caused a panic.
+/// An index beyond the list once caused a panic.
 #[test]
 fn uf_11_a_place_without_a_currency_is_not_read_as_one() {
     use serde::{Deserialize, de::IntoDeserializer, de::value::Error};

@@ -1,5 +1,5 @@
-//! Random histories over several partitions with a crashing steward: invariants hold at every position of each
-//! partition, and the pool's figures equal those of the same bets in the decided order.
+//! Random histories over several partitions with a crashing steward: the pool's figures equal those of the same bets in
+//! the decided order.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use proptest::prelude::*;
 const COINS: [&str; 5] = ["0.01", "0.2", "0.25", "1", "2.5"];
 const SEED: i128 = 20_000_000_000_000;
 
-/// Kind, partition, and a number whose meaning depends on the kind.
+/// Kind, partition, number.
 type Op = (u8, usize, u64);
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec((0u8..26, 0usize..4, 0u64..10_000), 1..110)
 }
 
-/// Partitions, with the commit that a crashed steward was about to write.
+/// With the commit of a crashed steward.
 struct History {
     parts: Parts,
     in_mind: Vec<(usize, Event)>,
@@ -29,7 +29,7 @@ impl History {
         Self { parts: Parts::new(partitions), in_mind: vec![] }
     }
 
-    /// Refusals are allowed; each world checks that they have no effect.
+    /// A refusal must have no effect.
     fn attempt(&mut self, (kind, who, x): Op) {
         let at = who % self.parts.0.len();
         let name = format!("p{at}");
@@ -87,7 +87,7 @@ impl History {
                 let reason = "test".into();
                 home.try_write(pool_stream(), vec![Event::HitsReleased { reason, actor: actor() }])
             }
-            // The steward crashes, and writes later, once, twice or never.
+            // Written once, twice or never.
             19 if at > 0 => {
                 self.in_mind.extend(self.parts.report_of(at).map(|event| (0, event)));
                 self.in_mind.extend(self.parts.mirror_of(at).map(|event| (at, event)));
@@ -104,7 +104,6 @@ impl History {
         };
     }
 
-    /// Most rounds settle at once; some hit, some stay open.
     fn play(&mut self, at: usize, x: u64) {
         let (name, coin) = (format!("p{at}"), COINS[usize::try_from(x / 7 % 5).unwrap()]);
         let world = &mut self.parts.0[at];
@@ -151,7 +150,7 @@ impl History {
         let _ = world.try_write(stream, vec![voided_as(round, bet.0, back, effect(x / 3))]);
     }
 
-    /// Money logged at home and not yet elsewhere, from the logs.
+    /// Logged at home only.
     fn under_way(&self) -> i128 {
         let mirrors: Vec<Vec<&PoolMirrored>> = (self.parts.0.iter())
             .map(|world| {
@@ -197,7 +196,7 @@ impl History {
         sum
     }
 
-    /// Feeds the commits to a model in the decided order, with the pool's incidents.
+    /// Feeds a model in the decided order.
     fn tell(&self, model: &mut Model) {
         for event in events(&self.parts.home().log) {
             match event {
@@ -218,10 +217,10 @@ fn events(log: &[Commit]) -> impl Iterator<Item = &Event> {
     log.iter().flat_map(|commit| &commit.events)
 }
 
-/// Round, paid, the house's share, and whether it was paid to the player.
+/// Round, paid, house's share, whether the player has it.
 type ModelHit = ((StreamId, u64), i128, i128, bool);
 
-/// The jackpot by the rules in one order, without partitions or shared arithmetic. EUR.
+/// The jackpot by the rules, without partitions. EUR.
 #[derive(Debug, Default)]
 struct Model {
     k: i128,
@@ -276,7 +275,7 @@ impl Model {
     fn hit(&mut self, commit: &Commit, round: u64) {
         let (coin, ..) = self.rounds[&(commit.stream.clone(), round)];
         let collision = self.last_hit.is_some_and(|(_, last)| last / 3_000 == commit.time_ms / 3_000);
-        // Coins are millionths, the base coin is 10^7, a cent 10^7 nanos.
+        // The base coin is 10^7 millionths, a cent 10^7 nanos.
         let top = if collision { SEED * coin + self.k * 10_000_000 } else { (SEED + self.k) * coin };
         let amount = top / 10_000_000 / 10_000_000;
         let from_house = (SEED * coin / 10_000_000 - self.r).max(0);
@@ -290,7 +289,7 @@ impl Model {
         self.hits.insert((commit.partition, commit.position), (round, amount * 10_000_000, from_house, false));
     }
 
-    /// PL-38: the contribution stays until an incident; unpaid awards return, others only if the operator bears them.
+    /// Rule PL-38.
     fn keep(&mut self, round: &(StreamId, u64), charged: bool) {
         if self.rounds.contains_key(round) {
             self.kept.push(round.clone());
@@ -346,7 +345,7 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each world checks after every commit: zero-sum, BW-18, no negative balance, refusals without an effect.
+    /// Each world checks the invariants after every commit.
     #[test]
     fn bw_16_any_number_of_partitions_comes_to_what_the_decided_order_makes(ops in ops(), partitions in 1u32..5) {
         let mut history = History::new(partitions);
@@ -354,7 +353,7 @@ proptest! {
             history.attempt(op);
             prop_assert_eq!(history.parts.interpartition().0, history.under_way());
         }
-        // Hits of a suspended pool wait (BW-20).
+        // Rule BW-20.
         let resumed = Event::PoolResumed { actor: "ops".into() };
         let _ = history.parts.0[0].try_write(pool_stream(), vec![resumed]);
         history.parts.settle();
@@ -385,14 +384,14 @@ proptest! {
             left -= usize::from(!is_paid);
         }
         prop_assert_eq!(left, 0, "each once");
-        // PL-38: contributions of unapproved voids are in the pool exactly.
+        // PL-38: contributions of unapproved voids stay in the pool.
         let left: i128 = model.kept.iter().map(|round| model.rounds[round].1).sum();
         let sums = history.parts.home().books.voids_not_returned(POOL);
         prop_assert_eq!(sums.values().map(|sum| sum.amount().0).sum::<i128>(), left);
 
     }
 
-    /// Replays in single commits or batches, in any order of the partitions, give the same books.
+    /// Any batches and order of partitions give the same books.
     #[test]
     fn pl_06_each_partition_replays_by_itself(ops in ops(), size in 1usize..9) {
         let mut history = History::new(3);
@@ -401,7 +400,7 @@ proptest! {
             let (mut books, mut stage, mut room) = (Books::new(), Stage::new(), size);
             for commit in &world.log {
                 prop_assert_eq!(commit.partition, number(at));
-                // A pool takes up durable entries only, so its commit starts a batch.
+                // Pools take up durable entries only.
                 if room == 0 || matches!(commit.stream, StreamId::Pool(_)) {
                     books.absorb(std::mem::take(&mut stage));
                     room = size;

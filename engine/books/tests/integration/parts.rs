@@ -1,4 +1,4 @@
-//! Several partitions with reports and mirrors as the steward makes them.
+//! Partitions with the steward's reports and mirrors.
 
 use crate::common::*;
 use motherlode_books::*;
@@ -8,7 +8,7 @@ use motherlode_books::*;
 pub struct Parts(pub Vec<World>);
 
 impl Parts {
-    /// Opens and mirrors the pool; each partition has one player, `p0`, `p1`, with a million EUR.
+    /// Players `p0`, `p1` have a million EUR each.
     pub fn new(partitions: u32) -> Self {
         let worlds = (0..partitions).map(|partition| World { partition, ..World::default() });
         let mut parts = Self(worlds.collect());
@@ -50,7 +50,7 @@ impl Parts {
         report.map(|report| self.0[0].write(pool_stream(), vec![report])).is_some()
     }
 
-    /// Returns whether there was anything to mirror.
+    /// Returns whether it changed.
     pub fn mirror(&mut self, at: usize) -> bool {
         let mirror = self.mirror_of(at);
         mirror.map(|mirror| self.0[at].write(pool_stream(), vec![mirror])).is_some()
@@ -62,7 +62,7 @@ impl Parts {
         events.map(|events| self.0[0].write(pool_stream(), events)).is_some()
     }
 
-    /// Returns whether contributions of incidents were due.
+    /// Returns whether any were due.
     pub fn give_back(&mut self) -> bool {
         let returned = self.home().books.pool_return(POOL);
         returned.map(|returned| self.0[0].write(pool_stream(), vec![returned])).is_some()
@@ -80,7 +80,7 @@ impl Parts {
         unpaid.len()
     }
 
-    /// Runs until nothing is left; returns the number of commits.
+    /// Returns the number of commits.
     pub fn settle(&mut self) -> usize {
         let commits = |parts: &Self| parts.0.iter().map(|world| world.log.len()).sum::<usize>();
         let before = commits(self);
@@ -104,7 +104,7 @@ impl Parts {
         }
     }
 
-    /// Returns the holding between all partitions, EUR.
+    /// Returns the sum over partitions, EUR.
     pub fn interpartition(&self) -> Nano {
         Nano(self.0.iter().map(|world| world.books.holding(Account::Interpartition, Currency::EUR).0).sum())
     }

@@ -33,7 +33,7 @@ fn bw_11_a_foreign_bet_is_converted_at_its_recorded_rate() {
     world.write(player("kenji"), vec![Event::RoundStarted(started.into()), step(round, 1, 0), settled(round, 0)]);
     world.write(StreamId::Rates, vec![set("0.007")]);
     world.settle_pool();
-    // 157 yen x 0.006123 x 0.005 = 0.004806555 EUR; the later rate does not matter.
+    // 157 yen x 0.006123 x 0.005 = 0.004806555 EUR
     assert_eq!(world.pool().increments, nano("0.004806555"));
 }
 
@@ -87,7 +87,7 @@ fn bw_16_a_win_takes_its_share_and_the_rest_joins_the_reserve() {
     world.play("alice", 1_234_567, "1", 0); // K 61.72835
     world.hit("alice", Currency::EUR, 1_000, "2.5"); // K 61.77835, own bet included
     let awards = world.settle_pool();
-    // P x 0.25 = 20,061.77835 / 4 = 5,015.4445875 -> 5,015.44; the rest goes to the reserve.
+    // P x 0.25 = 20,061.77835 / 4 = 5,015.4445875 -> 5,015.44
     let award = &awards[0];
     assert_eq!(award.amount, Minor(501_544));
     assert!(!award.collision);
@@ -229,7 +229,7 @@ fn bw_17_order_decides_and_nothing_else() {
     let mut world = World::with_players(&["alice", "bob"]);
     let (_, first) = world.hit("alice", Currency::EUR, 1_000, "1");
     let (_, second) = world.hit("bob", Currency::EUR, 1_000, "1");
-    // The pool can neither pass the first hit nor decide the second before it.
+    // Neither skip the first hit nor decide the second.
     let contribution = nano("0.10");
     let pooled = Event::ContributionsPooled { partition: 0, from: 1, to: second, amount: contribution };
     let refused = world.try_write(pool_stream(), vec![pooled]);
@@ -360,7 +360,7 @@ fn bw_19_else_from_the_reserve_else_from_the_house() {
     world.hit("alice", Currency::EUR, 1_000, "1"); // K 5.10: 0.51 to Alice, 4.59 to the reserve
     world.settle_pool();
     assert_eq!(figures(&world), ["0.00", "4.59", "2000.00", "2000.51"]);
-    world.play("alice", 1_000, "1", 0); // K 0.05 of the new cycle is unchanged
+    world.play("alice", 1_000, "1", 0); // K 0.05 stays
     world.void("alice", first, 1_000, 0).unwrap();
     world.settle_pool();
     assert_eq!(figures(&world), ["0.05", "4.54", "2000.00", "2000.51"]);
@@ -389,7 +389,7 @@ fn bw_19_a_hit_of_a_voided_round_stands_even_before_its_award() {
     world.void("alice", round, 1_000, 0).unwrap();
     let awards = world.settle_pool();
     assert_eq!((awards.len(), awards[0].hit, awards[0].amount), (1, at, Minor(200_000)));
-    // The void follows the award: 0.045 of 0.05 is in the reserve, and 0.005 was not paid.
+    // 0.045 of 0.05 is in the reserve, 0.005 was not paid.
     assert_eq!(figures(&world), ["0.00", "0.00", "2000.00", "2000.00"]);
 }
 

@@ -1,6 +1,5 @@
-//! Exhaustive model of the seamless wallet protocol (PL-31, PL-32): every order of calls, late and duplicate
-//! deliveries, lost answers and crashes of either side, around one winning bet. The log's side is the real fold; the
-//! wallet's is the contract.
+//! Exhaustive model of the seamless wallet (PL-31, PL-32): all orders of calls, late and duplicate deliveries, lost
+//! answers and crashes around one winning bet, with the real fold.
 
 use crate::common::*;
 use motherlode_books::*;
@@ -17,7 +16,7 @@ enum Debited {
     RolledBack,
 }
 
-/// It may arrive at any time, any number of times.
+/// Delivered any number of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Call {
     Debit,
@@ -25,7 +24,7 @@ enum Call {
     Credit,
 }
 
-/// It may arrive at any time, any number of times, while the caller lives.
+/// Delivered any number of times while the caller lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     DebitDone,
@@ -84,7 +83,6 @@ impl Model {
         (end, rolling, self.wallet().dues.len(), self.debited, self.credits, calls, answers)
     }
 
-    /// Applied once per request, like the writer.
     fn commit(&mut self, request_id: &str, events: Vec<Event>) {
         if self.world.log.iter().any(|commit| commit.request_id == request_id) {
             return;
@@ -101,7 +99,7 @@ impl Model {
         if debit.is_none() && self.ended().is_none() {
             steps.push(Step::Ask);
         }
-        // The wallet is called only after the commit is durable.
+        // Only after the commit is durable.
         match debit.map(|debit| debit.rolling_back) {
             Some(false) => steps.extend([Step::Send(Call::Debit), Step::GiveUp]),
             Some(true) => steps.push(Step::Send(Call::Rollback)),
@@ -131,18 +129,17 @@ impl Model {
                 let answer = self.arrives(call);
                 self.answers.insert(answer);
             }
-            // The log's state at the time of an answer decides.
             Step::Answered(answer) => self.answered(answer),
             Step::GiveUp => {
                 let event = Event::RollbackAsked { request_id: "r".into(), reason: "late".into() };
                 self.commit("rollback/r", vec![event]);
             }
-            // Answers are lost; calls are still in transit.
+            // Answers are lost, calls are not.
             Step::ServiceCrashes => self.answers.clear(),
         }
     }
 
-    /// The wallet's applied state survives its crashes.
+    /// Its state survives crashes.
     fn arrives(&mut self, call: Call) -> Answer {
         match call {
             Call::Debit => {
@@ -184,7 +181,6 @@ impl Model {
         }
     }
 
-    /// Checks that the state breaks no guarantee.
     fn check(&self) {
         let rounds = self.world.books.player(&player("alice")).unwrap().rounds_started;
         match self.ended() {

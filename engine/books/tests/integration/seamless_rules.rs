@@ -141,7 +141,6 @@ fn pl_31_what_a_commit_leaves_is_due_and_paid_in_order_each_once() {
     assert_eq!(pay(&mut world, "r1", 30), Err(Refused::NoSuchDue), "once");
     pay(&mut world, "r2", 7).unwrap();
     assert_eq!(pay(&mut world, "r2", 7), Err(Refused::NoSuchDue));
-    // The sum of calls equals the result of the rounds.
     assert_eq!(transit(&world), Nano::ZERO);
     let outside = world.books.holding(Account::External("acme"), EUR);
     let of_bob = Minor(-100_000_000).to_nano(EUR);

@@ -1,4 +1,4 @@
-//! Sessions (BW-26, BW-27, PL-16): each rule, then random histories against a model.
+//! Sessions (BW-26, BW-27, PL-16), also against a model.
 
 use motherlode_books::{
     Currency, Minor, Profile, SessionId, SessionLimits, SessionOf, SessionRefused, Sessions, StreamId,
@@ -29,7 +29,7 @@ fn at_game() -> Option<(&'static str, Currency)> {
     Some(("bewitched", Currency::EUR))
 }
 
-/// One session of alice, opened at 0 under id 1.
+/// One session, id 1.
 fn opened() -> Sessions<Rc<()>> {
     let mut sessions = Sessions::new(LIMITS);
     assert_eq!(sessions.open(of("alice", "bewitched"), "o1", 1, 0), Ok(1));
@@ -87,7 +87,6 @@ fn bw_27_a_closed_session_leaves_no_hold() {
     let connection = Rc::new(());
     sessions.keep(1, Rc::clone(&connection), 0).unwrap();
     assert!(sessions.close(1, 10).is_some());
-    // The session was closed before, so this is no dropped connection.
     sessions.drop_connection(1, 11);
     assert_eq!(sessions.open(of("alice", "bewitched"), "o2", 2, 12), Ok(2));
 }
@@ -162,7 +161,7 @@ enum Call {
         game: u8,
         request: u8,
     },
-    /// The session by how many opens ago, with player and game.
+    /// How many opens ago, player, game.
     Act {
         ago: usize,
         player: u8,
@@ -266,7 +265,7 @@ proptest! {
     }
 }
 
-/// One session of alice under a profile, opened at 0 under id 1.
+/// One session, id 1.
 fn under(profile: Profile) -> Sessions<Rc<()>> {
     let mut sessions = Sessions::new(LIMITS);
     sessions.open(SessionOf { profile, ..of("alice", "bewitched") }, "o1", 1, 0).unwrap();
@@ -329,7 +328,7 @@ fn pl_16_jurisdiction_and_limits_are_bound_like_the_game() {
     }
 }
 
-/// Compares with a second calculation: both must allow, and the stricter limit applies.
+/// Compared with a second calculation.
 #[test]
 fn pl_26_the_strictest_wins_field_by_field() {
     let profile = |bits: u32| Profile {

@@ -1,4 +1,4 @@
-//! A void undoes a round (PL-04, BW-19): a history with a voided round gives the same books as without it.
+//! A history with a voided round gives the same books as without it (PL-04, BW-19).
 
 use crate::common::*;
 use motherlode_books::*;
@@ -8,7 +8,7 @@ const NAMES: [&str; 2] = ["ann", "ben"];
 
 type Op = (u8, usize, i64);
 
-/// Op before which it is played, player, bet, win.
+/// Preceding op, player, bet, win.
 type Special = (usize, usize, i64, i64);
 
 fn config() -> ProptestConfig {
@@ -28,7 +28,7 @@ fn happen(world: &mut World, (kind, who, x): Op) {
     }
 }
 
-/// With the round, if any, and its void at the end.
+/// The void comes last.
 fn told(ops: &[Op], special: Option<Special>) -> World {
     let mut world = World::with_players(&NAMES);
     let mut played = None;
@@ -58,7 +58,7 @@ fn holdings(world: &World) -> Vec<i128> {
 proptest! {
     #![proptest_config(config())]
 
-    /// Without a win in between, the books are equal to the last nano.
+    /// Without a win in between, all figures are equal.
     #[test]
     fn pl_04_bw_19_a_voided_round_leaves_the_books_as_if_it_had_never_been(
         ops in vec((0..7_u8, 0..2_usize, 0..5_000_i64), 1..40),
@@ -73,8 +73,7 @@ proptest! {
         prop_assert_eq!(figures(&with), figures(&without));
     }
 
-    /// A win in between included the round's contribution and stands (BW-19). K and contributions are equal; the
-    /// difference comes from the reserve, then from the house.
+    /// A win in between stands (BW-19): K is equal, the difference comes from the reserve, then from the house.
     #[test]
     fn pl_04_bw_19_a_jackpot_won_meanwhile_stands_and_is_the_only_difference(
         ops in vec((0..9_u8, 0..2_usize, 0..5_000_i64), 1..40),

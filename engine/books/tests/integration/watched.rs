@@ -1,4 +1,4 @@
-//! Snapshots of changing books equal the books at one position, despite changes, failures and evictions.
+//! Snapshots of changing books equal the books at one position.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ enum Act {
     Freeze,
     /// Writes this many places.
     Write(usize),
-    /// Ends the snapshot if complete, else aborts it.
+    /// Aborts an incomplete one.
     Thaw(bool),
     Evict(usize, bool),
 }
@@ -80,7 +80,7 @@ impl World {
         if staged {
             let mut stage = Stage::new();
             stage.apply(&self.books, &commit).unwrap();
-            // A player may be evicted while a commit is being written.
+            // A commit may be in progress.
             self.books.evict(&mut self.hand, 3, true);
             self.books.absorb(stage);
         } else {

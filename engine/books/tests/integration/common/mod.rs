@@ -1,4 +1,4 @@
-//! Test world that writes commits and checks the invariants of every position after each (PL-09, BW-18).
+//! Test world that checks the invariants after each commit (PL-09, BW-18).
 
 use motherlode_books::*;
 
@@ -42,7 +42,7 @@ pub struct World {
 }
 
 impl World {
-    /// Opens the pool and gives each player a million EUR.
+    /// Each player has a million EUR.
     pub fn with_players(names: &[&str]) -> Self {
         let mut world = Self::default();
         world.write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// Bets, resolves and settles in one commit; returns number and position.
+    /// Returns number and position.
     pub fn play(&mut self, name: &str, bet: i64, coin_value: &str, win: i64) -> (u64, u64) {
         let started = self.start(name, POOL, Currency::EUR, bet, coin_value);
         let round = started.round;
@@ -138,7 +138,7 @@ impl World {
         (round, self.write(player(name), events))
     }
 
-    /// A round that hits the jackpot; returns number and position.
+    /// Returns number and position.
     pub fn hit(&mut self, name: &str, currency: Currency, bet: i64, coin_value: &str) -> (u64, u64) {
         let started = self.start(name, POOL, currency, bet, coin_value);
         let round = started.round;
@@ -151,7 +151,7 @@ impl World {
         self.try_write(player(name), vec![voided(round, refund, win_taken_back)])
     }
 
-    /// Lets the pool take up all pending entries; returns the awards.
+    /// Returns the awards.
     pub fn settle_pool(&mut self) -> Vec<Award> {
         let mut awards = Vec::new();
         while let Some(events) = self.books.pool_step(POOL).unwrap() {
@@ -218,7 +218,7 @@ pub fn voided(round: u64, refund: i64, win_taken_back: i64) -> Event {
     }
 }
 
-/// A void without approval, as without operators.
+/// Without operators.
 pub fn voided_as(round: u64, refund: i64, win_taken_back: i64, jackpot: VoidedJackpot) -> Event {
     Event::RoundVoided {
         round,
@@ -280,7 +280,6 @@ pub fn check(books: &Books) {
     }
 }
 
-/// Every account changed by exactly its postings.
 fn check_postings(before: &Books, after: &Books, postings: &[Posting<'_>]) {
     for posting in postings {
         let (account, currency) = (posting.account, posting.currency);
