@@ -104,7 +104,7 @@ pub enum StartEvidence {
     StopMark,
     /// This process followed the log before.
     Followed,
-    /// No evidence: unused seals are revoked.
+    /// Evidence is missing: unused seals are revoked.
     Missing,
     /// A longer log's loss was accepted: unused seals are revoked.
     Restored,

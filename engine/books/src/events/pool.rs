@@ -28,7 +28,7 @@ pub struct PoolTerms {
 pub enum CollisionShare {
     /// Minimum of its coin plus all increments since.
     Full,
-    /// As BW-16.
+    /// Share by coin value, like a first win (BW-16).
     Proportional,
 }
 

@@ -28,7 +28,7 @@ pub enum Refused {
     /// Time before the last commit.
     #[error("time {found} before {latest}")]
     TimeRanBack { latest: i64, found: i64 },
-    /// No events.
+    /// The commit has no events.
     #[error("commit without events")]
     Empty,
     /// Malformed stream name.
@@ -38,7 +38,7 @@ pub enum Refused {
     #[error("event does not belong on this stream")]
     WrongStream,
 
-    /// No account in this currency.
+    /// Unknown account.
     #[error("no {currency} account")]
     UnknownAccount { currency: Currency },
     /// The account exists.

@@ -111,7 +111,7 @@ pub struct StepResolved {
     pub choice: Vec<u8>,
     /// Outcome, encoded by the game.
     pub outcome: Vec<u8>,
-    /// Round's win so far, without the jackpot; it can fall.
+    /// Round's win after this step, without the jackpot; it can fall.
     pub win: Minor,
     /// Reason of an automatic step.
     pub automatic: Option<Automatic>,

@@ -15,9 +15,9 @@ pub enum VoidedJackpot {
     TakenBack,
     /// Contribution kept until an incident, unpaid awards reversed; no paid one.
     Kept,
-    /// As [`VoidedJackpot::Kept`]; paid awards charged to the operator's house.
+    /// Like [`VoidedJackpot::Kept`]; paid awards are charged to the operator's house.
     Charged,
-    /// As [`VoidedJackpot::Kept`]; paid awards lost by the platform.
+    /// Like [`VoidedJackpot::Kept`]; paid awards are the platform's loss.
     Lost,
 }
 
@@ -75,11 +75,11 @@ pub struct ReportedVoids {
     pub minute: i64,
     /// Number of voids.
     pub voids: u64,
-    /// Of bets in the stretch, EUR.
+    /// Contributions of bets in the stretch, EUR.
     pub in_stretch: Nano,
-    /// Of earlier bets in the running cycle, EUR.
+    /// Contributions of earlier bets in the running cycle, EUR.
     pub in_cycle: Nano,
-    /// Of earlier cycles, EUR.
+    /// Contributions of earlier cycles, EUR.
     pub earlier: Nano,
 }
 

@@ -118,7 +118,7 @@ impl<'a> View<'a> {
         self.durable.pending.get(pool)
     }
 
-    /// Durable end of its own partition, or of another one's report.
+    /// Durable end of the pool's partition, or of another partition's last report.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

@@ -79,7 +79,7 @@ pub enum SessionRefused {
     /// The time limit is reached (PL-26).
     #[error("the session's time is up: no bet is taken in it")]
     TimeUp,
-    /// No free slot.
+    /// All slots are taken.
     #[error("there are too many sessions")]
     Full,
 }

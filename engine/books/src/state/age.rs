@@ -15,7 +15,7 @@ impl Watch {
     }
 }
 
-/// Not part of the state.
+/// Progress of snapshots is not part of the state.
 impl PartialEq for Watch {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -29,7 +29,7 @@ pub(crate) struct CurrentRates {
 }
 
 impl CurrentRates {
-    /// 1 for EUR and for play money, whose units count in limits.
+    /// EUR per unit; 1 for EUR and for play money, whose units count in limits.
     pub fn of(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
@@ -63,7 +63,7 @@ pub struct Books {
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
-    /// At home.
+    /// Only at home.
     pub(crate) void_sums: BTreeMap<VoidKey, VoidSum>,
     pub(crate) rates: CurrentRates,
     pub(crate) system: System,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::events::{Campaign, CampaignOver, Refused, RoundStarted};
 use crate::values::{Minor, is_id};
 
-/// Campaign with its use so far.
+/// Campaign with its use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignState {
     /// Grant.

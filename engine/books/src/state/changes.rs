@@ -19,7 +19,7 @@ pub struct PendingChange {
     pub time_ms: i64,
 }
 
-/// By position of the proposal.
+/// Position of the proposal to the change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changes(BTreeMap<u64, PendingChange>);
 

@@ -21,9 +21,9 @@ pub struct Day {
     acted_ms: Option<i64>,
     /// Time played in the day, ms.
     played_ms: u32,
-    /// Since the last acknowledgement, also on earlier days.
+    /// Time played since the last acknowledgement, also on earlier days, ms.
     unseen_ms: u32,
-    /// In the first currency.
+    /// Wins minus bets in the first currency of the day.
     net: Option<(Currency, i128)>,
     /// Other currencies.
     more: Option<Arc<Vec<(Currency, i128)>>>,
@@ -77,7 +77,7 @@ impl Day {
         self.limits.as_deref().filter(|_| self.is_of(now_ms))
     }
 
-    /// Returns the day's ms played so far.
+    /// Returns the ms played on the day of `now_ms`.
     #[must_use]
     pub fn played_ms(&self, now_ms: i64) -> i64 {
         let before = if self.is_of(now_ms) { i64::from(self.played_ms) } else { 0 };

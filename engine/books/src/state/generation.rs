@@ -20,7 +20,7 @@ pub struct Generation {
 /// Generations of a partition, with draw keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
-    /// From generation 1 on.
+    /// Salts from generation 1 on.
     salts: Vec<Salt>,
     /// Earlier generations' unused seals are revoked.
     first_usable: u64,

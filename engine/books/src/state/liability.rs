@@ -9,12 +9,12 @@ use smol_str::SmolStr;
 use crate::events::{LiabilityReserved, Refused};
 use crate::values::{MoneyError, Nano, date, is_id};
 
-/// By operator and day of expiry.
+/// Operator to day of expiry (since 1970) to EUR.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
-    /// Bounds the state.
+    /// Latest expiry in days after the grant, which bounds the state.
     const DAYS_MAX: i64 = 3_660;
 
     pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {

@@ -17,17 +17,17 @@ use crate::values::{Nano, PerCurrency};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
-    /// Only those in memory.
+    /// Players in memory; a snapshot has them separately.
     #[serde(skip)]
     pub players: Players,
-    /// Position of the bet, player, number.
+    /// Open rounds: position of the bet, player, number.
     pub open: BTreeSet<(u64, SmolStr, u64)>,
     pub busy: BTreeSet<SmolStr>,
-    /// The wallet must be called.
+    /// Players for whom the wallet must be called.
     pub owing: BTreeSet<SmolStr>,
-    /// Request time and player.
+    /// Debits waiting for their bets: request time and player.
     pub waiting: BTreeSet<(i64, SmolStr)>,
-    /// Expiry, player, round.
+    /// Proposed voids: expiry, player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 

@@ -42,10 +42,10 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// By partition, ascending; dropped once taken up.
+    /// Partition to ascending positions; dropped once taken up.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
-    /// By partition, ascending.
+    /// Partition to ascending positions.
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,
 }
 

@@ -57,11 +57,11 @@ pub struct PlayerState {
     voided: Option<Arc<Voids>>,
     /// Rare.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// By game: play money, real money.
+    /// Play money, then real money; by game.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
-/// Of the latest session that bet at a game.
+/// Result of the latest session that bet at a game.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     session: SessionName,

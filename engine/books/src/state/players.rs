@@ -22,7 +22,7 @@ type Place = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// 0 if unchanged since loading.
+    /// Age of the last change; 0 if unchanged since loading.
     changed: u32,
     used: u32,
 }
@@ -44,9 +44,9 @@ impl<'a> Name<'a> {
 pub(crate) struct Players {
     places: BTreeMap<u64, Place>,
     count: usize,
-    /// May have duplicates.
+    /// Places changed since the latest snapshot, with duplicates.
     changed: Vec<u64>,
-    /// For a snapshot in progress.
+    /// Former states of players changed during a snapshot.
     before: BTreeMap<u64, Vec<Named>>,
 }
 
@@ -105,7 +105,7 @@ impl Players {
         self.count
     }
 
-    /// Approximate.
+    /// Approximate number of players changed since the latest snapshot.
     pub fn changed(&self) -> usize {
         self.changed.len()
     }
@@ -150,7 +150,7 @@ impl Players {
     }
 }
 
-/// Not part of the state.
+/// Bookkeeping for snapshots is not part of the state.
 impl PartialEq for Players {
     fn eq(&self, other: &Self) -> bool {
         let mut alike = self.places.values().flatten().zip(other.places.values().flatten());

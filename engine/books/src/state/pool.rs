@@ -50,7 +50,7 @@ pub struct PoolState {
     /// First minute with returnable contributions.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// 0 at home.
+    /// Copied home position of a mirror; 0 at home.
     pub(crate) home_position: u64,
 }
 
@@ -70,14 +70,14 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Those that the mirror may lack.
+    /// Awards that the mirror may lack, with home positions.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Those that the mirror may lack.
+    /// Returns to houses that the mirror may lack, with home positions.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
 impl Reported {
-    /// Rule BW-20.
+    /// Bets may still arrive, or open rounds hit (BW-20).
     pub fn outstanding(&self, suspended_at: u64) -> bool {
         self.mirrored < suspended_at || self.open_rounds > 0
     }

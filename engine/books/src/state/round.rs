@@ -22,7 +22,7 @@ pub struct OpenRound {
     pub last_ms: i64,
     /// Position of the last event.
     pub last_position: u64,
-    /// Steps so far, usually one.
+    /// Steps, usually one.
     pub steps: SmallVec<[Step; 1]>,
     /// Win after the last step.
     pub win: Minor,
@@ -37,7 +37,7 @@ pub struct OpenRound {
 impl RoundJackpot {
     pub(crate) fn pay(all: &mut [Self], hit: u64, started: &RoundStarted, amount: Minor) {
         if let Some(jackpot) = all.iter_mut().find(|jackpot| jackpot.hit == hit) {
-            // The whole amount.
+            // 1,000,000 parts per million: the whole amount.
             jackpot.paid = contribution(amount, started.currency, started.rate, 1_000_000).ok();
         }
     }

@@ -1,5 +1,5 @@
-//! Seats: the latest session of each game (PL-16, BW-27). Sessions are in one process; the log tells others of them.
-//! They expire without an event.
+//! Seats: the latest session of each game (PL-16, BW-27). A session is in one process; the log shows it to the others.
+//! It expires without an event.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Start and length in ms.
+    /// Start and length of a hold in ms.
     held: Option<(i64, i64)>,
 }
 

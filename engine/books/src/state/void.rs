@@ -9,7 +9,7 @@ use crate::events::Refused;
 /// Maximum hold of awards, 72 hours in ms.
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// By then awards are paid.
+/// Awards are paid within this time.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Proposals per player.
@@ -61,7 +61,7 @@ impl VoidProposal {
 
 const CHUNK_MAX: usize = 128;
 
-/// By round. A void copies the state, so entries are in shared chunks.
+/// Sorted by round. A void copies the state, so entries are in shared chunks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 
@@ -79,7 +79,7 @@ impl Voids {
         };
         match chunk.binary_search_by_key(&round, |&(round, _)| round) {
             Ok(index) => chunk[index].1 = position,
-            // A full chunk stays full.
+            // Most rounds are voided in order, so a full chunk stays full.
             Err(CHUNK_MAX) => self.0.insert(at + 1, Arc::new(vec![(round, position)])),
             Err(index) => {
                 chunk.insert(index, (round, position));

@@ -88,7 +88,7 @@ impl VoidSum {
     }
 }
 
-/// It determines the cycle.
+/// Place of a bet, which determines its cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BetPlace {
     /// Position in the pool's own partition.
@@ -102,7 +102,7 @@ pub(crate) enum BetPlace {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingVoid {
-    /// Or the end of a reported stretch.
+    /// Position of the void, or the end of a reported stretch.
     pub position: u64,
     pub partition: u32,
     pub minute: i64,

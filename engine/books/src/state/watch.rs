@@ -60,7 +60,7 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends the snapshot; the next one writes `unwritten`. Drop the result without the lock.
+    /// Ends the snapshot; the next one writes `unwritten`. Drop the result after releasing the lock.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {

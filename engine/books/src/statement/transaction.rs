@@ -99,7 +99,7 @@ pub struct UnknownBet {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     open: BTreeMap<RoundKey, Bet>,
-    /// By position of the hit.
+    /// Partition and position of the hit to its game.
     hits: BTreeMap<(u32, u64), SmolStr>,
 }
 

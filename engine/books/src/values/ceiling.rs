@@ -12,7 +12,7 @@ pub struct Ceiling {
     pub amount: Minor,
 }
 
-/// By digits of the minor unit.
+/// Indexed by digits of the minor unit.
 const CEILINGS: [Ceiling; 5] = [
     Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
     Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },

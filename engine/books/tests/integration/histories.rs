@@ -20,7 +20,7 @@ struct Model {
     /// Millionths of EUR.
     rates: BTreeMap<Currency, i128>,
     awards: Vec<(u64, i64)>,
-    /// By position.
+    /// Position of the hit to its price.
     hits: BTreeMap<u64, ModelHit>,
 }
 

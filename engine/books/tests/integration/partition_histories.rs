@@ -238,7 +238,7 @@ struct Model {
     bets: BTreeMap<(StreamId, u64), (u32, i64)>,
     /// Voided, contributions not returned.
     kept: Vec<(StreamId, u64)>,
-    /// By partition and position.
+    /// Partition and position to the hit.
     hits: BTreeMap<(u32, u64), ModelHit>,
     returned: i128,
 }
