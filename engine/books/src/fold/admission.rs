@@ -12,10 +12,10 @@ use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, N
 /// A win needs room above the balance. Only older logs have such balances.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
-/// In 1e-9 EUR: a pool of 10^9 EUR has at most 10^18 minor units.
+/// EUR per minor unit, in 1e-9: a pool of 10^9 EUR has at most 10^18 minor units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
-/// Far below an account's limit in any currency.
+/// Keeps a pool's figure far below an account's limit in any currency.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
 /// Pending proposed voids per operator.
@@ -142,7 +142,7 @@ impl Admission<'_> {
         }
     }
 
-    /// PL-25: only the switch's operator, or the platform.
+    /// Only the operator that switched a part off, or the platform, can switch it on (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -195,7 +195,7 @@ fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
 }
 
 impl Changes {
-    /// Each actor and operator has a share.
+    /// Limits the pending changes of each actor and operator.
     fn admit(&self, actor: &str, time_ms: i64) -> Result<(), Refused> {
         let waiting = |of: &dyn Fn(&str) -> bool| {
             let waiting = self.pending().filter(|(_, change)| time_ms < change.proposed.lapses_ms);

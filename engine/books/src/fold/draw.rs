@@ -29,7 +29,7 @@ impl Transition<'_, '_> {
         Ok(())
     }
 
-    /// Rule PL-40.
+    /// New seals belong to the current generation (PL-40).
     fn expect_generation(&self, number: u64, found: u64) -> Result<(), Refused> {
         let expected = self.view.system().generations.current().number;
         match expected == found {

@@ -9,7 +9,7 @@ use crate::events::{Decision, Event, Incident, Refused, VoidReturn};
 use crate::state::{Books, PoolState, RETURN_MINUTES, VoidKey, VoidSum};
 use crate::values::{Account, Currency, Nano};
 
-/// With returnable contributions.
+/// Incidents per pool with returnable contributions.
 const INCIDENTS_MAX: usize = 256;
 
 struct Due<'s> {

@@ -32,7 +32,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-11: once, in log order with hits and voids.
+    /// Adds contributions to the increments once, in log order with hits and voids (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -45,7 +45,7 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // Indivisible: a part could belong to another cycle.
+        // A reported stretch is indivisible: a part could belong to another cycle.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {
@@ -77,7 +77,7 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// BW-16, BW-17: exactly the hit's price.
+    /// The award must be exactly the hit's price (BW-16, BW-17).
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
@@ -131,7 +131,7 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Increments(name), reserve, Currency::EUR, rest);
     }
 
-    /// BW-19.
+    /// Takes back a voided contribution (BW-19).
     pub fn take_back(
         &mut self,
         name: &'s str,
@@ -161,7 +161,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20: from the next cycle on.
+    /// Changes the terms from the next cycle on (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
@@ -175,7 +175,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20.
+    /// See BW-20.
     pub fn suspend(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         let pool = self.pool_in(name, &PoolStatus::Active)?;
@@ -184,20 +184,20 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20.
+    /// See BW-20.
     pub fn resume(&mut self, name: &str) -> Result<(), Refused> {
         self.pool_in(name, &PoolStatus::Suspended)?.status = PoolStatus::Active;
         Ok(())
     }
 
-    /// BW-20: despite the suspension.
+    /// Allows awards of earlier hits despite the suspension (BW-20).
     pub fn release_hits(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         self.pool_in(name, &PoolStatus::Suspended)?.release_hits(home, position);
         Ok(())
     }
 
-    /// BW-20: with nothing outstanding.
+    /// Requires that nothing is outstanding (BW-20).
     pub fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let view = self.view;
         let pool = self.pool_in(name, &PoolStatus::Suspended)?;

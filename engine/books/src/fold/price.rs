@@ -14,7 +14,7 @@ pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
         .ok_or(MoneyError::OutOfRange)
 }
 
-/// At multiples of the interval (BW-17).
+/// Refreshes are at multiples of the interval (BW-17).
 fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     let interval = i64::from(refresh_ms).max(1);
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
@@ -114,7 +114,7 @@ impl Worth {
 pub struct TakenBack {
     pub from_increments: Nano,
     pub from_reserve: Nano,
-    /// Else from the house.
+    /// Rest, paid by the house.
     pub from_house: Nano,
 }
 

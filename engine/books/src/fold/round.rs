@@ -75,7 +75,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// Rule PL-25.
+    /// Refuses bets covered by a switch (PL-25).
     fn check_switches(&self, operator: &str, started: &RoundStarted) -> Result<(), Refused> {
         let switches = &self.view.system().switches;
         match switches.against(operator, &started.game, &started.rules_version) {
@@ -84,7 +84,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// BW-11: paid by the house, waits for the pool.
+    /// The house pays the contribution, which waits for the pool (BW-11).
     fn contribute(
         &mut self,
         house: Account<'s>,
@@ -168,7 +168,7 @@ impl<'s> Transition<'s, '_> {
         self.leave(pool, Decision::Hit(hit))
     }
 
-    /// Rule ME-16.
+    /// Credits a secured part of the win (ME-16).
     pub fn credit(
         &mut self,
         account: Account<'s>,

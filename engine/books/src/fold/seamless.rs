@@ -21,7 +21,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Rule PL-31.
+    /// Deposits and withdrawals need a transfer wallet (PL-31).
     pub fn check_kept_here(&mut self) -> Result<(), Refused> {
         if self.player()?.wallet.is_some() { Err(Refused::SeamlessWallet) } else { Ok(()) }
     }

@@ -17,11 +17,11 @@ pub(super) struct Transition<'s, 'd> {
     pub stepped: Option<u64>,
     /// One hit, void or report per commit.
     pub decided: bool,
-    /// Until its round (PL-31).
+    /// Confirmed debit, until its round (PL-31).
     pub debited: Option<(Currency, Minor)>,
     /// Reveal required of the next event.
     pub reveal: Option<RevealDue>,
-    /// Required next event (PL-27).
+    /// Approved change, required as the next event (PL-27).
     pub approved: Option<Box<Event>>,
     /// Round of the void required next (PL-38).
     pub approved_void: Option<u64>,

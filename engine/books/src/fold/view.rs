@@ -21,7 +21,7 @@ pub(super) struct Overlay {
     pub returned: BTreeSet<VoidKey>,
 }
 
-/// Youngest group first, then the books.
+/// Lookups search the groups, youngest first, then the books.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,

@@ -34,7 +34,7 @@ impl<'s> Transition<'s, '_> {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).totals.open_rounds -= 1;
                 }
-                // Rule ME-16.
+                // Only HALVE has credited anything (ME-16).
                 (&open.started, open.opened_at, open.opened_ms, &open.jackpots, open.credited)
             }
             (None, Some(settled)) if settled.started.round == number => {
@@ -72,7 +72,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// PL-38: the operator's house bears it.
+    /// The contribution stays in the pool at the cost of the operator's house (PL-38).
     fn keep_contribution(&mut self, operator: &str, started: &RoundStarted, (opened_at, opened_ms): (u64, i64)) {
         let Some(given) = &started.contribution else { return };
         let void = PendingVoid {
@@ -89,7 +89,7 @@ impl<'s> Transition<'s, '_> {
         self.pending(&given.pool).voids.push(void);
     }
 
-    /// Rule PL-38.
+    /// Returns unpaid awards to the pool; paid ones stay with the player (PL-38).
     fn void_awards(
         &mut self,
         operator: &'s str,
@@ -132,7 +132,7 @@ impl<'s> Transition<'s, '_> {
         )
     }
 
-    /// BW-19: before the pool takes it back.
+    /// Pays the contribution back to the house, before the pool takes it back (BW-19).
     fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
         let Some(given) = &started.contribution else {
             return Ok(());

@@ -8,7 +8,7 @@ use crate::state::PlayerState;
 use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s, '_> {
-    /// Exists from the first account on.
+    /// A player exists from the first account on.
     pub fn player(&mut self) -> Result<&mut PlayerState, Refused> {
         let Some(player) = &mut self.delta.player else { return Err(Refused::WrongStream) };
         if player.balances.is_empty() {
@@ -17,7 +17,7 @@ impl<'s> Transition<'s, '_> {
         Ok(player)
     }
 
-    /// Rule PL-33.
+    /// The commit has no other effect (PL-33).
     pub fn cancel_request(&self) -> Result<(), Refused> {
         let does_more = |event: &Event| !matches!(event, Event::RequestCancelled | Event::ActedBy { .. });
         if self.commit.events.iter().any(does_more) { Err(Refused::NotCancelled) } else { Ok(()) }

@@ -95,7 +95,7 @@ pub struct Sessions<K> {
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Rule PL-17.
+/// Player, game, and whether with real money (PL-17).
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
@@ -114,9 +114,9 @@ struct Entry<K> {
     of: SessionOf,
     request_id: SmolStr,
     opened_ms: i64,
-    /// Or the opening.
+    /// Time of the last acknowledgement, or of the opening.
     acknowledged_ms: i64,
-    /// Or the end of a hold.
+    /// Expiry, or end of a hold.
     deadline_ms: i64,
     state: State<K>,
 }

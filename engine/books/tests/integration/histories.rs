@@ -326,7 +326,7 @@ proptest! {
         for op in ops {
             attempt(&mut world, op);
         }
-        // Rule BW-20.
+        // Hits of a suspended pool wait (BW-20).
         let _ = world.try_write(pool_stream(), vec![Event::PoolResumed { actor: "ops".into() }]);
         world.settle_pool();
 
