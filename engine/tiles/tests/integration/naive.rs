@@ -1,4 +1,4 @@
-//! Literal and slow implementation of RFC 6962's tree and its tiles, sharing nothing with the crate's.
+//! Naive implementation of RFC 6962's tree and tiles.
 
 use motherlode_tiles::{Hash, Stored, Tree};
 use sha2::{Digest, Sha256};
