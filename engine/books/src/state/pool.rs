@@ -153,6 +153,7 @@ impl PoolState {
         self.incidents.values()
     }
 
+    /// Returns whether another partition's mirror may lack awards.
     #[must_use]
     pub fn awards_for(&self, partition: u32) -> bool {
         self.reports.get(&partition).is_some_and(|reported| !reported.awards.is_empty())

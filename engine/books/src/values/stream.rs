@@ -30,6 +30,7 @@ pub enum StreamId {
     System,
 }
 
+/// Malformed stream name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a stream: expected player/<operator>/<player>, pool/<pool>, rates or system, each id 1 to 64 of A-Z a-z 0-9 . _ ~ -"
