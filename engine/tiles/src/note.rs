@@ -21,7 +21,7 @@ pub enum NoteError {
     #[error("it is not signed by this key")]
     Unsigned,
     /// A signature of the key is invalid.
-    #[error("a signature that names this key is false")]
+    #[error("a signature of this key is invalid")]
     False,
     /// The text is not a checkpoint of the key's log.
     #[error(transparent)]

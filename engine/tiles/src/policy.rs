@@ -101,7 +101,7 @@ impl FromStr for Policy {
                 continue;
             }
             let words: Vec<_> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
-            policy.take(&words, &mut quorum).ok_or(Malformed("a line of the policy is not understood"))?;
+            policy.take(&words, &mut quorum).ok_or(Malformed("invalid line in the policy"))?;
         }
         policy.quorum = quorum.ok_or(Malformed("a policy has one line with its quorum"))?;
         Ok(policy)

@@ -112,7 +112,7 @@ pub enum AppendError {
     #[error("the partition's queue is full")]
     Busy,
     /// The operator has too many open rounds. Nothing was written.
-    #[error("the operator has {most} open rounds, as many as it may: finish or close some of them")]
+    #[error("the operator has reached its limit of {most} open rounds: finish or close some of them")]
     OpenRounds {
         /// `limits.open_rounds_per_operator_max`.
         most: usize,
@@ -139,14 +139,14 @@ pub enum AppendError {
         reason: String,
     },
     /// The outcome is unknown: retry with the same request id.
-    #[error("whether it was applied is unknown: {reason}")]
+    #[error("the outcome is unknown, retry with the same request id: {reason}")]
     Unknown {
         /// Cause.
         reason: String,
     },
     /// The request may have an archived commit. Nothing was written.
     #[error(
-        "whether the request was applied before cannot be read: position {position} is archived, and the log keeps records from {first}"
+        "cannot determine whether the request was applied before: position {position} is archived, and the log has records from {first} on"
     )]
     Archived {
         /// Position of the archived commit.
@@ -283,7 +283,7 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     let message = refused.to_string();
     Some(match refused {
         Refused::NoSuchChange { change } => {
-            Refusal::new(Reason::ChangeUnknown, "no such change waits").with("change_id", change)
+            Refusal::new(Reason::ChangeUnknown, "no such pending change").with("change_id", change)
         }
         Refused::ChangeLapsed { change } => Refusal::new(Reason::ChangeLapsed, message).with("change_id", change),
         Refused::SameActor { change, actor } => {

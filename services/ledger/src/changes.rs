@@ -259,7 +259,7 @@ async fn approve_void(
         return Err(AppendError::from(Refused::OtherActors { change: request.change_id }).into());
     }
     let cost = wire::AwardCost::try_from(request.award_cost);
-    let cost = cost.map_err(|_| Refusal::field("award_cost", "is not one of those who can bear an award"))?;
+    let cost = cost.map_err(|_| Refusal::field("award_cost", "must be a value of AwardCost"))?;
     let change = proposed.commit.position;
     let event = Event::ChangeApproved { change, proposed_by: proposed_by.clone(), actor: actor(caller)? };
     let asked = (request_id.as_str(), fingerprint("approve_change", request));
@@ -311,7 +311,9 @@ fn referred(caller: &Caller, reference: &str) -> Option<Event> {
 }
 
 fn actor(caller: &Caller) -> Result<String, Refusal> {
-    caller.actor().ok_or_else(|| Refusal::new(Reason::NoActors, "without operators there are no actors to tell apart"))
+    caller
+        .actor()
+        .ok_or_else(|| Refusal::new(Reason::NoActors, "without operators there are no actors who could approve"))
 }
 
 fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
@@ -335,5 +337,5 @@ fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangePr
 }
 
 fn unknown_change(change_id: u64) -> Refusal {
-    Refusal::new(Reason::ChangeUnknown, "no such change waits").with("change_id", change_id)
+    Refusal::new(Reason::ChangeUnknown, "no such pending change").with("change_id", change_id)
 }

@@ -26,8 +26,7 @@ use std::{
 
 /// Age at which a new key is added (PL-28).
 pub const DAY_MS: i64 = 86_400_000;
-const HEAD: &str =
-    "# Motherlode's draw keys: whoever reads them knows every draw to come. Never copy them with the log.\n";
+const HEAD: &str = "# Motherlode's draw keys: anyone with them can predict every draw. Never copy them with the log.\n";
 const BYTES_MAX: u64 = 1 << 20;
 /// Keys of all partitions under the newest draw key, and some older ones.
 const DERIVED_MAX: usize = 256;
@@ -44,10 +43,10 @@ pub enum DrawKeysError {
         source: io::Error,
     },
     /// Others can read the file.
-    #[error("the draw keys in {} may be read by everybody: set its mode to 0600", .0.display())]
+    #[error("the draw keys in {} are readable by other users: set the file's mode to 0600", .0.display())]
     Exposed(PathBuf),
     /// The file is too long: it has room for 13,000 keys.
-    #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: begin another file with the newest of them", .0.display())]
+    #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: start a new file with the newest keys", .0.display())]
     TooLong(PathBuf),
     /// A line is not a key, or its checksum is wrong.
     #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong", path.display())]
@@ -58,7 +57,7 @@ pub enum DrawKeysError {
         line: usize,
     },
     /// The operating system returned no random bytes.
-    #[error("the operating system gives no random bytes: {0}")]
+    #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
 }
 

@@ -23,7 +23,7 @@ pub enum OpenError {
         source: Malformed,
     },
     /// The books refuse a commit.
-    #[error("position {position}: the books refuse it: {source}")]
+    #[error("position {position}: the books refuse the commit: {source}")]
     Refused {
         /// Position of the commit.
         position: Position,
@@ -37,7 +37,7 @@ pub enum OpenError {
     )]
     Archived(Position),
     /// The records do not form a chain.
-    #[error("what was read is not the log: {0}")]
+    #[error("this is not the expected log: {0}")]
     Chain(String),
     /// Earlier damage of the log persists, or the log cannot be read.
     #[error(
@@ -52,7 +52,7 @@ pub enum OpenError {
     #[error("the ledger: {0}")]
     Origin(String),
     /// Partitions are missing or duplicated.
-    #[error("partitions {found:?} are here: each of 0, 1, 2 and so on must be, once")]
+    #[error("found partitions {found:?}: each of 0, 1, 2 and so on must be present once")]
     Partitions {
         /// Partitions found.
         found: Vec<u32>,
@@ -67,7 +67,7 @@ pub enum OpenError {
     },
     /// Acknowledged commits are missing from the log.
     #[error(
-        "the log ends at position {end}, but commits up to {held} were acknowledged, as {} says; delete that to accept the loss",
+        "the log ends at position {end}, but commits up to {held} were acknowledged according to {}; delete that to accept the loss",
         by.display()
     )]
     Shortened {
@@ -93,7 +93,7 @@ pub enum OpenError {
     #[error("a player's state cannot be read: {0}")]
     Player(#[from] ImageError),
     /// A thread cannot be started.
-    #[error("no thread for the {0}: {1}")]
+    #[error("failed to start the thread {0}: {1}")]
     Thread(&'static str, std::io::Error),
 }
 
@@ -124,10 +124,10 @@ pub enum FetchError {
         source: Malformed,
     },
     /// A referenced position has no record.
-    #[error("the log has no position {0}")]
+    #[error("the log has no record at position {0}")]
     Missing(Position),
     /// The index is behind, and the entry is too old to find without it.
-    #[error("the index is behind the log: commits so far back cannot be found for now")]
+    #[error("the index is behind the log: older commits cannot be found until it has caught up")]
     Behind,
 }
 

@@ -71,7 +71,7 @@ pub fn page_number(token: &str) -> Result<Option<u64>, Refusal> {
 /// Refuses a page token that was never issued.
 #[must_use]
 pub fn page_token_unknown() -> Refusal {
-    Refusal::field("page_token", "is not one that was handed out")
+    Refusal::field("page_token", "is not a token issued by this service")
 }
 
 /// Checks a printable text for the log ([`is_text`]).
@@ -116,7 +116,7 @@ pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountI
     if account.currency.is_real() {
         Ok(account)
     } else {
-        Err(Refusal::field("account.currency_code", "is play money, which sessions in demo mode give"))
+        Err(Refusal::field("account.currency_code", "is play money, which only demo sessions provide"))
     }
 }
 

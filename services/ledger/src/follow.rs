@@ -43,7 +43,7 @@ impl Followers {
         let mut all = self.0.lock();
         let streams = all.entry(operator.to_owned()).or_default();
         if *streams >= STREAMS_MAX {
-            let message = "this operator follows the log on as many streams as it may";
+            let message = "this operator has reached its limit of streams of the log";
             return Err(Refusal::new(Reason::FollowersMax, message).with("streams_max", STREAMS_MAX));
         }
         *streams += 1;
@@ -93,7 +93,7 @@ pub(crate) fn follow(
     let ledger = ledgers.held(request.partition)?;
     let (sent, durable) = (request.after_position, ledger.durable());
     if sent > durable {
-        let message = "the log does not reach as far: a copy holds more than there is";
+        let message = "the log is shorter than the copy";
         return Err(Refusal::new(Reason::PositionAhead, message).with("position", durable));
     }
     let whole = caller.own().is_none();

@@ -89,10 +89,10 @@ pub enum StartRefused {
     #[error(transparent)]
     Keys(#[from] DrawKeysError),
     /// The operating system returned no random bytes.
-    #[error("the operating system gives no random bytes: {0}")]
+    #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
     /// The generation cannot be committed.
-    #[error("partition {partition}: the generation of draws is not committed: {source}")]
+    #[error("partition {partition}: failed to commit the generation of draws: {source}")]
     Append {
         /// Partition number.
         partition: u32,
@@ -225,13 +225,13 @@ fn tell(partition: u32, begun: &GenerationBegun) {
         StartEvidence::Missing => tracing::warn!(
             partition,
             generation = number,
-            "no evidence rules out a loss of records: all unused seals end, and players' next draws are sealed again"
+            "a loss of records cannot be ruled out: all unused seals are revoked, and players' next draws are sealed again"
         ),
         StartEvidence::Restored => tracing::error!(
             partition,
             generation = number,
             lost_to,
-            "the loss of acknowledged records is accepted: all unused seals end"
+            "the loss of acknowledged records is accepted: all unused seals are revoked"
         ),
         _ => tracing::info!(partition, generation = number, ?evidence, "a generation of draws begins"),
     }
@@ -264,7 +264,7 @@ fn read_mark(path: &Path) -> Result<Option<Remembered>, StartRefused> {
     };
     let mark = std::str::from_utf8(&bytes).ok().and_then(Remembered::parse);
     if mark.is_none() {
-        tracing::error!(file = %path.display(), "the mark of the log is damaged: it is no evidence, and is written again");
+        tracing::error!(file = %path.display(), "the mark of the log is damaged: it is ignored and written again");
     }
     Ok(mark)
 }

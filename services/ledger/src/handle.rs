@@ -136,7 +136,7 @@ impl Handle {
                 return Ok(());
             }
         }
-        Err(not_current("the log's store has not confirmed in time that this process writes it"))
+        Err(not_current("the log's store has not confirmed in time that this process is its writer"))
     }
 
     pub(crate) fn written(&self) -> Result<(), Refusal> {

@@ -111,7 +111,7 @@ impl LogService for LogApi {
         // Read after the subscription, which delivers later appends.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
-            let message = "the log does not reach as far: a replica holds more than there is";
+            let message = "the log is shorter than the replica's state";
             return Err(Refusal::new(Reason::PositionAhead, message).with("position", end).into());
         }
         let mut standing = ledger.standing();
@@ -299,7 +299,7 @@ impl Proposing {
     fn take(&mut self, message: wire::ProposeRequest) -> Result<(), Refusal> {
         let ledger = self.api.of(message.partition)?.clone();
         if self.ledger.as_ref().is_some_and(|first| first.partition() != ledger.partition()) {
-            return Err(Refusal::field("partition", "is the same in all messages of a stream"));
+            return Err(Refusal::field("partition", "must be the same in all messages of a stream"));
         }
         self.bytes.take(&message.proposals)?;
         let now = Instant::now();
@@ -321,7 +321,7 @@ impl Proposing {
         };
         let parsed = short.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         if !too_long.is_empty() {
-            tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "too long proposals were refused");
+            tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "proposals that are too long were refused");
             self.in_flight += too_long.len();
             // This stream has the receiver.
             let _ = self.sender.send(too_long);

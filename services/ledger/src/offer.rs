@@ -30,7 +30,7 @@ pub fn standard() -> Arc<Ladders> {
 #[must_use]
 pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
     let offered: Vec<_> = ladders.currencies().collect();
-    Refusal::new(Reason::CurrencyNotOffered, format!("{currency} takes no new accounts and bets"))
+    Refusal::new(Reason::CurrencyNotOffered, format!("{currency} is closed for new accounts and bets"))
         .with("currency_code", currency)
         .with("currencies", offered.join(" "))
 }

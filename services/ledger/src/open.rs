@@ -28,7 +28,7 @@ pub(crate) fn take_over(
     options: Options,
 ) -> Result<Handle, OpenError> {
     if !recovered.is_of(&*store)? {
-        tracing::warn!(partition = store.partition(), "the replica is not of this log: it is loaded anew");
+        tracing::warn!(partition = store.partition(), "the replica has another log: it is rebuilt");
         recovered.close();
         return open(store, index_folder, options);
     }

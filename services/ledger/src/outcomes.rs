@@ -139,7 +139,7 @@ fn named<'a>(
     }
     let account = fields::seen_account(caller, account)?;
     if !operator.is_empty() {
-        return Err(Refusal::field("operator_id", "is the account's: don't set it"));
+        return Err(Refusal::field("operator_id", "must be empty: the account has the operator"));
     }
     let request_id = fields::id("request_id", request_id)?;
     // For another operator's player: the decision on a proposed void.

@@ -70,7 +70,7 @@ impl Page {
         if let Err(error) = written
             && !self.failed.swap(true, Ordering::Relaxed)
         {
-            tracing::error!(file = %self.path.display(), %error, "failed to write the page of the log: the next start ends unused seals");
+            tracing::error!(file = %self.path.display(), %error, "failed to write the page of the log: the next start revokes unused seals");
             if let Err(error) = std::fs::remove_file(&self.path) {
                 tracing::error!(file = %self.path.display(), %error, "failed to remove the page of the log");
             }

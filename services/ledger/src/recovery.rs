@@ -338,13 +338,13 @@ fn replay_past(
         if unloads && images.wants_snapshot(&books) {
             // After a write error players stay in memory.
             unloads = images.unload(&mut books).inspect_err(|error| {
-                tracing::warn!(%error, "players' states are not written: all that the log has are in memory until the end of the replay");
+                tracing::warn!(%error, "failed to write players' images: all players stay in memory until the end of the replay");
             }).is_ok();
         }
     }
     match chain {
         Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {
-            Err(OpenError::Chain(format!("it ends at position {}, and not as it should at {}", next - 1, end.position)))
+            Err(OpenError::Chain(format!("it ends at position {}, not at {}", next - 1, end.position)))
         }
         _ => Ok(books),
     }

@@ -73,7 +73,7 @@ impl Standings {
         let mut hindrances = self.hindrances.lock();
         let hindered = &mut hindrances[by as usize];
         if hindered.is_none() {
-            tracing::error!(partition = self.partition, reason, "no appends get through: they are refused");
+            tracing::error!(partition = self.partition, reason, "appends fail and are refused");
             *hindered = Some(reason.to_owned());
             self.update(&hindrances);
         }
@@ -84,7 +84,7 @@ impl Standings {
         if hindrances[by as usize].take().is_some() {
             self.update(&hindrances);
             if hindrances.iter().all(Option::is_none) {
-                tracing::info!(partition = self.partition, "appends get through again");
+                tracing::info!(partition = self.partition, "appends succeed again");
             }
         }
     }

@@ -73,7 +73,7 @@ impl StateCheck {
         tracing::info!(
             partition,
             position,
-            "the snapshot is of another build: players are folded again behind the service"
+            "the snapshot is of another build: players are folded again in the background"
         );
         match self.check(stop) {
             Ok(Ok(players)) => {
@@ -83,7 +83,7 @@ impl StateCheck {
                     position,
                     players,
                     seconds,
-                    "the state of another build is the one that this build folds"
+                    "the state of another build equals this build's fold"
                 );
                 provenance.set_own(true);
             }
@@ -93,7 +93,7 @@ impl StateCheck {
                     partition,
                     position,
                     failure,
-                    "the state is not the one that this build folds: new rounds are stopped, and the next start replays the log"
+                    "the state differs from this build's fold: new rounds are stopped, and the next start replays the log"
                 );
                 provenance.fail(failure);
                 remove();
@@ -140,14 +140,14 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &AtomicBool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("{what} are not those that this build folds")));
+            return Ok(Err(format!("{what} differ from this build's fold")));
         }
         for player in sample.players.values() {
             if stop.load(Ordering::Relaxed) {
                 return Err(Unchecked::Closing);
             }
             if self.images.find(&player.stream)?.as_ref() != Some(&player.state) {
-                return Ok(Err(format!("the state of {} is not the one that this build folds", player.stream)));
+                return Ok(Err(format!("the state of {} differs from this build's fold", player.stream)));
             }
         }
         Ok(Ok(sample.players.len()))

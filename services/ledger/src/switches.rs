@@ -24,7 +24,7 @@ pub(crate) async fn set(
     let request_id = fields::id("request_id", &request.request_id)?;
     let switch = parse(request.switch.as_ref())?;
     if caller.own().is_some_and(|own| own != switch.operator) {
-        let message = "an operator switches the games of its own players";
+        let message = "an operator can switch games only for its players";
         return Err(Refusal::new(Reason::RoleMissing, message).with("operator", PLATFORM));
     }
     let on = match request.state() {
@@ -93,7 +93,7 @@ fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &S
 }
 
 fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
-    let switch = switch.ok_or_else(|| Refusal::field("switch", "is required; empty, it is the whole service"))?;
+    let switch = switch.ok_or_else(|| Refusal::field("switch", "is required; an empty one is the whole service"))?;
     let name = |field: &str, value: &str| fields::optional_id(field, value).map(str::to_owned);
     if switch.game.is_empty() && !switch.rules_version.is_empty() {
         return Err(Refusal::field("switch.rules_version", "needs the game whose version it is"));

@@ -45,7 +45,7 @@ impl Upstream {
         match reached {
             Ok(Some(())) => Ok(()),
             Ok(None) => Err(not_current("the ledger is closing")),
-            Err(_) => Err(not_current("no process that writes the log has answered in time")),
+            Err(_) => Err(not_current("the writer of the log has not answered in time")),
         }
     }
 }

@@ -46,7 +46,7 @@ impl Verifier {
         motherlode_runtime::lower_priority();
         let (partition, begun) = (self.partition, Instant::now());
         let unread = self.progress.borrow().unread;
-        tracing::info!(partition, unread, "records that were not read at the start are verified behind the service");
+        tracing::info!(partition, unread, "records not read at startup are verified in the background");
         match self.verify(unread, open) {
             Ok(true) => {
                 let seconds = begun.elapsed().as_secs();
@@ -55,7 +55,7 @@ impl Verifier {
             Ok(false) => {}
             Err(error) => {
                 let failure = format!("partition {partition}: {error}");
-                tracing::error!(partition, error = failure, "the log is not as it was written: new rounds are stopped");
+                tracing::error!(partition, error = failure, "the log is damaged: new rounds are stopped");
                 self.progress.send_modify(|progress| progress.failure = Some(failure));
             }
         }
@@ -71,7 +71,7 @@ impl Verifier {
             let mut records = match self.reader.read(verified + 1, most, BYTES) {
                 Ok(records) => records,
                 Err(ReadError::Io(error)) if tries < TRIES => {
-                    tracing::warn!(%error, "the log cannot be read to be verified: it's tried again");
+                    tracing::warn!(%error, "failed to read the log to verify it: retrying");
                     tries += 1;
                     if is_over(open, PAUSE) {
                         return Ok(false);
@@ -99,7 +99,7 @@ impl Verifier {
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {
-                    tracing::warn!(%error, "the log cannot be read to be verified: it's tried again");
+                    tracing::warn!(%error, "failed to read the log to verify it: retrying");
                     tries += 1;
                     if is_over(open, PAUSE) {
                         return Ok(false);
@@ -110,7 +110,7 @@ impl Verifier {
         }
         match head == self.last {
             true => Ok(true),
-            false => Err(OpenError::Chain(format!("the record at position {unread} is another one than at the start"))),
+            false => Err(OpenError::Chain(format!("the record at position {unread} differs from the one at startup"))),
         }
     }
 }

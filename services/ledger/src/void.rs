@@ -188,7 +188,7 @@ fn decide(
     let undone = collection::undo(player, started, collected).map_err(unresolvable)?;
     let other = player.open_round_of(&started.game, started.currency).filter(|other| other.started.round != id.number);
     if let (Some(_), Some(other)) = (&undone, other) {
-        let message = "an open round plays with the collection that the void would change";
+        let message = "an open round uses the collection that the void would change";
         let other = round_name(&id.stream, other.started.round);
         return Err(Refusal::new(Reason::RoundInProgress, message).with("round_id", other));
     }
@@ -233,7 +233,7 @@ fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal
     match way {
         Way::Approved(approval) if approval.cost == AwardCost::Operator => Ok(VoidedJackpot::Charged),
         Way::Approved(approval) if approval.cost == AwardCost::Unspecified => {
-            let message = "must say who bears the award: it was paid, and stays with the player";
+            let message = "must name the bearer of the award, which was paid and stays with the player";
             Err(Refusal::field("award_cost", message))
         }
         _ => Ok(VoidedJackpot::Lost),

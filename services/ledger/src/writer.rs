@@ -394,7 +394,7 @@ impl Writer {
             }
             Err(error) => {
                 if staged.trouble.is_none() {
-                    tracing::warn!(%error, "room for the next appends cannot be made ready yet");
+                    tracing::warn!(%error, "failed to prepare room for the next appends");
                 }
                 staged.trouble = Some(Trouble::after(staged.trouble.take()));
             }

@@ -14,16 +14,16 @@ use crate::values::{Currency, Minor, MoneyError, Nano, Switch};
 #[allow(missing_docs, reason = "the fields say in the message what they are")]
 pub enum Refused {
     /// Not the next position.
-    #[error("position {found} where {expected} comes next")]
+    #[error("position {found}, expected {expected}")]
     WrongPosition { expected: u64, found: u64 },
     /// Stale version (VERSION_CONFLICT).
-    #[error("version {found} of the stream where {expected} comes next")]
+    #[error("stream version {found}, expected {expected}")]
     WrongVersion { expected: u64, found: u64 },
     /// The stream is in another partition.
     #[error("stream of partition {expected} in partition {found}")]
     WrongPartition { expected: u32, found: u32 },
     /// Wrong link to the previous commit.
-    #[error("previous commit given as {found}, is {expected}")]
+    #[error("previous commit {found}, expected {expected}")]
     WrongPrevious { expected: u64, found: u64 },
     /// Time before the last commit.
     #[error("time {found} before {latest}")]
@@ -48,7 +48,7 @@ pub enum Refused {
     #[error("unknown player")]
     UnknownPlayer,
     /// A cancelled request has other events.
-    #[error("a cancelled request does nothing else")]
+    #[error("the cancellation of a request has no other events")]
     NotCancelled,
     /// Invalid amount.
     #[error("amount {amount} not allowed")]
@@ -61,25 +61,25 @@ pub enum Refused {
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
     /// Seamless wallets have no deposits and withdrawals, and are final (PL-31).
-    #[error("the operator's own wallet keeps this player's money")]
+    #[error("the operator's wallet has this player's money")]
     SeamlessWallet,
     /// Only seamless wallets have debits and credits.
-    #[error("this player's money is kept here")]
+    #[error("the player has a transfer wallet")]
     TransferWallet,
     /// The player has an open debit.
-    #[error("a debit of this player is under way")]
+    #[error("a debit of this player is open")]
     DebitOpen,
     /// No such open debit.
-    #[error("no debit waits for this")]
+    #[error("there is no matching open debit")]
     NoSuchDebit,
     /// The confirmed debit does not match its round.
-    #[error("the debit is not what the round costs")]
+    #[error("the debit differs from the cost of the round")]
     DebitUnused,
     /// Not the next credit due.
-    #[error("no such credit is due next")]
+    #[error("this is not the next credit due")]
     NoSuchDue,
     /// Too many credits are due for another round.
-    #[error("{most} credits wait for the operator's wallet")]
+    #[error("{most} credits are due to the operator's wallet, the maximum")]
     DuesWaiting { most: usize },
 
     /// Switched off (PL-25).
@@ -89,17 +89,17 @@ pub enum Refused {
     #[error("switch is not well formed")]
     BadSwitch,
     /// The switch already has this state.
-    #[error("{switch} is switched so already")]
+    #[error("{switch} already has this state")]
     SwitchUnchanged { switch: Switch },
 
     /// Invalid proposal.
     #[error("not a change that can be proposed")]
     BadChange,
     /// Too many pending changes.
-    #[error("{most} changes wait already")]
+    #[error("{most} changes are pending already, the maximum")]
     TooManyChanges { most: usize },
     /// No such pending change.
-    #[error("no change {change} waits")]
+    #[error("no pending change {change}")]
     NoSuchChange { change: u64 },
     /// The change has lapsed.
     #[error("change {change} has lapsed")]
@@ -115,7 +115,7 @@ pub enum Refused {
     #[error("round {round} of the game is open")]
     RoundOpen { round: u64 },
     /// Round numbers are contiguous.
-    #[error("round {found} where {expected} comes next")]
+    #[error("round {found}, expected {expected}")]
     WrongRound { expected: u64, found: u64 },
     /// No such open round.
     #[error("no open round {round}")]
@@ -127,7 +127,7 @@ pub enum Refused {
     #[error("round {round} is not open: its settlement must be recalled from the log")]
     RecallNeeded { round: u64 },
     /// Not the next step.
-    #[error("step {found} where {expected} comes next")]
+    #[error("step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
     /// The round has no step.
     #[error("round {round} has no step")]
@@ -136,25 +136,25 @@ pub enum Refused {
     #[error("a step without the player's next draw, {number}")]
     DrawMissing { number: u64 },
     /// Not the next draw.
-    #[error("draw {found} where {expected} comes next")]
+    #[error("draw {found}, expected {expected}")]
     WrongDraw { expected: u64, found: u64 },
     /// Wrong sealing record.
     #[error("draw {number} was not sealed in the record that the step names")]
     SealedElsewhere { number: u64 },
     /// A draw was sealed without need.
-    #[error("draw {number} is not to be sealed for this reason")]
+    #[error("draw {number} must not be sealed for this reason")]
     SealUnfounded { number: u64 },
     /// The client seed is too long.
-    #[error("a client seed of {bytes} bytes")]
+    #[error("a client seed of {bytes} bytes is too long")]
     ClientSeedTooLong { bytes: usize },
     /// Seal of another generation (PL-40).
     #[error("draw {number} is sealed in generation {found} where {expected} is current")]
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     /// Revoked seal (PL-40).
-    #[error("the seal of draw {number} ended unused with generation {generation}")]
+    #[error("the seal of draw {number} was revoked, with generation {generation}")]
     SealEnded { number: u64, generation: u64 },
     /// Invalid generation (PL-40).
-    #[error("generation {number} of draws can't begin here")]
+    #[error("generation {number} of draws cannot begin here")]
     BadGeneration { number: u64 },
     /// A round ended without its reveal.
     #[error("round {round} ends and its draws are not revealed")]
@@ -163,10 +163,10 @@ pub enum Refused {
     #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]
     RevealWrong { round: u64, step: u32 },
     /// Reveal without need, or loss without a void.
-    #[error("draws of round {round} are not to be revealed here")]
+    #[error("draws of round {round} must not be revealed here")]
     RevealUnfounded { round: u64 },
     /// Amount differs from the log.
-    #[error("amount {found} where the log makes it {expected}")]
+    #[error("amount {found} but the log requires {expected}")]
     WrongAmount { expected: Minor, found: Minor },
     /// The currency has no rate.
     #[error("no rate of {currency}")]
@@ -188,13 +188,13 @@ pub enum Refused {
     #[error("campaign {campaign} is {over}")]
     CampaignOver { campaign: SmolStr, over: CampaignOver },
     /// The campaign has begun.
-    #[error("campaign {campaign} is begun")]
+    #[error("a round of campaign {campaign} has begun")]
     CampaignBegun { campaign: SmolStr },
     /// Not a round of its campaign.
-    #[error("the round is not as campaign {campaign} grants it")]
+    #[error("the round differs from the terms of campaign {campaign}")]
     NotOfCampaign { campaign: SmolStr },
     /// A free round cannot contribute.
-    #[error("free round {round} adds to a pool")]
+    #[error("free round {round} contributes to a pool")]
     FreeRoundPooled { round: u64 },
 
     /// No such pool.
@@ -207,25 +207,25 @@ pub enum Refused {
     #[error("pool is {status:?}")]
     PoolStatus { status: PoolStatus },
     /// Outdated terms.
-    #[error("terms {found} of the pool where {expected} are current")]
+    #[error("terms {found} of the pool, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
     /// Invalid terms, or another base coin.
     #[error("pool terms not allowed: {reason}")]
     BadTerms { reason: String },
     /// Wrong contribution.
-    #[error("contribution {found} where the bet makes it {expected}")]
+    #[error("contribution {found} but the bet requires {expected}")]
     ContributionWrong { expected: Nano, found: Nano },
     /// Missing contribution to the active pool.
-    #[error("the bet adds nothing to the active pool {pool}")]
+    #[error("the bet does not contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
     /// Coin above the base coin.
     #[error("coin worth more than the pool's base coin")]
     CoinTooLarge,
     /// Not the game's latest live session.
-    #[error("no such session, or not any more")]
+    #[error("no such session, or it has ended")]
     NoSuchSession,
     /// Bet above the day's bet or loss limit (PL-26).
-    #[error("a bet of {bet} {currency} minor units is past the player's limit of {limit}")]
+    #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
     /// Hit without its step or contribution.
     #[error("hit of round {round} without a step or a contribution to the pool")]
@@ -241,14 +241,14 @@ pub enum Refused {
     #[error("report of a partition not allowed: {reason}")]
     BadReport { reason: String },
     /// The mirror has this home position.
-    #[error("mirror of position {found} where {expected} or later comes next")]
+    #[error("mirror of position {found}, expected {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     /// Not the next stretch.
-    #[error("stretch starts at {found} where {expected} comes next")]
+    #[error("stretch starts at {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
     /// The stretch is not durable, or not reported.
-    #[error("stretch to {to} past the durable end {end}")]
+    #[error("stretch to {to} ends after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     /// An earlier decision is pending.
     #[error("position {position} must be decided first")]
@@ -257,7 +257,7 @@ pub enum Refused {
     #[error("nothing to decide at position {position}")]
     NothingToDecide { position: u64 },
     /// Pool figure differs from the log.
-    #[error("pool figure {found} where the log makes it {expected}")]
+    #[error("pool figure {found} but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
     /// Not the hit's price.
     #[error("award is not the price of the hit")]
@@ -269,10 +269,10 @@ pub enum Refused {
     #[error("the void of round {round}, which hit the jackpot, is not approved")]
     VoidUnapproved { round: u64 },
     /// The void treats the awards wrongly.
-    #[error("the void of round {round} states another effect on its awards than the log makes it")]
+    #[error("the void of round {round} states an effect on its awards that differs from the log")]
     VoidedJackpotWrong { round: u64 },
     /// The void lacks its settled round, or has a wrong one.
-    #[error("the void of round {round} does not state the settled round as the log has it")]
+    #[error("the void of round {round} states no settled round, or one that differs from the log")]
     VoidFactsWrong { round: u64 },
     /// The hit is not priced yet.
     #[error("the award of the hit at {hit} is not priced yet")]
@@ -303,10 +303,10 @@ pub enum Refused {
     NoSuchTransfer { pool: SmolStr },
 
     /// Amount above the ceiling.
-    #[error("{amount} minor units of {currency} are more than the {ceiling} that one amount can be")]
+    #[error("{amount} minor units of {currency} are more than the {ceiling} of one amount")]
     AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
     /// Balance above the ceiling.
-    #[error("the {currency} balance of {balance} leaves no room: it can be {ceiling} minor units")]
+    #[error("the {currency} balance of {balance} leaves no room: the maximum is {ceiling} minor units")]
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
     /// The rate would overflow figures.
     #[error("the rate of {currency} is out of bounds: a minor unit is worth 10^-9 to 10^4 EUR")]
@@ -318,11 +318,11 @@ pub enum Refused {
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
     /// Actors of another operator.
-    #[error("change {change} is for another operator's actors to approve")]
+    #[error("change {change} must be approved by another operator's actors")]
     OtherActors { change: u64 },
 
     /// Campaigns above their cap (PL-36).
-    #[error("open campaigns can cost {open} EUR and this one {highest} EUR: together at most {cap} EUR")]
+    #[error("open campaigns can cost {open} EUR and this one {highest} EUR: together above the cap of {cap} EUR")]
     LiabilityAboveCap { open: Nano, highest: Nano, cap: Nano },
 
     /// A figure overflows.

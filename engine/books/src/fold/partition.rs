@@ -24,7 +24,7 @@ impl<'s> Transition<'s, '_> {
         }
         let pool = self.pool(name)?;
         if cycle != if voids.is_empty() { 0 } else { pool.cycle } {
-            return Err(Refused::BadReport { reason: "its voids rest on another cycle".to_owned() });
+            return Err(Refused::BadReport { reason: "its voids refer to another cycle".to_owned() });
         }
         let reports = &mut pool.reports;
         let expected = reports.get(&partition).map_or(1, |reported| reported.to + 1);
@@ -37,7 +37,7 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the mirror copies what is not there, or less than before".to_owned(),
+                    reason: "the mirror is ahead of home, or behind its earlier state".to_owned(),
                 });
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
@@ -122,7 +122,7 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Interpartition, due, Currency::EUR, taken_back);
         for VoidReturn { operator, amount } in &mirrored.returns {
             if *amount <= Nano::ZERO {
-                return Err(Refused::BadReport { reason: "a return of nothing".to_owned() });
+                return Err(Refused::BadReport { reason: "a return of zero".to_owned() });
             }
             self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);
         }
@@ -187,7 +187,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         voids.voids > 0 && [voids.in_stretch, voids.in_cycle, voids.earlier].iter().all(|part| *part >= Nano::ZERO)
     };
     let reason = match end {
-        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => "sums of voids that cannot be",
+        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => "invalid sums of voids",
         _ if contributions < Nano::ZERO => "contributions below 0",
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
@@ -199,15 +199,15 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
             "the decision is not at the end of the stretch"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
-            "a void of what was not contributed before"
+            "a void without an earlier contribution"
         }
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>
         {
-            "a reversal of nothing"
+            "a reversal of zero"
         }
         StretchEnd::Decision(Decision::Hit(hit)) if !matches!(hit.stream, StreamId::Player { .. }) => {
-            "a hit that is no player's"
+            "a hit without a player"
         }
         StretchEnd::Decision(_) => return Ok(()),
     };

@@ -246,7 +246,7 @@ pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused
     } else if !(Nano::ZERO..=Nano::major(1_000_000_000)).contains(&terms.seed) {
         "the seed is between 0 and 10^9 EUR"
     } else if terms.base_coin.0 == 0 {
-        "the base coin is worth something"
+        "the base coin must be above 0"
     } else if terms.refresh_ms == 0 {
         "the refresh interval is above 0"
     } else if terms.version != version {

@@ -77,7 +77,7 @@ pub enum SessionRefused {
     #[error("a reality check is due: it must be acknowledged before the next bet")]
     RealityCheckDue,
     /// The time limit is reached (PL-26).
-    #[error("the session's time is up: no bet is taken in it")]
+    #[error("the session's time limit is reached: it takes no more bets")]
     TimeUp,
     /// All slots are taken.
     #[error("there are too many sessions")]

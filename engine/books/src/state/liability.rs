@@ -29,8 +29,8 @@ impl Liabilities {
         let (today, last) = (date::day_of(now_ms), date::day_of(*expires_ms));
         match reserved {
             _ if !is_id(operator) || !is_id(campaign) => return bad("its name is not well formed"),
-            _ if *players == 0 || *highest <= Nano::ZERO || *cap < Nano::ZERO => return bad("it is for nobody"),
-            _ if named > 0 && named != *players => return bad("it names other players than it counts"),
+            _ if *players == 0 || *highest <= Nano::ZERO || *cap < Nano::ZERO => return bad("it has no players"),
+            _ if named > 0 && named != *players => return bad("its number of players differs from its list"),
             _ if *expires_ms <= now_ms => return bad("it expires before it begins"),
             _ if last - today > Self::DAYS_MAX => return bad("it expires in more than ten years"),
             _ => {}

@@ -100,7 +100,8 @@ fn check_seal(
         Event::StepResolved(step) => match &step.draw {
             Some(draw) => check(draw.next_name(), draw.next_seal),
             None => {
-                let reason = format!("step {} of round {} has its seed in the log", step.step, step.round);
+                let reason =
+                    format!("step {} of round {} states its seed instead of a sealed draw", step.step, step.round);
                 Err(AppendError::not_allowed(Reason::StepUnsealed, reason))
             }
         },

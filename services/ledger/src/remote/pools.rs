@@ -114,7 +114,8 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     if is_same {
         return Ok(());
     }
-    let reason = format!("partition {} does not leave this for pool {pool} up to {}", report.partition, report.to);
+    let reason =
+        format!("partition {} does not match this report for pool {pool} up to {}", report.partition, report.to);
     Err(AppendError::not_allowed(Reason::ReportDiffers, reason))
 }
 

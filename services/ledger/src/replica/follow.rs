@@ -77,7 +77,7 @@ impl Follower {
             return Ok(());
         }
         if first_position != held + 1 {
-            return Err(OpenError::Chain(format!("position {first_position} where {} comes next", held + 1)));
+            return Err(OpenError::Chain(format!("position {first_position}, expected {}", held + 1)));
         }
         self.end.fetch_max(held + records.len() as u64, Ordering::AcqRel);
         self.applier.apply(records.into_iter().map(Into::into))

@@ -228,7 +228,7 @@ impl Forwarder {
             let commit = shared.fetch(position).map_err(AppendError::unread)?;
             if !is_by(&commit, stream, request_id) {
                 // The writer has another log, such as a restored one.
-                let reason = format!("position {position} is said to be of another request than it is here");
+                let reason = format!("position {position} belongs to different requests in the writer's log and here");
                 shared.diverged(&reason);
                 return Err(AppendError::Unknown { reason });
             }

@@ -146,7 +146,7 @@ impl Link {
         let answer = answer.inspect_err(|status| self.refused(status)).map_err(|status| status_text(&status))?;
         *self.contact.lock() = Contact { answered: asked, takeover: None, is_unconfirmed: false };
         let GetHeadResponse { position, hash, partitions } = answer.into_inner();
-        let hash = hash.try_into().map_err(|_| "a head without its hash".to_owned())?;
+        let hash = hash.try_into().map_err(|_| "the log's end has no hash".to_owned())?;
         Ok(Head { held: Held { position, hash }, partitions })
     }
 }

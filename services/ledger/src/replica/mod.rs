@@ -47,7 +47,7 @@ pub fn join(
 ) -> BoxFuture<'_, Result<Handle, OpenError>> {
     Box::pin(async move {
         if origin.targets.is_empty() {
-            return Err(OpenError::Origin("no process is named that has the log".to_owned()));
+            return Err(OpenError::Origin("no ledger process is configured".to_owned()));
         }
         let failed = |source: std::io::Error| OpenError::Thread("replica", source);
         let runtime =

@@ -61,7 +61,7 @@ pub(super) async fn watch(link: Arc<Link>, shared: Arc<Shared>, bounds: Bounds) 
                 Silence::Short => {}
                 Silence::Long => shared.standings.hinder(
                     Hindrance::Unconfirmed,
-                    "the process that writes the log does not answer; check the ledger processes and the way to them",
+                    "the process that writes the log does not answer; check the ledger processes and the network",
                 ),
             }
             sleep(LOOK_EVERY).await;

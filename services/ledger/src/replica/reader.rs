@@ -81,7 +81,7 @@ impl Remote {
             Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
             _ => receive(),
         };
-        let read = read?.map_err(|_| io::Error::other("no process that has the log answers"))?;
+        let read = read?.map_err(|_| io::Error::other("no ledger process answers"))?;
         let records = read.map_err(|first| {
             self.first.fetch_max(first, Ordering::AcqRel);
             ReadError::Archived { position: from, first }
