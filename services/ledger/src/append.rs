@@ -117,7 +117,7 @@ pub enum AppendError {
         /// `limits.open_rounds_per_operator_max`.
         most: usize,
     },
-    /// The disk is full. Nothing was written.
+    /// The log has no room. Nothing was written.
     #[error("no room for the log: {reason}")]
     Full {
         /// System error.

@@ -104,7 +104,7 @@ async fn make(
         let due = ledger.books(|books| change.as_due(stream, books))?;
         let events = signed.approval.iter().cloned().chain([due]).chain(signed.acted.clone()).collect();
         match append(ledger, stream, request_id, fingerprint, events).await {
-            // The figures changed in between: retry.
+            // The figures changed between read and append: retry.
             Err(AppendError::Refused(Refused::WrongFigure { .. } | Refused::WrongTerms { .. })) => {}
             decided => return decided,
         }

@@ -155,7 +155,7 @@ impl DrawKeys {
         Ok(keys)
     }
 
-    /// Adds a key if there is none or the last one is a day old; returns its name. Does nothing in memory. On an error
+    /// Adds a key if there is none or the last one is a day old; returns its name. Does nothing for keys in memory. On an error
     /// the keys are unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
@@ -204,7 +204,7 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// Keeps the keys if the file is missing, or on an error.
+    /// Reads the file again. Keeps the keys if it is missing, or on an error.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };

@@ -21,7 +21,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// A single longer record is sent whole.
+/// Limits of one message; a single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
 /// Streams per operator, fewer than the limit of waiting reads. A copy has one per partition.
@@ -73,7 +73,7 @@ struct Follow {
     operator: Option<String>,
     reading: Option<Reading>,
     sent: Position,
-    /// `sent` in the last message.
+    /// Value of `sent` in the last message.
     said: Option<Position>,
     quiet: bool,
 }
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn uf_04_of_the_records_of_others_nothing_but_the_streams_name_is_decoded() {
         let of = |stream: &str| {
-            // A full decode would fail.
+            // Only the stream is set: a full decode would fail.
             let bytes = Commit { stream: stream.to_owned(), ..Commit::default() }.encode_to_vec().into();
             let found = super::of(Some("acme"), 3, Record { position: 7, bytes });
             found.map(|found| found.map(|record| (record.partition, record.position)))

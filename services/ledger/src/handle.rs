@@ -175,7 +175,7 @@ impl Handle {
 
     pub(crate) async fn fenced(&self) {
         let mut standing = self.shared.standings.subscribe();
-        // This handle has the sender.
+        // Cannot fail: this handle has the sender.
         let _ = standing.wait_for(|standing| matches!(standing, Standing::Fenced(_))).await;
     }
 

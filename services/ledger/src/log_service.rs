@@ -233,7 +233,7 @@ impl Follow {
         self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
             Standing::Stalled(why) | Standing::Unconfirmed(why) | Standing::Damaged(why) => why.clone(),
-            // The process exits soon and the stream ends.
+            // After a permanent failure the process exits, which ends the stream.
             Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
         };
         wire::FollowRecordsResponse { first_position, records, stalled }
@@ -289,7 +289,7 @@ impl Proposing {
                 message = proposals => match message {
                     Ok(Some(message)) => self.take(message)?,
                     Ok(None) => self.proposals = None,
-                    // The process proposes the others again.
+                    // The other process proposes again without a verdict.
                     Err(status) => return Err(status),
                 },
             }
@@ -323,7 +323,7 @@ impl Proposing {
         if !too_long.is_empty() {
             tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "proposals that are too long were refused");
             self.in_flight += too_long.len();
-            // This stream has the receiver.
+            // Cannot fail: this stream has the receiver.
             let _ = self.sender.send(too_long);
         }
         let mut proposals = Vec::with_capacity(parsed.len());

@@ -100,7 +100,7 @@ async fn cancel_reservation(
     }
 }
 
-/// Empty in older logs.
+/// Returns the rounds of an Autospin series, in order; empty in older logs.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {

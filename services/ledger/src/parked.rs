@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// A few bets.
+/// Bytes of a turn with weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
 /// Minimum group size while operators compete. Larger groups delay a proposal, which waits for at most two. After a
 /// slow append a group takes the commits decided meanwhile, since fewer would not shorten the wait.
@@ -26,7 +26,7 @@ pub(crate) struct Parked {
     queues: BTreeMap<SmolStr, Queue>,
     turns: VecDeque<SmolStr>,
     pub(crate) count: usize,
-    /// Parked or not.
+    /// Operator of the latest proposal, parked or not.
     latest: SmolStr,
     compete_until: Option<Instant>,
     pub(crate) append_took: Duration,

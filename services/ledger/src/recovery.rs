@@ -111,7 +111,7 @@ impl Recovered {
         let appends = motherlode_runtime::Appends::new();
         let authority = store.authority();
         if let Some(authority) = &authority {
-            // A replica has no authority.
+            // The cell is empty, since a replica has no authority.
             let _ = shared.authority.set(Arc::clone(authority));
         }
         let watch = Watch { writer: Arc::clone(&writer), authority, silence_max: options.silence_max };
@@ -152,7 +152,7 @@ fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     );
     let progress = Arc::new(watch::Sender::new(Verification::of(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
-    // Never cut short.
+    // The sender stays open, so the verification is never cut short.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }

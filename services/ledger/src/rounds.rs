@@ -150,7 +150,7 @@ pub(crate) fn gather(
     known: &[Position],
     latest: &[Arc<Logged>],
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
-    // A rebuilding index may already have them.
+    // An index being rebuilt may already have them.
     let from = latest.last().map_or(Position::MAX, |first| first.commit.position);
     let known = known.iter().filter(|position| **position < from);
     let mut commits = known.map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
@@ -161,7 +161,7 @@ pub(crate) fn gather(
     }
     match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {
         true => Ok(commits),
-        // The index is incomplete.
+        // An incomplete index counts as behind.
         false => Err(FetchError::Behind),
     }
 }
@@ -283,7 +283,7 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     for logged in commits {
         let previous = logged.commit.previous;
         if last != 0 && previous != last {
-            // Another commit changed the balance.
+            // Another commit in between changed the balance.
             add(&*handle.fetch(previous)?)?;
         }
         add(logged)?;

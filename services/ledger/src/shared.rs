@@ -29,7 +29,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// A larger group is read from the log.
+/// Followers and the projector read a larger group from the log.
 pub(crate) const HANDED_BYTES_MAX: usize = 256 << 10;
 
 /// The projector may miss some.
@@ -43,7 +43,7 @@ pub(crate) struct Appended {
     pub(crate) records: Arc<[Bytes]>,
 }
 
-/// Beyond it, a follower reads the store.
+/// A follower further behind reads the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
 pub(crate) struct Shared {
@@ -75,7 +75,7 @@ pub(crate) struct Shared {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// Set after the generation's commit.
+    /// Set after the commit of the writer's generation of draws.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }
@@ -190,7 +190,7 @@ impl Shared {
     }
 
     pub(crate) fn close(self: Arc<Self>) {
-        // Another start may lock the page.
+        // The writer has ended, so another start may lock the page.
         self.page.get().into_iter().for_each(Page::release);
         if let Some(shared) = Arc::into_inner(self) {
             shared.index.close();

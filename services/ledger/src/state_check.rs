@@ -140,7 +140,7 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &AtomicBool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("{what} differ from this build's fold")));
+            return Ok(Err(format!("{what}: not equal to this build's fold")));
         }
         for player in sample.players.values() {
             if stop.load(Ordering::Relaxed) {

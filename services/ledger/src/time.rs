@@ -121,7 +121,7 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// Excludes a jump ahead in the last hour, and the log's lead over the clock.
+    /// Returns the earliest possible time: without a jump ahead in the last hour, and without the log's lead over the clock.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());

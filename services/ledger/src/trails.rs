@@ -26,7 +26,7 @@ struct Open {
     /// Whether the index has it, perhaps in an earlier state.
     #[serde(skip)]
     kept: bool,
-    /// Whether the index lacks its state.
+    /// Whether the index lacks the current state.
     #[serde(skip)]
     changed: bool,
 }

@@ -30,7 +30,7 @@ impl Upstream {
         let reached = async {
             tokio::select! {
                 reached = reached => Ok(reached),
-                // The shared state has the sender.
+                // Cannot fail: the shared state has the sender.
                 Ok(standing) = standings.wait_for(|standing| matches!(standing, Standing::Unconfirmed(_))) => {
                     Err(standing.clone())
                 }

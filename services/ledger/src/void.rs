@@ -51,10 +51,10 @@ pub(crate) async fn void_round(
     }
 }
 
-/// Above all positions.
+/// Larger than any position.
 const PARTITION_STEP: u64 = 1 << 48;
 
-/// The partition in the upper bits, the position in the lower ones.
+/// Combines the partition (upper bits) and the position (lower bits).
 pub(crate) fn change_id(partition: u32, position: u64) -> u64 {
     u64::from(partition) * PARTITION_STEP + position
 }
@@ -69,7 +69,7 @@ pub(crate) struct Approval {
     pub(crate) acted: Event,
 }
 
-/// After a refusal the proposal stays pending.
+/// Makes a proposed void. After a refusal the proposal stays pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -93,7 +93,7 @@ struct Ask<'a> {
 
 enum Way {
     Proposed,
-    /// Without operators.
+    /// Made at once, since there are no operators.
     AtOnce,
     Approved(Box<Approval>),
 }

@@ -35,7 +35,7 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Limits the delay by one append.
+/// Maximum bytes of a group, which limits the delay by one append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
@@ -46,7 +46,7 @@ pub(crate) struct Writer {
     /// Locked before the books, never while they are locked.
     staged: Mutex<Staged>,
     due: Condvar,
-    /// Without it the appender publishes.
+    /// Signals durable groups to the publishing task; without one the appender publishes.
     publisher: OnceLock<mpsc::Sender<()>>,
 }
 
@@ -99,7 +99,7 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// Afterwards the appender publishes.
+    /// Publishes what was signalled; afterwards the appender publishes.
     fn drop(&mut self) {
         self.durable.close();
         self.publish();
@@ -252,7 +252,7 @@ impl Writer {
         staged.parked.has(stream, request_id) || staged.made_by(name, stream, request_id).is_some()
     }
 
-    /// A failed append may have left it in the log.
+    /// Returns whether a failed append may have left the commit in the log.
     pub(crate) fn is_in_doubt(&self, name: Name) -> bool {
         self.staged.lock().trouble.as_ref().is_some_and(|trouble| trouble.has_in_doubt(name))
     }
@@ -310,7 +310,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // Before any answer or read.
+                // Written before any answer or read.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
@@ -380,7 +380,7 @@ impl Writer {
         refusal
     }
 
-    /// After a failure, only at the next attempt.
+    /// Returns whether the store may do maintenance: after a failure, only at the next attempt.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }
@@ -468,7 +468,7 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // The request's commit would be on this stream.
+        // The request's commit would be on this stream, which has not changed otherwise.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {

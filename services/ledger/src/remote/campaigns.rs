@@ -63,7 +63,7 @@ impl CampaignCosts {
 /// `None` also if the rate was set too many commits before.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
-    // Fixed rates.
+    // These currencies have fixed rates.
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {
         return Ok(current);
     }
@@ -120,7 +120,7 @@ pub(super) fn check(
                             return Err(AppendError::not_allowed(Reason::ReservationTooLow, reason));
                         }
                     }
-                    // It may not be here yet.
+                    // The reservation may not be here yet.
                     (Some(home), None) if home.is_replica() => return Err(AppendError::Unavailable { reason }),
                     _ => return Err(AppendError::not_allowed(Reason::CampaignUnreserved, reason)),
                 }

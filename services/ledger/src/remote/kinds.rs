@@ -77,7 +77,7 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::DebitAsked(_)
         | Event::DebitConfirmed { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // Only causes more refusals.
+        // It can only cause more refusals of the process's proposals.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }
@@ -112,7 +112,7 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::AwardReversed { .. }
         | Event::JackpotAwarded(_)
         | Event::PoolReceived { .. } => JACKPOT,
-        // Compared with the original in `pools`.
+        // Copies of home are compared with the originals in `pools`.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         // Only a starting writer makes these.

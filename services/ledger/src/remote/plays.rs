@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
-        // Otherwise the next start of this process would be refused.
+        // The log must not name a key that this process lacks: its next start would be refused.
         let reason = format!("this process has no draw key {}", EpochNames(vec![key]));
         return Err(AppendError::not_allowed(Reason::DrawKeyUnknown, reason));
     }

@@ -28,7 +28,7 @@ pub(super) fn check(
                 check_version(ledger, proposal)?;
                 match held(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
-                    // See `ledger.holds`.
+                    // This process may not have the partition (`ledger.holds`).
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);

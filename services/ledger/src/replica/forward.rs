@@ -122,7 +122,7 @@ impl Forwarder {
         };
         self.unsent = self.outstanding.keys().copied().collect();
         let mut head = self.shared.head.subscribe();
-        // Reached while there was no link.
+        // The replica may have reached the position while there was no link.
         self.release();
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -182,7 +182,7 @@ impl Forwarder {
         let (mut proposals, mut bytes, now) = (vec![], 0, Instant::now());
         while proposals.len() < TOGETHER_MAX && bytes < BYTES_MAX {
             let Some(ticket) = self.unsent.pop_front() else { break };
-            // Expired.
+            // The caller has given up.
             let Some(outstanding) = self.outstanding.get(&ticket) else { continue };
             let left = outstanding.until.map(|until| until.saturating_duration_since(now).as_millis().max(1));
             let proposal = v1::Proposal {
@@ -242,7 +242,7 @@ impl Forwarder {
         }));
     }
 
-    /// Without an answering writer, all are late.
+    /// Answers expired proposals; all of them if no writer answers.
     fn give_up_late(&mut self) {
         let (now, is_cut) = (Instant::now(), matches!(*self.shared.standings.borrow(), Standing::Unconfirmed(_)));
         let late =

@@ -44,7 +44,7 @@ pub(super) struct Head {
 pub(super) struct Link {
     origin: Origin,
     pub(super) partition: u32,
-    /// Locked during a search, for one link.
+    /// Locked during a search, so that all callers wait for one link.
     current: Mutex<Current>,
     contact: Lock<Contact>,
     lost: watch::Sender<u64>,
@@ -115,7 +115,7 @@ impl Link {
     }
 
     pub(super) async fn gone(&self, number: u64) {
-        // This link has the sender.
+        // Cannot fail: this link has the sender.
         let _ = self.lost.subscribe().wait_for(|lost| *lost >= number).await;
     }
 

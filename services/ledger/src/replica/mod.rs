@@ -107,7 +107,7 @@ fn start(
                     }
                 }
             }
-            // They release their references before the ledger closes.
+            // The tasks release their references before the ledger closes.
             others.shutdown().await;
         });
     })?;
