@@ -52,7 +52,7 @@ impl Policy {
         name != "none" && !self.knows(name)
     }
 
-    /// `quorum` is the quorum line, if already read.
+    /// Adds a line; `quorum` is the quorum line, if already read.
     fn take(&mut self, words: &[&str], quorum: &mut Option<Option<String>>) -> Option<()> {
         match *words {
             ["log", key] | ["log", key, _] => {

@@ -105,7 +105,7 @@ enum Side {
 }
 
 impl Climb {
-    /// `None` above the root.
+    /// Moves up; `None` above the root.
     fn up(&mut self) -> Option<Side> {
         if self.last == 0 {
             return None;

@@ -37,7 +37,7 @@ impl FromStr for Signature {
     }
 }
 
-/// A name has no white space, control characters or plus.
+/// Checks a name: no white space, control characters or plus.
 pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
     match name.is_empty() || name.contains(odd) {

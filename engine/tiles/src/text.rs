@@ -34,7 +34,7 @@ pub(crate) fn lines(hashes: &[Hash]) -> String {
     hashes.iter().map(|hash| to_base64(hash) + "\n").collect()
 }
 
-/// Also returns the text after the empty line.
+/// Reads hashes up to an empty line; returns the remaining text too.
 pub(crate) fn path(mut text: &str, hashes_max: usize) -> Option<(Vec<Hash>, &str)> {
     let mut hashes = vec![];
     loop {

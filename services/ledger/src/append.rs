@@ -74,7 +74,7 @@ impl Proposal {
         (begins && !is_paid && !ends).then_some(operator)
     }
 
-    /// Estimated size of the record.
+    /// Returns the estimated size of the record.
     pub(crate) fn bytes(&self) -> usize {
         let event = |event: &Event| match event {
             Event::StepResolved(step) => 128 + step.choice.len() + step.outcome.len(),

@@ -94,7 +94,7 @@ pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, 
     account_if(account, |operator| caller.owns(operator))
 }
 
-/// The platform sees all accounts.
+/// Checks an account; the platform sees all.
 pub(crate) fn seen_account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.sees(operator))
 }

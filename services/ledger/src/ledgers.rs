@@ -193,7 +193,7 @@ impl Ledgers {
         (HOME..self.count()).try_for_each(|partition| self.held(partition).map(drop))
     }
 
-    /// The refusal has the partition, by which routers find its process.
+    /// Refuses a partition of another process, with its number for routers.
     fn elsewhere(&self, partition: u32) -> Refusal {
         Refusal::new(Reason::PartitionElsewhere, format!("partition {partition} is held by another process"))
             .with("partition", partition)
@@ -273,7 +273,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// A partition needs a pool's terms and status, or a copy of any other commit.
+    /// Returns whether a partition lacks a pool's terms and status, or a copy of any other commit.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());

@@ -48,7 +48,7 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// `capped` are the operators whose campaigns need a reservation.
+/// Cancels a request. `capped` are the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
     (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
@@ -80,7 +80,7 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Comes before the grant's cancellation: otherwise a concurrent call could still reserve.
+/// Cancels a reservation before its grant: otherwise a concurrent call could still reserve.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -185,7 +185,7 @@ fn session(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<Optio
     ledger.committed(stream, &InternalRequest::OpenSession { request_id }.to_string())
 }
 
-/// Without a commit of the request, its Autospin series decides.
+/// Returns the outcome of an Autospin series, for a request without a commit.
 async fn series(
     ledgers: &Ledgers,
     caller: &Caller,

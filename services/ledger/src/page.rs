@@ -30,7 +30,7 @@ pub(crate) enum PageError {
 }
 
 impl Page {
-    /// `exclusive` locks the page.
+    /// Opens the page; `exclusive` locks it.
     pub(crate) fn open(
         folder: &Path,
         (log, partition): (Hash, u32),
@@ -63,7 +63,7 @@ impl Page {
         }
     }
 
-    /// After a failed write the page is removed, so the next start has no evidence.
+    /// Writes the page. After a failure it is removed, so the next start has no evidence.
     pub(crate) fn write(&self, held: Held) {
         let line = Remembered { held, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);

@@ -43,7 +43,7 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// May block until the executable is hashed.
+    /// Returns the build to name in a snapshot. May block until the executable is hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }

@@ -46,7 +46,7 @@ pub(crate) enum Reply {
     Many(u64, mpsc::UnboundedSender<Verdicts>),
 }
 
-/// Consecutive verdicts for one receiver are sent together.
+/// Answers a group; consecutive verdicts for one receiver are sent together.
 pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
     for (reply, verdict) in replies {

@@ -89,7 +89,8 @@ impl Recovered {
         }
     }
 
-    /// The state must come from the store's own reader, which the writer's records go through.
+    /// Returns whether the store continues this state. The state must come from the store's own reader, which reads the
+    /// writer's records.
     pub(crate) fn is_of(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let Held { position, hash } = *shared.head.borrow();
@@ -169,8 +170,8 @@ fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenEr
     Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
 }
 
-/// `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check that can refuse
-/// it, and before the index's mark covers it.
+/// Replays a log. `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check
+/// that can refuse it, and before the index's mark covers it.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,

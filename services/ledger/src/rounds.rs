@@ -44,7 +44,7 @@ fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
     })
 }
 
-/// From `last` back to the round's bet.
+/// Returns the commits from `last` back to the round's bet.
 pub(crate) fn walk_back<E>(
     fetch: impl Fn(Position) -> Result<Arc<Logged>, E>,
     last: Arc<Logged>,
@@ -60,7 +60,7 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-/// Newest first; [`FetchError::Behind`] if there are too many.
+/// Returns later commits, newest first; [`FetchError::Behind`] if there are too many.
 pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<Vec<Arc<Logged>>, FetchError> {
     let mut next = handle.books_of(stream, |books| books.head(stream).position)?;
     let mut commits = vec![];
@@ -191,7 +191,7 @@ fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Res
     position.map(|position| handle.fetch(position)).transpose()
 }
 
-/// Whether a proposed void holds the awards (PL-38).
+/// Returns whether a proposed void holds the awards (PL-38).
 fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
     let now_ms = handle.now_ms();
     let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
@@ -233,7 +233,7 @@ fn bet(started: &RoundStarted, credited: i64) -> Bet {
     Bet { credited: Minor(credited), ..Bet::of(started) }
 }
 
-/// Part of a win credited before the round ends (ME-16).
+/// Returns the part of a win credited before the round ends (ME-16).
 fn credited_of(logged: &Logged, number: u64) -> i64 {
     let of = |event: &Event| match event {
         Event::WinCredited { round, amount } if *round == number => amount.0,
@@ -297,7 +297,7 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     Ok(view)
 }
 
-/// Hidden outcomes of an open round follow from its seeds (NP-12).
+/// Removes an open round's seeds, which determine hidden outcomes (NP-12).
 fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());

@@ -94,7 +94,8 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// A repetition gets its commit even if it would be refused now. A new player gets the first seal.
+    /// Appends a wallet event. A repetition gets its commit even if it would be refused now. A new player gets the
+    /// first seal.
     async fn commit(
         &self,
         caller: &Caller,
@@ -135,7 +136,7 @@ impl LedgerApi {
         }
     }
 
-    /// The first account with real money decides it.
+    /// Returns whether the first account with real money gets a seamless wallet.
     fn keeps_elsewhere(&self, stream: &StreamId, player: Option<&PlayerState>) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
         let has_real = |player: &PlayerState| player.balances().any(|(currency, _)| currency.is_real());

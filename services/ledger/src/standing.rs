@@ -68,7 +68,7 @@ impl Standings {
         self.standing.borrow()
     }
 
-    /// The first reason is kept.
+    /// Records a hindrance; its first reason is kept.
     pub(crate) fn hinder(&self, by: Hindrance, reason: &str) {
         let mut hindrances = self.hindrances.lock();
         let hindered = &mut hindrances[by as usize];
@@ -97,7 +97,7 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// The first reason is kept, except that `Fenced` replaces others.
+    /// Stops appends for good. The first reason is kept, except that `Fenced` replaces others.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {

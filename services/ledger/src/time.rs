@@ -81,7 +81,7 @@ impl At {
 }
 
 impl LogTime {
-    /// `i64::MIN` for an empty log.
+    /// Creates the time of a log; `i64::MIN` for an empty one.
     pub(crate) fn new(clock: Clock, ticks: Clock, log_ms: i64) -> Self {
         let (now, tick) = (clock(), ticks());
         let mut at = At { log_ms, log_tick: tick, look: (now, tick), skew_ms: 0, doubt: None, warned: None };
@@ -128,7 +128,7 @@ impl LogTime {
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// A clock behind the log at startup counts as set back.
+    /// Returns the largest step of the clock. A clock behind the log at startup counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)

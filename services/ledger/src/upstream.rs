@@ -50,7 +50,7 @@ impl Upstream {
     }
 }
 
-/// The call had no effect.
+/// Refuses a call without an effect, since the state may not be current.
 pub(crate) fn not_current(why: impl Into<String>) -> Refusal {
     Refusal::new(Reason::NotCurrent, why)
 }

@@ -41,7 +41,7 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// `open` disconnects when the ledger closes.
+    /// Runs until `open` disconnects or all is verified.
     pub(crate) fn run(self, open: &Receiver<()>) {
         motherlode_runtime::lower_priority();
         let (partition, begun) = (self.partition, Instant::now());

@@ -452,8 +452,8 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Order of the checks: request id, whole request (PL-42), version, conditions for new commits, invariants of the
-    /// books.
+    /// Judges a proposal in this order: request id, whole request (PL-42), version, conditions for new commits,
+    /// invariants of the books.
     fn judge(
         self,
         staged: &mut Staged,

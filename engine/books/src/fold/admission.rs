@@ -39,7 +39,7 @@ impl Stage {
 }
 
 impl Commit {
-    /// With operators, refuses a void by [`ANYONE`] (PL-38).
+    /// Refuses a void by [`ANYONE`] if operators are configured (PL-38).
     pub fn admit_actors(&self) -> Result<(), Refused> {
         let mut approved = false;
         for event in &self.events {
@@ -127,7 +127,7 @@ impl Admission<'_> {
         if waiting < most { Ok(()) } else { Err(Refused::TooManyChanges { most }) }
     }
 
-    /// BW-20: a hit after the suspension waits.
+    /// Refuses the award of a hit after the suspension (BW-20).
     fn award(&self, award: &Award) -> Result<(), Refused> {
         let StreamId::Pool(name) = &self.commit.stream else { return Err(Refused::WrongStream) };
         let Some(pool) = self.view.pool(name) else { return Ok(()) };
@@ -142,7 +142,7 @@ impl Admission<'_> {
         }
     }
 
-    /// Only the operator that switched a part off, or the platform, can switch it on (PL-25).
+    /// Checks that the operator that switched a part off, or the platform, switches it on (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -159,7 +159,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// A win needs room, and credits due are bounded (PL-31).
+    /// Checks that a win has room, and that few credits are due (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::events::{Commit, Event, Refused, SettledRound};
 
 use crate::values::{Account, End, HOME, Head, Nano, Posting, StreamId};
 
-/// After a refusal, `delta` is invalid.
+/// Decides a commit and returns its postings. After a refusal, `delta` is invalid.
 pub(super) fn decide<'s>(
     view: View<'s>,
     commit: &'s Commit,
@@ -19,7 +19,7 @@ pub(super) fn decide<'s>(
     decide_on(view, commit, recalled, delta)
 }
 
-/// `delta` has the stream's state.
+/// Decides a commit on a copy of its stream in `delta`.
 pub(super) fn decide_on<'s>(
     view: View<'s>,
     commit: &'s Commit,
@@ -46,7 +46,7 @@ pub(super) fn decide_on<'s>(
     Ok(transition.postings)
 }
 
-/// Also advances the copied head.
+/// Checks position, version and time, and advances the copied head.
 fn place(view: View<'_>, commit: &Commit, delta: &mut Delta) -> Result<(), Refused> {
     let end = view.end(commit.partition);
     let expected = end.position + 1;
@@ -203,7 +203,7 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// A second check, after the handlers' own.
+/// Checks again that the postings sum to zero.
 fn sum_to_zero(postings: &[Posting<'_>]) -> Result<(), Refused> {
     // Usually few postings and one currency.
     for &Posting { currency, .. } in postings {

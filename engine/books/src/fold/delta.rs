@@ -129,7 +129,7 @@ impl Delta {
 }
 
 impl Left {
-    /// The player may be missing.
+    /// Merges into books that may lack the player.
     pub(super) fn merge_into(&self, books: &mut Books) {
         for delta in &self.pending {
             let pending = match books.pending.get_mut(&*delta.pool) {

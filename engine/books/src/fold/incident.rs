@@ -87,7 +87,7 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// The house gets them from K in the same cycle, else from R, else from H (BW-19).
+    /// Returns contributions to the operator's house from K in the same cycle, else from R, else from H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -129,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The house's seed share goes to the house, the rest to the reserve.
+    /// Returns awards: the house's seed share to the house, the rest to the reserve.
     pub fn reverse(
         &mut self,
         name: &'s str,

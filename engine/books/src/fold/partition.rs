@@ -130,7 +130,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The first such commit creates it.
+    /// Returns the mirror's state, created by its first commit.
     fn mirrored_pool(&mut self, name: &str, mirrored: &PoolMirrored) -> Result<&mut PoolState, Refused> {
         let PoolMirrored { home_position, terms, status, .. } = mirrored;
         check_terms(terms, terms.version.max(1))?;

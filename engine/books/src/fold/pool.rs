@@ -9,7 +9,7 @@ use crate::state::{PoolState, UnpaidAward};
 use crate::values::{Account, Currency, Nano};
 
 impl<'s> Transition<'s, '_> {
-    /// The pool's copy.
+    /// Returns the pool's copy.
     pub fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
         let pool = self.delta.pool.as_deref_mut();
         pool.ok_or_else(|| Refused::UnknownPool { pool: name.into() })
@@ -68,7 +68,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Everything before it must be pooled.
+    /// Returns the oldest decision, if it is at this position and everything before is pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -77,7 +77,7 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// The award must be exactly the hit's price (BW-16, BW-17).
+    /// Applies an award, which must be exactly the hit's price (BW-16, BW-17).
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
@@ -118,7 +118,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The rest of the increments goes to the reserve.
+    /// Posts an award; the rest of the increments goes to the reserve.
     fn post_award(&mut self, name: &'s str, award: &Award, increments: Nano) {
         let payable = Account::JackpotPayable(name);
         let reserve = Account::Reserve(name);

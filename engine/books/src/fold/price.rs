@@ -14,7 +14,7 @@ pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
         .ok_or(MoneyError::OutOfRange)
 }
 
-/// Refreshes are at multiples of the interval (BW-17).
+/// Returns whether no refresh, at a multiple of the interval, is between two times (BW-17).
 fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     let interval = i64::from(refresh_ms).max(1);
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
@@ -81,13 +81,13 @@ impl Worth {
         }
     }
 
-    /// `eur x coin x rate / base`, rounded down.
+    /// Returns `eur x coin x rate / base`, rounded down.
     fn in_eur(&self, eur: Nano) -> Option<Nano> {
         let numerator = eur.0.checked_mul(self.coin)?.checked_mul(self.rate.0)?;
         numerator.checked_div(self.base.checked_mul(self.rate.1)?).map(Nano)
     }
 
-    /// `weighted x coin / base + whole / rate`, rounded down.
+    /// Returns `weighted x coin / base + whole / rate`, rounded down.
     fn in_minor(&self, weighted: Nano, whole: Nano) -> Option<Minor> {
         let proportion = weighted.0.checked_mul(self.coin)?;
         let (numerator, denominator) = if whole == Nano::ZERO {
@@ -102,7 +102,7 @@ impl Worth {
         Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
     }
 
-    /// `amount x rate`, rounded down.
+    /// Returns `amount x rate`, rounded down.
     fn paid(&self, amount: Minor) -> Option<Nano> {
         let nanos = i128::from(amount.0).checked_mul(self.minor)?;
         nanos.checked_mul(self.rate.0)?.checked_div(self.rate.1).map(Nano)

@@ -84,7 +84,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// The house pays the contribution, which waits for the pool (BW-11).
+    /// Posts the contribution, which the house pays and the pool takes up later (BW-11).
     fn contribute(
         &mut self,
         house: Account<'s>,
@@ -206,7 +206,7 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Other limits than those of the day (PL-26) are not in the log.
+/// Checks the limits of the day (PL-26). Other limits are not in the log.
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

@@ -4,7 +4,7 @@ use super::transition::{Transition, expect_positive};
 use crate::events::{Refused, SessionName, SessionOpened};
 
 impl Transition<'_, '_> {
-    /// The service decides who may open one.
+    /// Opens a session. The service decides who may.
     pub fn open_session(&mut self, opened: &SessionOpened) -> Result<(), Refused> {
         self.check_account(opened.currency)?;
         let limits = &opened.limits;

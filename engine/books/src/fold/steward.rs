@@ -61,7 +61,7 @@ impl Books {
         is_new.then_some(report)
     }
 
-    /// Also without news.
+    /// Reports up to the next decision or a position, even without news.
     #[must_use]
     pub fn partition_report_to(
         &self,
@@ -195,7 +195,7 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// A hit waits while the pool is suspended (BW-20).
+/// Returns false for a hit while the pool is suspended (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),

@@ -47,7 +47,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         }
     }
 
-    /// Handlers update balances and figures.
+    /// Posts a transfer; handlers update balances and figures.
     pub fn transfer(&mut self, from: Account<'s>, to: Account<'s>, currency: Currency, amount: Nano) {
         if amount != Nano::ZERO {
             self.post(Posting { account: from, currency, amount: -amount });
@@ -91,7 +91,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         &mut self.delta.pending[index]
     }
 
-    /// At most one decision per commit.
+    /// Leaves a decision to a pool, at most one per commit.
     pub fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
         if self.decided {
             return Err(Refused::SecondDecision);

@@ -32,7 +32,7 @@ pub(super) struct View<'a> {
 pub(super) static NOTHING: VecDeque<Overlay> = VecDeque::new();
 
 impl<'a> View<'a> {
-    /// Youngest first.
+    /// Returns the groups, youngest first.
     fn groups(self) -> impl Iterator<Item = &'a Overlay> {
         self.over.iter().rev()
     }
@@ -66,7 +66,7 @@ impl<'a> View<'a> {
         self.staged().find_map(|books| books.pool(pool)).or_else(|| self.durable.pool(pool))
     }
 
-    /// Changed pools occur more than once.
+    /// Returns every pool; changed ones occur more than once.
     pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
         let names = self.durable.pools.keys().chain(self.staged().flat_map(|books| books.pools.keys()));
         names.filter_map(move |name| self.pool(name))
@@ -106,19 +106,19 @@ impl<'a> View<'a> {
         self.durable.void_sums.get(key).copied()
     }
 
-    /// `last` is exclusive.
+    /// Returns the keys of these minutes; `last` is exclusive.
     pub fn void_keys(self, pool: &Arc<str>, (first, last): (i64, i64)) -> BTreeSet<&'a VoidKey> {
         let range = VoidKey::first(pool, first)..VoidKey::first(pool, last.max(first));
         let all = self.staged().chain([self.durable]);
         all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
-    /// Pools take up durable entries only.
+    /// Returns durable entries only, since pools take up no others.
     pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
         self.durable.pending.get(pool)
     }
 
-    /// Durable end of the pool's partition, or of another partition's last report.
+    /// Returns the durable end of the pool's partition, or of another partition's last report.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

@@ -72,7 +72,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The contribution stays in the pool at the cost of the operator's house (PL-38).
+    /// Keeps the contribution in the pool at the cost of the operator's house (PL-38).
     fn keep_contribution(&mut self, operator: &str, started: &RoundStarted, (opened_at, opened_ms): (u64, i64)) {
         let Some(given) = &started.contribution else { return };
         let void = PendingVoid {

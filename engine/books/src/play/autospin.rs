@@ -164,7 +164,7 @@ impl Autospin {
     }
 }
 
-/// For display: sums can exceed an i64.
+/// Limits a sum for display, since sums can exceed an i64.
 fn saturated(sum: i128) -> Minor {
     Minor(i64::try_from(sum).unwrap_or(i64::MAX))
 }

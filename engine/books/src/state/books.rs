@@ -29,7 +29,7 @@ pub(crate) struct CurrentRates {
 }
 
 impl CurrentRates {
-    /// EUR per unit; 1 for EUR and for play money, whose units count in limits.
+    /// Returns EUR per unit; 1 for EUR and for play money, whose units count in limits.
     pub fn of(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),

@@ -74,7 +74,7 @@ impl CampaignState {
         }
     }
 
-    /// Only before the first round.
+    /// Cancels the campaign, only before its first round.
     pub(crate) fn cancel(&mut self, now_ms: i64) -> Result<(), Refused> {
         let campaign = || self.campaign.id.clone();
         match self.over(now_ms) {

@@ -117,7 +117,7 @@ impl Day {
         }
     }
 
-    /// Time played since the latest action.
+    /// Returns the time played since the latest action.
     fn pause(&self, time_ms: i64) -> i64 {
         let since = self.acted_ms.map_or(0, |acted| time_ms.saturating_sub(acted));
         if (0..=BREAK_MS).contains(&since) { since } else { 0 }

@@ -68,7 +68,7 @@ impl PendingTotals {
 }
 
 impl Pending {
-    /// Positions `from..=to`, ascending, in O(log n).
+    /// Returns positions `from..=to`, ascending, in O(log n).
     pub fn contributions(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = Nano> + '_ {
         self.contributions.get(&partition).into_iter().flat_map(move |queue| {
             let start = queue.partition_point(|(position, _)| *position < from);
@@ -95,7 +95,7 @@ impl Pending {
         queue.get(end.checked_sub(1)?).map(|(position, _)| *position)
     }
 
-    /// Positions `from..=to`, ascending.
+    /// Returns positions `from..=to`, ascending.
     pub fn voids(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = &PendingVoid> {
         self.voids.get(&partition).into_iter().flat_map(move |queue| {
             let start = queue.partition_point(|void| void.position < from);

@@ -234,7 +234,7 @@ impl PlayerState {
         }
     }
 
-    /// An earlier session has no tally any more.
+    /// Counts a win or refund for the day and the session. An earlier session has no tally any more.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());

@@ -80,7 +80,7 @@ impl Players {
         Some(before)
     }
 
-    /// Unless present.
+    /// Adds a player from a snapshot, unless present.
     pub fn load(&mut self, name: &str, state: PlayerState, watch: Watch) {
         let alike = self.places.entry(hash(name)).or_default();
         if !alike.iter().any(|slot| *slot.name == *name) {
@@ -96,7 +96,7 @@ impl Players {
         all.into_iter()
     }
 
-    /// In a fixed but arbitrary order.
+    /// Returns the players in a fixed but arbitrary order.
     pub fn into_states(self) -> impl Iterator<Item = Named> {
         self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
     }
@@ -105,7 +105,7 @@ impl Players {
         self.count
     }
 
-    /// Approximate number of players changed since the latest snapshot.
+    /// Returns the approximate number of players changed since the latest snapshot.
     pub fn changed(&self) -> usize {
         self.changed.len()
     }
@@ -115,7 +115,7 @@ impl Players {
         std::mem::take(&mut self.changed)
     }
 
-    /// As of the snapshot's start.
+    /// Returns a place's players as of the snapshot's start.
     pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let unchanged = self.places.get(&place).into_iter().flatten();
         let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);
@@ -123,7 +123,7 @@ impl Players {
         unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
     }
 
-    /// The next snapshot writes `unwritten`.
+    /// Ends a snapshot; the next one writes `unwritten`.
     pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
         self.changed.extend(unwritten);
         std::mem::take(&mut self.before)
@@ -160,7 +160,7 @@ impl PartialEq for Players {
 
 impl Eq for Players {}
 
-/// 64-bit FNV-1a, fast for short names.
+/// Returns the 64-bit FNV-1a hash, fast for short names.
 fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

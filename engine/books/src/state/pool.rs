@@ -77,7 +77,7 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
-    /// Bets may still arrive, or open rounds hit (BW-20).
+    /// Returns whether bets may still arrive or open rounds hit (BW-20).
     pub fn outstanding(&self, suspended_at: u64) -> bool {
         self.mirrored < suspended_at || self.open_rounds > 0
     }

@@ -25,7 +25,7 @@ pub(crate) struct VoidKey {
 }
 
 impl VoidKey {
-    /// Smallest key of a pool's minute.
+    /// Returns the smallest key of a pool's minute.
     pub fn first(pool: &Arc<str>, minute: i64) -> Self {
         let (operator, game, rules_version) = Default::default();
         Self { pool: Arc::clone(pool), minute, operator, game, rules_version, partition: 0 }
@@ -62,7 +62,7 @@ impl VoidSum {
         if self.cycle == cycle { self.in_cycle } else { Nano::ZERO }
     }
 
-    /// `cycle` is the pool's running one.
+    /// Adds a void; `cycle` is the pool's running one.
     pub(crate) fn add(&mut self, void: &PendingVoid, cycle: u64, cycle_from: u64) {
         if self.cycle != cycle {
             self.earlier = self.amount();

@@ -3,7 +3,7 @@
 /// Actor without configured operators.
 pub const ANYONE: &str = "(anyone)";
 
-/// `None` for the platform.
+/// Returns the actor's operator; `None` for the platform.
 pub(crate) fn operator_of(actor: &str) -> Option<&str> {
     actor.split_once('/').map(|(operator, _)| operator)
 }

@@ -55,7 +55,7 @@ pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
 pub struct DealKey(Hmac);
 
 impl DealKey {
-    /// Precomputes the key.
+    /// Precomputes the key's part of HMAC.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
         Self(Hmac::new(key))
@@ -170,7 +170,7 @@ impl Hmac {
 mod tests {
     use super::*;
 
-    /// RFC 4231
+    /// Compares with test cases 1 and 2 of RFC 4231.
     #[test]
     fn hmac_is_that_of_the_rfc() {
         let cases: [(&[u8], &[u8], &str); 2] = [

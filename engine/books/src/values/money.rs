@@ -91,7 +91,7 @@ impl core::ops::Neg for Nano {
 }
 
 impl fmt::Display for Nano {
-    /// `20000.00005`, at least two decimals.
+    /// Formats `20000.00005`, with at least two decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(self.0, Self::DIGITS, 2))
     }
@@ -100,7 +100,7 @@ impl fmt::Display for Nano {
 impl FromStr for Nano {
     type Err = MoneyError;
 
-    /// More than nine decimals are refused.
+    /// Refuses more than nine decimals.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         decimal::parse(text, Self::DIGITS).map(Self).ok_or(MoneyError::Malformed)
     }
@@ -124,7 +124,7 @@ impl CoinValue {
 }
 
 impl fmt::Display for CoinValue {
-    /// `0.2`, `10`: trailing zeros trimmed.
+    /// Formats `0.2` or `10`, without trailing zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(i128::from(self.0), Self::DIGITS, 0))
     }

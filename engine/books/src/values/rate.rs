@@ -51,7 +51,7 @@ impl FxRate {
         self.exponent
     }
 
-    /// Both below 10^18.
+    /// Returns numerator and denominator, both below 10^18.
     pub(crate) fn fraction(self) -> (i128, i128) {
         let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
@@ -85,7 +85,7 @@ impl fmt::Display for FxRate {
 impl FromStr for FxRate {
     type Err = MoneyError;
 
-    /// Up to twelve decimals.
+    /// Refuses more than twelve decimals.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         let places = u32::from(Self::EXPONENT_MIN.unsigned_abs());
         let mut value = decimal::parse(text, places).ok_or(MoneyError::Malformed)?;

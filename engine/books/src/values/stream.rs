@@ -115,7 +115,7 @@ impl FromStr for StreamId {
 mod tests {
     use super::*;
 
-    /// From another language's SHA-256: partitions of players never change.
+    /// Compares with another language's SHA-256: partitions of players never change.
     #[test]
     fn players_are_placed_by_the_documented_hash() {
         let counts = [1, 2, 3, 4, 7];

@@ -51,14 +51,14 @@ fn started(world: &World) -> Event {
     Event::RoundStarted(world.start("alice", POOL, Currency::EUR, 100, "0.2").into())
 }
 
-/// Alice with a sealed draw.
+/// Returns a world in which Alice has a sealed draw.
 fn world() -> World {
     let mut world = World::with_players(&["alice"]);
     world.write(alice(), vec![sealed(1, SealReason::Opened)]);
     world
 }
 
-/// It used draws 1 and 2.
+/// Returns a world in which Alice's open round used draws 1 and 2.
 fn open() -> World {
     let mut world = world();
     let started = started(&world);
@@ -67,7 +67,7 @@ fn open() -> World {
     world
 }
 
-/// From `tests/independent/draws.py`.
+/// Compares with `tests/independent/draws.py`.
 #[test]
 fn pl_06_epochs_dealt_values_seals_and_seeds_are_those_of_another_implementation() {
     let ascending: [u8; 32] = std::array::from_fn(|at| u8::try_from(at).unwrap());

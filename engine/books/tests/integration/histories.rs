@@ -111,7 +111,7 @@ impl Model {
         self.hits.insert(commit.position, ModelHit { round, paid, from_house, is_paid: false });
     }
 
-    /// PL-38: a paid award returns only if the operator bears it.
+    /// Reverses a void's effect; a paid award returns only if the operator bears it (PL-38).
     fn reverse(&mut self, commit: &Commit, round: u64, effect: VoidedJackpot) {
         let round = (commit.stream.clone(), round);
         for hit in self.hits.values().filter(|hit| hit.round == round) {
@@ -162,7 +162,7 @@ pub fn begin() -> World {
     world
 }
 
-/// A refusal must have no effect.
+/// Tries one operation. A refusal must have no effect.
 pub fn attempt(world: &mut World, (kind, who, x): Op) {
     let (name, currency) = PLAYERS[who];
     let amount = Minor(i64::try_from(x).unwrap());

@@ -29,7 +29,7 @@ impl History {
         Self { parts: Parts::new(partitions), in_mind: vec![] }
     }
 
-    /// A refusal must have no effect.
+    /// Tries one operation. A refusal must have no effect.
     fn attempt(&mut self, (kind, who, x): Op) {
         let at = who % self.parts.0.len();
         let name = format!("p{at}");
@@ -150,7 +150,7 @@ impl History {
         let _ = world.try_write(stream, vec![voided_as(round, bet.0, back, effect(x / 3))]);
     }
 
-    /// Logged at home only.
+    /// Returns the money logged at home only.
     fn under_way(&self) -> i128 {
         let mirrors: Vec<Vec<&PoolMirrored>> = (self.parts.0.iter())
             .map(|world| {

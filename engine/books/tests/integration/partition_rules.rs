@@ -164,7 +164,7 @@ fn pl_09_a_report_or_mirror_that_is_late_or_repeated_or_out_of_order_is_refused(
     assert_eq!(twice, Err(Refused::SecondDecision));
 }
 
-/// A valid report with one fault.
+/// Changes one thing in a valid report.
 #[test]
 fn pl_09_a_spoilt_report_is_refused() {
     let mut parts = Parts::new(2);
@@ -196,7 +196,7 @@ fn pl_09_a_spoilt_report_is_refused() {
     assert!(matches!(refuse(&standing, joins), Refused::WrongStretch { .. }));
 }
 
-/// A valid mirror with one fault.
+/// Changes one thing in a valid mirror.
 #[test]
 fn pl_09_a_spoilt_mirror_is_refused() {
     let mut parts = Parts::new(2);

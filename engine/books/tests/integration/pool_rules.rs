@@ -3,7 +3,7 @@
 use crate::common::*;
 use motherlode_books::*;
 
-/// K, R, H and paid.
+/// Returns K, R, H and paid.
 fn figures(world: &World) -> [String; 4] {
     let pool = world.pool();
     [pool.increments, pool.reserve, pool.house_funding, pool.paid].map(|figure| figure.to_string())

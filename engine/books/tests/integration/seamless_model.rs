@@ -139,7 +139,7 @@ impl Model {
         }
     }
 
-    /// Its state survives crashes.
+    /// Applies a call at the wallet, whose state survives crashes.
     fn arrives(&mut self, call: Call) -> Answer {
         match call {
             Call::Debit => {
@@ -195,7 +195,7 @@ impl Model {
         assert!(!paid || self.credits == 1, "what counts as paid is paid");
     }
 
-    /// Without further failures everything ends.
+    /// Runs without further failures until everything ends.
     fn finish(mut self) {
         for _ in 0..20 {
             let debit = self.wallet().debit.as_ref().map(|debit| debit.rolling_back);

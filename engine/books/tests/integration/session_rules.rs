@@ -29,7 +29,7 @@ fn at_game() -> Option<(&'static str, Currency)> {
     Some(("bewitched", Currency::EUR))
 }
 
-/// One session, id 1.
+/// Returns a table with one session, id 1.
 fn opened() -> Sessions<Rc<()>> {
     let mut sessions = Sessions::new(LIMITS);
     assert_eq!(sessions.open(of("alice", "bewitched"), "o1", 1, 0), Ok(1));
@@ -265,7 +265,7 @@ proptest! {
     }
 }
 
-/// One session, id 1.
+/// Returns a table with one session, id 1.
 fn under(profile: Profile) -> Sessions<Rc<()>> {
     let mut sessions = Sessions::new(LIMITS);
     sessions.open(SessionOf { profile, ..of("alice", "bewitched") }, "o1", 1, 0).unwrap();

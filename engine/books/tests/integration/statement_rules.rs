@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const FASTER: i64 = 20_000;
 const DAY_MS: i64 = 86_400_000;
 
-/// Settled rounds that a commit voids.
+/// Returns the settled rounds that a commit voids.
 fn known(log: &[Commit], commit: &Commit) -> BTreeMap<RoundKey, Bet> {
     let settled = recall(log, commit).map(|settled| {
         let bet = Bet { credited: settled.win, ..Bet::of(&settled.started) };
@@ -44,7 +44,7 @@ fn told(log: &[Commit]) -> (Revenue, Books, Vec<Transaction>) {
     (revenue, books, all)
 }
 
-/// From the events only.
+/// Counts from the events only.
 fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
     let mut rounds = BTreeMap::new();
     let mut sums: BTreeMap<_, [i128; 5]> = BTreeMap::new();
@@ -76,7 +76,7 @@ fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
     sums
 }
 
-/// Without contributions and awards of voided rounds.
+/// Returns the house without contributions and awards of voided rounds.
 fn house(books: &Books, log: &[Commit], currency: Currency) -> i128 {
     let (mut given, mut rates, mut awards, mut charged) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::<_, i128>::new(), 0);

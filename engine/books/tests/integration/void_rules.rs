@@ -23,7 +23,7 @@ fn incident(world: &World, id: &str) -> Event {
     )
 }
 
-/// Bet before the suspension, hit after it.
+/// Returns a round bet before the pool's suspension, which hits after it.
 fn suspended() -> (World, u64) {
     let mut world = World { now_ms: 1_000_000, ..World::default() };
     for pool in [POOL, "heir"] {
@@ -69,7 +69,7 @@ fn bw_20_a_hit_before_the_suspension_is_awarded_by_its_place_in_the_log() {
     assert_eq!(world.settle_pool().len(), 1);
 }
 
-/// Its award is priced and unpaid.
+/// Returns a round with a priced, unpaid award.
 fn awarded() -> (World, u64, Award) {
     let mut world = World { now_ms: 1_000_000, ..World::default() };
     world.write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);

@@ -28,7 +28,7 @@ fn happen(world: &mut World, (kind, who, x): Op) {
     }
 }
 
-/// The void comes last.
+/// Runs the history with the round, if any; its void comes last.
 fn told(ops: &[Op], special: Option<Special>) -> World {
     let mut world = World::with_players(&NAMES);
     let mut played = None;

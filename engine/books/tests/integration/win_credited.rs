@@ -9,7 +9,7 @@ fn credited(round: u64, amount: i64) -> Event {
     Event::WinCredited { round, amount: Minor(amount) }
 }
 
-/// Balance 10.00, bet 1.00, won 0.51.
+/// Returns an open round: balance 10.00, bet 1.00, won 0.51.
 fn gambling() -> (World, u64) {
     let mut world = World::default();
     world.open_account("eve", EUR, 1_000);

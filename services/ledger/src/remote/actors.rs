@@ -155,7 +155,7 @@ fn takes_two(event: &Event) -> bool {
     )
 }
 
-/// A game's pool is opened at startup without an actor.
+/// Returns whether a game's pool is opened at startup, without an actor.
 fn opens(proposal: &Proposal, event: &Event) -> bool {
     matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
 }

@@ -60,7 +60,7 @@ impl CampaignCosts {
     }
 }
 
-/// `None` also if the rate was set too many commits before.
+/// Returns a rate as of a position; `None` also if it was set too many commits before.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
     // These currencies have fixed rates.
@@ -88,8 +88,9 @@ pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [Strin
     [format!("campaign/{operator}/{request_id}"), format!("campaign/{operator}/{player}/{request_id}")]
 }
 
-/// CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation for the player, campaign and expiry;
-/// [`AppendError::Unavailable`] if it may not be here yet. RESERVATION_TOO_LOW: the campaign can cost more.
+/// Checks grants and reservations. CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation
+/// for the player, campaign and expiry; [`AppendError::Unavailable`] if it may not be here yet. RESERVATION_TOO_LOW:
+/// the campaign can cost more.
 pub(super) fn check(
     (caps, costs): (&BTreeMap<String, Nano>, &CampaignCosts),
     proposal: &Proposal,

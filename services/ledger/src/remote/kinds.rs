@@ -4,7 +4,7 @@ use crate::append::{AppendError, Proposal};
 use motherlode_books::{Currency, Event, HOME, InternalRequest, StreamId};
 use motherlode_runtime::{Reason, access::Roles};
 
-/// KIND_NOT_ALLOWED names the first forbidden event.
+/// Checks the events; KIND_NOT_ALLOWED names the first forbidden one.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place = Place { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };

@@ -93,7 +93,7 @@ impl Folder {
         self.folder.path().join("log")
     }
 
-    /// Also returns the first replayed position.
+    /// Opens the ledger; also returns the first replayed position.
     fn try_open(&self) -> Result<(Handle, Position), OpenError> {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));

@@ -42,7 +42,7 @@ pub struct World {
 }
 
 impl World {
-    /// Each player has a million EUR.
+    /// Opens the pool; each player has a million EUR.
     pub fn with_players(names: &[&str]) -> Self {
         let mut world = Self::default();
         world.write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
@@ -218,7 +218,7 @@ pub fn voided(round: u64, refund: i64, win_taken_back: i64) -> Event {
     }
 }
 
-/// Without operators.
+/// Returns a void without approval, as without operators.
 pub fn voided_as(round: u64, refund: i64, win_taken_back: i64, jackpot: VoidedJackpot) -> Event {
     Event::RoundVoided {
         round,
