@@ -195,7 +195,7 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// Returns false for a hit while the pool is suspended (BW-20).
+/// Returns whether the pool decides it now: a hit waits while the pool is suspended (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),
