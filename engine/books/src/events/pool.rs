@@ -119,8 +119,8 @@ pub struct TakeBack {
 
 /// Price of a hit (BW-16, BW-17), in EUR unless stated.
 ///
-/// `increments + seed_from_reserve + seed_from_house = paid + fraction of a cent`, `to_reserve = rest of the increments
-/// + fraction of a cent`.
+/// `increments + seed_from_reserve + seed_from_house` equals `paid` plus the fraction of a cent. `to_reserve` is the rest of
+/// the increments plus that fraction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     /// Position of the hit.
