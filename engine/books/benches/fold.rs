@@ -1,5 +1,4 @@
-//! The cost of folding: a spin (bet with contribution, step, settlement in one commit), replayed alone and staged in
-//! batches, over a thousand players.
+//! Cost of folding a spin, replayed alone and staged in batches, over a thousand players.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use motherlode_books::{
@@ -11,7 +10,6 @@ const PLAYERS: u64 = 1_000;
 const SPINS: u64 = 10_000;
 const POOL: &str = "bewitched";
 
-/// Writes commits where they belong.
 struct Writer {
     books: Books,
     log: Vec<Commit>,
@@ -79,7 +77,6 @@ fn spin(round: u64) -> Vec<Event> {
     ]
 }
 
-/// Books with funded players, and a log of spins over them.
 fn story() -> (Books, Vec<Commit>) {
     let mut writer = Writer { books: Books::new(), log: Vec::new() };
     let terms = PoolTerms {
@@ -99,7 +96,7 @@ fn story() -> (Books, Vec<Commit>) {
     let funded = writer.books.clone();
     writer.log.clear();
     for number in 0..SPINS {
-        // A stride that is coprime to the players, so that neighbours in the log are strangers.
+        // Neighbouring commits are of different players.
         writer.write(player(number * 617), spin(number / PLAYERS + 1));
     }
     (funded, writer.log)

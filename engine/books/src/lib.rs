@@ -1,14 +1,10 @@
-//! The books: an event-sourced ledger as pure folds.
+//! Books: an event-sourced ledger as pure folds, without I/O, clock, randomness or floating point.
 //!
-//! A [`Commit`] is one record of the log. Folding commits in log order gives the state of everything, [`Books`]: accounts
-//! and their balances, rounds, collections, jackpot pools, exchange rates. The fold is also the judge: a commit that
-//! breaks an invariant is [`Refused`] and changes nothing, whoever wrote it.
+//! Folding [`Commit`]s in log order gives [`Books`]. A commit that breaks an invariant is [`Refused`]. Money is exact
+//! ([`Minor`], [`Nano`]), and postings sum to zero ([`Posting`]).
 //!
-//! Promises: no I/O, no clock, no randomness, no floating point; the same commits give the same state everywhere.
-//! Money is exact ([`Minor`], [`Nano`]) and every movement is a set of postings that sum to zero ([`Posting`]).
-//!
-//! The floors, each of which uses only those before it: `values`, `events`, `state`, `fold`. `play` stands beside them, on
-//! `values` alone, and `statement`, on `values` and `events`.
+//! Layers from the bottom up: `values`, `events`, `state`, `fold`. `play` uses only `values`, `statement` uses `values`
+//! and `events`.
 
 mod events;
 mod fold;
@@ -29,7 +25,7 @@ pub use play::{
     Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Profile, Quota, SessionId, SessionLimits,
     SessionOf, SessionRefused, Sessions, WinStop,
 };
-/// Names in events and states: one of up to 23 bytes takes no memory of its own, a longer one is shared by its clones.
+/// String of names; up to 23 bytes are inline.
 pub use smol_str::SmolStr;
 pub use state::{
     BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Due, Frozen, Generation, Generations, Hand,

@@ -20,10 +20,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Verifies a note by the log's key, whose name is the log's, and parses its checkpoint.
-    ///
-    /// # Errors
-    /// [`NoteError`]: not signed by the key, or not a checkpoint of this log.
+    /// Verifies a note with the log's key and parses its checkpoint.
     pub fn open(note: &Note, key: &VerifierKey) -> Result<Self, NoteError> {
         note.verify(key)?;
         let checkpoint: Self = note.text().parse()?;
@@ -33,10 +30,7 @@ impl Checkpoint {
         }
     }
 
-    /// Creates the signed note.
-    ///
-    /// # Errors
-    /// The origin is invalid in a note.
+    /// Creates the signed note; fails if the origin is invalid.
     pub fn sign(&self, key: &SignerKey) -> Result<Note, Malformed> {
         let note = Note::new(self.to_string())?;
         let signature = key.sign(note.text());
@@ -53,7 +47,7 @@ impl fmt::Display for Checkpoint {
 impl FromStr for Checkpoint {
     type Err = Malformed;
 
-    /// Parses the text of a note. Lines after the third are ignored but signed.
+    /// Ignores lines after the third, which are signed.
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let mut lines = text.strip_suffix('\n')?.split('\n');

@@ -1,4 +1,4 @@
-//! Ed25519 keys of notes: log signatures (type 0x01) and witness cosignatures (type 0x04).
+//! Ed25519 keys of logs (type 0x01) and witnesses (type 0x04).
 
 use crate::{
     signature::{Signature, checked},
@@ -9,15 +9,15 @@ use ed25519_dalek::{Signature as Ed25519, Signer as _, SigningKey, VerifyingKey}
 use sha2::{Digest, Sha256};
 use std::{fmt, str::FromStr};
 
-/// Prefix of a signer key, as in Go's `sumdb/note`.
+/// As in Go's `sumdb/note`.
 const PRIVATE: &str = "PRIVATE+KEY+";
 
-/// Kind of key and signature, by identifier byte.
+/// Kind of key and signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// 0x01: Ed25519 over the note's text.
+    /// 0x01: Ed25519 over a note's text.
     Log,
-    /// 0x04: Ed25519 over a time and the checkpoint, by a witness.
+    /// 0x04: Ed25519 over a time and a checkpoint.
     Witness,
 }
 
@@ -29,7 +29,6 @@ impl KeyKind {
         }
     }
 
-    /// Splits the kind from the 32 bytes after it.
     fn split(bytes: &[u8]) -> Option<(Self, [u8; 32])> {
         let (byte, key) = bytes.split_first()?;
         let kind = [Self::Log, Self::Witness].into_iter().find(|kind| kind.byte() == *byte)?;
@@ -37,7 +36,7 @@ impl KeyKind {
     }
 }
 
-/// Public key with its name: `name+id+key`.
+/// Public key: `name+id+key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: String,
@@ -46,25 +45,25 @@ pub struct VerifierKey {
 }
 
 impl VerifierKey {
-    /// Name of the key.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Kind of the key.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> KeyKind {
         self.kind
     }
 
-    /// Public key bytes.
+    /// Returns the public key's bytes.
     #[must_use]
     pub fn public(&self) -> &[u8; 32] {
         self.key.as_bytes()
     }
 
-    /// Id: first four bytes of `SHA-256(name | 0x0A | kind | key)`.
+    /// Returns the id: first four bytes of `SHA-256(name | 0x0A | kind | key)`.
     #[must_use]
     pub fn id(&self) -> [u8; 4] {
         let digest = Sha256::new_with_prefix(&self.name).chain_update([b'\n', self.kind.byte()]);
@@ -72,16 +71,12 @@ impl VerifierKey {
         [a, b, c, d]
     }
 
-    /// Same key under another name: a log signs each partition's checkpoints under a separate name.
-    ///
-    /// # Errors
-    /// Invalid name.
+    /// Returns the key under another name: each partition has one.
     pub fn named(&self, name: &str) -> Result<Self, Malformed> {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Verifies a signature over a text. Returns its time in seconds since 1970 (0 for a log's signature), or `None` if it's
-    /// invalid.
+    /// Verifies a signature; returns its time in Unix seconds, 0 for a log's.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {
@@ -114,12 +109,12 @@ impl FromStr for VerifierKey {
             let (kind, key) = KeyKind::split(&base64(key)?)?;
             Some(Self { name: checked(name).ok()?, kind, key: VerifyingKey::from_bytes(&key).ok()? })
         };
-        // The id depends on name and key, so another id is an error.
+        // Another id is an error.
         read().filter(|key| key.to_string() == text).ok_or(Malformed("not a verifier key of Ed25519: name+id+base64"))
     }
 }
 
-/// Private key with its name: `PRIVATE+KEY+name+id+seed`. Its `Debug` output omits the secret.
+/// Private key: `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
 #[derive(Clone)]
 pub struct SignerKey {
     verifier: VerifierKey,
@@ -127,25 +122,19 @@ pub struct SignerKey {
 }
 
 impl SignerKey {
-    /// Creates the key of a seed of 32 random bytes.
-    ///
-    /// # Errors
-    /// Invalid name.
+    /// Creates the key of 32 random bytes.
     pub fn new(name: &str, kind: KeyKind, seed: [u8; 32]) -> Result<Self, Malformed> {
         let key = SigningKey::from_bytes(&seed);
         Ok(Self { verifier: VerifierKey { name: checked(name)?, kind, key: key.verifying_key() }, key })
     }
 
-    /// Public key.
+    /// Returns the public key.
     #[must_use]
     pub fn verifier(&self) -> &VerifierKey {
         &self.verifier
     }
 
-    /// Same key under another name.
-    ///
-    /// # Errors
-    /// Invalid name.
+    /// Returns the key under another name.
     pub fn named(&self, name: &str) -> Result<Self, Malformed> {
         Ok(Self { verifier: self.verifier.named(name)?, key: self.key.clone() })
     }
@@ -156,7 +145,7 @@ impl SignerKey {
         self.signature(self.key.sign(text.as_bytes()).to_bytes().to_vec())
     }
 
-    /// Cosigns the text of a checkpoint as a witness, at a time in seconds since 1970.
+    /// Cosigns a checkpoint as a witness, at a time in Unix seconds.
     #[must_use]
     pub fn cosign(&self, text: &str, time: u64) -> Signature {
         let signature = self.key.sign(cosigned(text, time).as_bytes()).to_bytes();
@@ -167,7 +156,7 @@ impl SignerKey {
         Signature { name: self.verifier.name.clone(), id: self.verifier.id(), bytes }
     }
 
-    /// Encodes the secret as stored in its file.
+    /// Encodes the secret for its file.
     #[must_use]
     pub fn to_secret(&self) -> String {
         let VerifierKey { name, kind, .. } = &self.verifier;
@@ -175,10 +164,7 @@ impl SignerKey {
         format!("{PRIVATE}{name}+{}+{}", HEXLOWER.encode(&self.verifier.id()), to_base64(&seed))
     }
 
-    /// Parses the line of a key file.
-    ///
-    /// # Errors
-    /// Invalid key. The message does not contain it.
+    /// Parses a key file's line. The error does not contain it.
     pub fn from_secret(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let (name, rest) = text.strip_prefix(PRIVATE)?.split_once('+')?;
@@ -197,7 +183,6 @@ impl fmt::Debug for SignerKey {
     }
 }
 
-/// Message of a cosignature.
 fn cosigned(text: &str, time: u64) -> String {
     format!("cosignature/v1\ntime {time}\n{text}")
 }

@@ -1,7 +1,5 @@
-//! Transparency log: Merkle tree with tiles, signed checkpoints, proofs and witnesses.
-//!
-//! Pure mathematics and formats: no I/O, clock or randomness. The caller provides stored hashes ([`Stored`]) and the time of a
-//! cosignature.
+//! Transparency log: Merkle tree with tiles, signed checkpoints, proofs and witnesses, without I/O, clock or
+//! randomness. The caller provides stored hashes ([`Stored`]).
 //!
 //! | items | specification, at the implemented revision |
 //! |---|---|
@@ -14,11 +12,8 @@
 //! | [`AddCheckpoint`], [`judge`] | c2sp.org/tlog-witness@v1.0.0, commit 95978ca of 6 July 2026 |
 //! | [`Policy`] | c2sp.org/tlog-policy, commit 1896a5a of 22 June 2026 |
 //!
-//! Costs: two hashes per entry on average (about 0.35 microseconds) and some 30 hashes of memory per tree; a proof reads at most
-//! 255 hashes per level of tiles, about 0.3 milliseconds with ten million entries.
-//!
-//! Texts round-trip, and each has one reading. Input can't cause a panic, and every list is bounded. ML-DSA-44 signatures, which
-//! the specifications recommend for new ones, are not implemented; unknown signatures are ignored.
+//! An entry costs two hashes on average; a proof reads at most 255 hashes per level of tiles. Each text has one
+//! spelling, lists are bounded, and input cannot cause a panic. Unknown signatures, such as ML-DSA-44, are ignored.
 
 mod checkpoint;
 mod keys;

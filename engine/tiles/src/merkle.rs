@@ -1,44 +1,40 @@
-//! Merkle tree of RFC 6962, section 2.1, with SHA-256, stored as right edge and tiles.
+//! Merkle tree of RFC 6962, section 2.1, with SHA-256.
 
 use sha2::{Digest, Sha256};
 
-/// Tree levels per tile.
 pub(crate) const TILE_HEIGHT: u32 = 8;
 
 /// Hash of the tree.
 pub type Hash = [u8; 32];
 
-/// Hash of an entry: `SHA-256(0x00 | entry)`.
+/// Hashes an entry: `SHA-256(0x00 | entry)`.
 #[must_use]
 pub fn leaf(entry: &[u8]) -> Hash {
     Sha256::new_with_prefix([0]).chain_update(entry).finalize().into()
 }
 
-/// Hash of two subtrees: `SHA-256(0x01 | left | right)`.
+/// Hashes two subtrees: `SHA-256(0x01 | left | right)`.
 #[must_use]
 pub fn node(left: &Hash, right: &Hash) -> Hash {
     Sha256::new_with_prefix([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// Root of the empty tree: `SHA-256("")`.
+/// Returns the root of the empty tree: `SHA-256("")`.
 #[must_use]
 pub fn empty() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// Hashes in tiles: level L has those of the complete subtrees of `256^L` entries.
+/// Stored hashes: level L has the complete subtrees of `256^L` entries.
 pub trait Stored {
-    /// Read error.
+    /// Error of reading.
     type Error;
 
-    /// Reads `count` hashes of a level from `first`, all from one tile.
-    ///
-    /// # Errors
-    /// They can't be read or don't exist.
+    /// Reads `count` hashes of one tile, from `first`.
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 
-/// Growing tree: its size and the complete subtrees along its right edge, the largest first.
+/// Growing tree: size and right edge, largest subtree first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     size: u64,
@@ -47,9 +43,6 @@ pub struct Tree {
 
 impl Tree {
     /// Reads the tree of the first `size` entries.
-    ///
-    /// # Errors
-    /// Reading the hashes failed.
     pub fn read<S: Stored>(stored: &S, size: u64) -> Result<Self, S::Error> {
         let (mut from, mut edge) = (0, vec![]);
         for height in (0..u64::BITS).rev().filter(|height| size >> height & 1 == 1) {
@@ -59,19 +52,19 @@ impl Tree {
         Ok(Self { size, edge })
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Root hash.
+    /// Returns the root hash.
     #[must_use]
     pub fn root(&self) -> Hash {
         self.edge.iter().copied().rev().reduce(|right, left| node(&left, &right)).unwrap_or_else(empty)
     }
 
-    /// Appends an entry. Calls `tile` with each new hash of a tile level, the lowest level first.
+    /// Appends an entry; calls `tile` with each new hash, lowest level first.
     pub fn append(&mut self, entry: &[u8], mut tile: impl FnMut(u8, Hash)) {
         let mut hash = leaf(entry);
         let (mut height, mut level) = (0, 0);
@@ -91,15 +84,12 @@ impl Tree {
     }
 }
 
-/// Root of the first `size` entries.
-///
-/// # Errors
-/// Reading the hashes failed.
+/// Returns the root of the first `size` entries.
 pub fn root<S: Stored>(stored: &S, size: u64) -> Result<Hash, S::Error> {
     range(stored, 0, size)
 }
 
-/// Root of the entries `from..to`, which must form a subtree of some tree.
+/// Returns the root of `from..to`, which must form a subtree of some tree.
 pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S::Error> {
     let size = to - from;
     if size.is_power_of_two() {
@@ -119,7 +109,7 @@ pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S
     Ok(node(&range(stored, from, middle)?, &range(stored, middle, to)?))
 }
 
-/// Split point of a tree of at least two entries: the largest power of two below its size.
+/// Returns the largest power of two below the size.
 pub(crate) fn split(size: u64) -> u64 {
     1 << (size - 1).ilog2()
 }

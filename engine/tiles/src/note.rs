@@ -1,12 +1,12 @@
-//! Signed notes: a text, an empty line, and signature lines.
+//! Signed notes.
 
 use crate::{keys::VerifierKey, signature::Signature, text::Malformed};
 use std::{fmt, str::FromStr};
 
-/// Maximum signatures of a note.
+/// Maximum number of signatures.
 pub const SIGNATURES_MAX: usize = 64;
 
-/// Text with signatures. Don't trust it before [`verify`](Note::verify) succeeded.
+/// Text with signatures, untrusted before [`verify`](Note::verify).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     text: String,
@@ -14,25 +14,22 @@ pub struct Note {
     pub signatures: Vec<Signature>,
 }
 
-/// Error in a note's verification.
+/// Error of verifying a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
-    /// No signature by the key.
+    /// The key has not signed.
     #[error("it is not signed by this key")]
     Unsigned,
-    /// An invalid signature with the key's name and id.
-    #[error("a signature that names this key is false")]
+    /// A signature of the key is invalid.
+    #[error("a signature of this key is invalid")]
     False,
-    /// The signed text is not a checkpoint of the key's log.
+    /// The text is not a checkpoint of the key's log.
     #[error(transparent)]
     Malformed(#[from] Malformed),
 }
 
 impl Note {
-    /// Creates an unsigned note.
-    ///
-    /// # Errors
-    /// The text has no final newline, or contains control characters.
+    /// Creates an unsigned note; fails without a final newline, or with control characters.
     pub fn new(text: impl Into<String>) -> Result<Self, Malformed> {
         let text = text.into();
         match text.ends_with('\n') && !has_control(&text) {
@@ -47,16 +44,13 @@ impl Note {
         Self { signatures, ..self }
     }
 
-    /// Text with its final newline.
+    /// Returns the text with its final newline.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Verifies all signatures by a key. Returns the last one's time in seconds since 1970, 0 without a time.
-    ///
-    /// # Errors
-    /// No signature by the key, or an invalid one.
+    /// Verifies all signatures by a key; returns the last one's time in Unix seconds, or 0.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());

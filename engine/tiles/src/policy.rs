@@ -1,4 +1,4 @@
-//! Policies: trusted logs, and the witnesses required to cosign their checkpoints.
+//! Policies: trusted logs and required witnesses.
 
 use crate::{
     keys::{KeyKind, VerifierKey},
@@ -7,31 +7,30 @@ use crate::{
 };
 use std::{collections::BTreeMap, str::FromStr};
 
-/// Maximum number of logs, of witnesses, and of groups.
 const EACH_MAX: usize = 256;
 
 /// Policy for accepting checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Keys of trusted logs; empty if configured elsewhere.
+    /// Keys of trusted logs; may be empty.
     pub logs: Vec<VerifierKey>,
-    /// Witnesses with their names in the policy.
+    /// Witnesses by name.
     pub witnesses: Vec<(String, VerifierKey)>,
-    /// Groups: name, required number of members, names of members.
+    /// Name, required number of members, members.
     groups: Vec<(String, usize, Vec<String>)>,
-    /// Required witness or group, if any.
+    /// Required witness or group.
     quorum: Option<String>,
 }
 
 impl Policy {
-    /// Names of the witnesses with a valid cosignature, with its time. Invalid cosignatures are ignored.
+    /// Returns the witnesses with a valid cosignature, and its time.
     #[must_use]
     pub fn cosigned(&self, checkpoint: &Note) -> BTreeMap<&str, u64> {
         let found = self.witnesses.iter().filter_map(|(name, key)| Some((&**name, checkpoint.verify(key).ok()?)));
         found.collect()
     }
 
-    /// Returns whether these witnesses satisfy the quorum.
+    /// Returns whether they satisfy the quorum.
     #[must_use]
     pub fn is_satisfied(&self, cosigned: &BTreeMap<&str, u64>) -> bool {
         let Some(quorum) = &self.quorum else { return true };
@@ -53,7 +52,7 @@ impl Policy {
         name != "none" && !self.knows(name)
     }
 
-    /// Adds a line; `quorum` is the content of the quorum line, if already read.
+    /// Adds a line; `quorum` is the quorum line, if already read.
     fn take(&mut self, words: &[&str], quorum: &mut Option<Option<String>>) -> Option<()> {
         match *words {
             ["log", key] | ["log", key, _] => {
@@ -102,7 +101,7 @@ impl FromStr for Policy {
                 continue;
             }
             let words: Vec<_> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
-            policy.take(&words, &mut quorum).ok_or(Malformed("a line of the policy is not understood"))?;
+            policy.take(&words, &mut quorum).ok_or(Malformed("invalid line in the policy"))?;
         }
         policy.quorum = quorum.ok_or(Malformed("a policy has one line with its quorum"))?;
         Ok(policy)

@@ -2,10 +2,7 @@
 
 use crate::merkle::{Hash, Stored, node, range, split};
 
-/// Proves that the entry at `index` is in the tree of `size` entries: RFC 6962, section 2.1.1. `index` must be below `size`.
-///
-/// # Errors
-/// Reading the hashes failed.
+/// Proves that entry `index`, below `size`, is in a tree: RFC 6962, section 2.1.1.
 pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, size, vec![]);
     while to - from > 1 {
@@ -22,11 +19,8 @@ pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Has
     Ok(path)
 }
 
-/// Proves that the tree of `old` entries is a prefix of that of `new` entries: RFC 6962, section 2.1.2. `old` must not be above
-/// `new`. The path is empty if `old` is 0 or `new`.
-///
-/// # Errors
-/// Reading the hashes failed.
+/// Proves that the tree of `old` entries is a prefix of that of `new`: RFC 6962, section 2.1.2. The path is empty if
+/// `old` is 0 or `new`.
 pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, new, vec![]);
     if old == 0 || old >= new {
@@ -42,7 +36,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
             from = middle;
         }
     }
-    // A verifier with the old root has this subtree if it is the whole old tree.
+    // The verifier has it if it is the whole old tree.
     if from > 0 {
         path.push(range(stored, from, to)?);
     }
@@ -50,7 +44,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
     Ok(path)
 }
 
-/// Verifies that `leaf` is the hash of the entry at `index` in the tree of this size and root: RFC 9162, section 2.1.3.2.
+/// Verifies an inclusion: RFC 9162, section 2.1.3.2.
 #[must_use]
 pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Hash) -> bool {
     if index >= size {
@@ -68,14 +62,14 @@ pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Has
     climb.last == 0 && hash == *root
 }
 
-/// Verifies that the tree `old` (size and root) is a prefix of `new`: RFC 9162, section 2.1.4.2.
+/// Verifies that tree `old` is a prefix of `new`: RFC 9162, section 2.1.4.2.
 #[must_use]
 pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> bool {
     let ((old, old_root), (new, new_root)) = (old, new);
     if old == 0 || old == new {
         return path.is_empty() && (old == 0 || old_root == new_root);
     }
-    // Both roots start from the largest complete subtree at the old tree's end; a complete old tree is its own start.
+    // A complete old tree is its own start.
     let (start, path) = match (old.is_power_of_two(), path) {
         (true, path) => (old_root, path),
         (false, [start, path @ ..]) => (start, path),
@@ -99,20 +93,19 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     climb.last == 0 && of_old == *old_root && of_new == *new_root
 }
 
-/// Path from a node to the root: index in its level, and index of the level's last node.
+/// Path from a node to the root: its index, and the level's last.
 struct Climb {
     index: u64,
     last: u64,
 }
 
-/// Side of the next sibling.
 enum Side {
     Left,
     Right,
 }
 
 impl Climb {
-    /// Moves up to the next sibling; `None` above the root.
+    /// Moves up; `None` above the root.
     fn up(&mut self) -> Option<Side> {
         if self.last == 0 {
             return None;
@@ -121,7 +114,7 @@ impl Climb {
             self.halve();
             return Some(Side::Right);
         }
-        // The last node of a level without a sibling represents itself in the levels above.
+        // A last node without a sibling represents itself above.
         while self.index & 1 == 0 && self.index > 0 {
             self.halve();
         }

@@ -3,7 +3,6 @@
 use crate::text::{Malformed, base64, to_base64};
 use std::{fmt, str::FromStr};
 
-/// Start of a signature line: em dash and space.
 const DASH: &str = "\u{2014} ";
 
 /// Signature line.
@@ -13,7 +12,7 @@ pub struct Signature {
     pub name: String,
     /// Id of the key.
     pub id: [u8; 4],
-    /// Signature in the format of the key's kind.
+    /// Signature in the key's format.
     pub bytes: Vec<u8>,
 }
 
@@ -26,7 +25,6 @@ impl fmt::Display for Signature {
 impl FromStr for Signature {
     type Err = Malformed;
 
-    /// Parses a line without its newline.
     fn from_str(line: &str) -> Result<Self, Malformed> {
         let read = || {
             let (name, signature) = line.strip_prefix(DASH)?.split_once(' ')?;
@@ -39,7 +37,7 @@ impl FromStr for Signature {
     }
 }
 
-/// Checks a key's name: not empty, without white space, control characters and plus.
+/// Checks a name: no white space, control characters or plus.
 pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
     match name.is_empty() || name.contains(odd) {

@@ -1,4 +1,4 @@
-//! Tiles: contents and paths of the files of a tile log.
+//! Tiles: files of a tile log.
 
 use crate::{
     merkle::{Hash, TILE_HEIGHT},
@@ -6,9 +6,8 @@ use crate::{
 };
 use std::{fmt, str::FromStr};
 
-/// Hashes or entries of a full tile.
+/// Entries of a full tile.
 pub const TILE_WIDTH: u16 = 256;
-/// Highest level of a path.
 const LEVEL_MAX: u8 = 63;
 
 /// Tile of hashes, or bundle of entries: `tile/<L>/<N>[.p/<W>]`, `tile/entries/<N>[.p/<W>]`.
@@ -16,28 +15,27 @@ const LEVEL_MAX: u8 = 63;
 pub struct Tile {
     /// Level, 0 to 63; `None` for entries.
     pub level: Option<u8>,
-    /// Index in its level, from 0.
+    /// Index in its level.
     pub index: u64,
-    /// Number of hashes or entries, 1 to 256; partial below 256.
+    /// Number of entries, 1 to 256.
     pub width: u16,
 }
 
 impl Tile {
-    /// Returns whether a tree of `size` entries has the tile, or once had it as partial.
+    /// Returns whether a tree of `size` entries has the tile.
     #[must_use]
     pub fn is_within(&self, size: u64) -> bool {
         let held = size.checked_shr(u32::from(self.level.unwrap_or(0)) * TILE_HEIGHT).unwrap_or(0);
         u128::from(self.index) * u128::from(TILE_WIDTH) + u128::from(self.width) <= u128::from(held)
     }
 
-    /// Index of its first hash or entry in its level.
+    /// Returns the index of its first entry.
     #[must_use]
     pub fn first(&self) -> u64 {
         self.index.saturating_mul(TILE_WIDTH.into())
     }
 
-    /// Encodes entries in the format of `tile/entries`, each preceded by its length in two bytes, big-endian. Entries of this log
-    /// are hashes of 32 bytes.
+    /// Encodes a bundle: each entry after its length in two bytes, big-endian.
     #[must_use]
     pub fn bundle(entries: &[Hash]) -> Vec<u8> {
         entries.iter().flat_map(|entry| [0, 32].into_iter().chain(*entry)).collect()
@@ -69,7 +67,6 @@ impl fmt::Display for Tile {
 impl FromStr for Tile {
     type Err = Malformed;
 
-    /// Parses a path without a leading slash.
     fn from_str(path: &str) -> Result<Self, Malformed> {
         let read = || {
             let (level, rest) = path.strip_prefix("tile/")?.split_once('/')?;
@@ -86,7 +83,7 @@ impl FromStr for Tile {
             Some(Self { level, index, width })
         };
         let found = read().filter(|tile| tile.width > 0 && tile.level.is_none_or(|level| level <= LEVEL_MAX));
-        // Each tile has exactly one path; other spellings are refused.
+        // Refuses other spellings of a path.
         found.filter(|tile| tile.to_string() == path).ok_or(Malformed("not the path of a tile"))
     }
 }

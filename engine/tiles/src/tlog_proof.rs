@@ -1,4 +1,4 @@
-//! Proof file: entry index, path to the root, and the checkpoint with the signed root.
+//! Proof files.
 
 use crate::{
     merkle::Hash,
@@ -7,24 +7,23 @@ use crate::{
 };
 use std::{fmt, str::FromStr};
 
-/// First line.
 const HEADER: &str = "c2sp.org/tlog-proof@v1\n";
 
 /// Proof that a log contains an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// Additional data of the log's users, not authenticated. Omitted if empty.
+    /// Additional data, not authenticated.
     pub extra: Vec<u8>,
-    /// Index of the entry, from 0.
+    /// Index of the entry.
     pub index: u64,
-    /// Inclusion proof, from the leaf's sibling up.
+    /// Inclusion proof, from the leaf up.
     pub path: Vec<Hash>,
-    /// Signed checkpoint with its cosignatures.
+    /// Signed checkpoint.
     pub checkpoint: Note,
 }
 
 impl Proof {
-    /// Maximum hashes of a path: the maximum number of tree levels.
+    /// Maximum length of a path.
     pub const PATH_MAX: usize = 63;
 }
 

@@ -1,4 +1,4 @@
-//! Witness: cosigns only checkpoints that continue the last one it cosigned.
+//! Witness: cosigns only continuations of its last checkpoint.
 
 use crate::{
     checkpoint::Checkpoint,
@@ -10,21 +10,20 @@ use crate::{
 };
 use std::{fmt, str::FromStr};
 
-/// Maximum hashes of a consistency proof.
 const PATH_MAX: usize = 63;
 
-/// A log's request to a witness: body of `POST add-checkpoint`.
+/// Request to a witness: body of `POST add-checkpoint`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddCheckpoint {
-    /// Size that the witness is expected to have cosigned last.
+    /// Size expected as the last cosigned one.
     pub old: u64,
-    /// Consistency proof from that size.
+    /// Consistency proof from it.
     pub path: Vec<Hash>,
     /// New checkpoint.
     pub checkpoint: Note,
 }
 
-/// Last tree of a log cosigned by a witness.
+/// Last cosigned tree of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// Number of entries.
@@ -33,28 +32,25 @@ pub struct Seen {
     pub root: Hash,
 }
 
-/// Reason for a refused cosignature, with its HTTP status.
+/// Refusal with its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
-    /// 403: not signed by the log's key.
+    /// 403: not signed by the log.
     #[error("the checkpoint: {0}")]
     Forbidden(#[from] NoteError),
-    /// 400: the old size is above the new one.
+    /// 400: the old size is larger.
     #[error("the old size is above the checkpoint's")]
     Backwards,
-    /// 409: the witness cosigned another size last.
+    /// 409: another size was cosigned last.
     #[error("the last checkpoint that was cosigned has size {0}")]
     Conflict(u64),
-    /// 422: not a continuation of the last cosigned tree.
+    /// 422: no continuation.
     #[error("it does not continue the last checkpoint that was cosigned")]
     Inconsistent,
 }
 
-/// Checks a request against the log's key and the last cosigned tree. The caller must store the result before it returns a
-/// cosignature.
-///
-/// # Errors
-/// [`Unwitnessed`]: the first reason in the specification's order.
+/// Checks a request. Store the result before returning a cosignature. Returns the first error in the specification's
+/// order.
 pub fn judge(request: &AddCheckpoint, key: &VerifierKey, seen: Option<Seen>) -> Result<Checkpoint, Unwitnessed> {
     let checkpoint = Checkpoint::open(&request.checkpoint, key)?;
     if request.old > checkpoint.size {

@@ -1,4 +1,4 @@
-//! The ledger's input and output: proposals and their verdicts.
+//! Proposals and append errors.
 
 use crate::{
     error::{FetchError, archived},
@@ -16,15 +16,15 @@ use tonic::Code;
 /// One decision, proposed for one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
-    /// The stream that it belongs to.
+    /// Target stream.
     pub stream: StreamId,
-    /// The stream's version that the decision was made on; `None` where any will do, as for a deposit.
+    /// Expected version of the stream; `None` accepts any.
     pub expected_version: Option<u64>,
-    /// Names the request on this stream for ever.
+    /// Request id, unique within the stream.
     pub request_id: SmolStr,
-    /// A digest of the request's content.
+    /// Digest of the request.
     pub fingerprint: [u8; 16],
-    /// The events to be logged.
+    /// Events to log.
     pub events: Vec<Event>,
 }
 
@@ -33,12 +33,11 @@ pub struct Proposal {
 pub(crate) struct Barrier {
     pub(crate) stream: StreamId,
     pub(crate) request_id: SmolStr,
-    /// Only a cancellation refuses, no other commit of that name.
+    /// Whether only a cancellation refuses the proposal.
     cancelled_only: bool,
 }
 
 impl Barrier {
-    /// The error of the proposal, if this commit of the other request refuses it.
     pub(crate) fn refusal(&self, logged: &Logged) -> Option<AppendError> {
         let request_id = self.request_id.clone();
         match logged.commit.is_cancelled() {
@@ -50,8 +49,8 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// The request that must not have a commit: that of which this is a part. On home's rates and pools, the cancellation of the
-    /// same id on the system's stream, where requests on all streams that operators share are cancelled.
+    /// Returns the request that must not have a commit: for a part, the whole request; for home's rates and pools, the
+    /// cancellation of the same id on the system stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::part_of(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());
@@ -65,18 +64,17 @@ impl Proposal {
         })
     }
 
-    /// The operator whose round begins and stays open; a debit may become such a round.
     pub(crate) fn leaves_open(&self) -> Option<&str> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
-        // After the wallet's confirmation the limit no longer applies: it was checked when the debit was proposed.
+        // The limit was checked when the debit was proposed.
         let is_paid = has(|event| matches!(event, Event::DebitConfirmed { .. }));
         let begins = has(|event| matches!(event, Event::RoundStarted(_) | Event::DebitAsked { .. }));
         let ends = has(|event| matches!(event, Event::RoundSettled { .. }));
         (begins && !is_paid && !ends).then_some(operator)
     }
 
-    /// Bytes of its record, about: for shares of the log.
+    /// Returns the estimated size of the record.
     pub(crate) fn bytes(&self) -> usize {
         let event = |event: &Event| match event {
             Event::StepResolved(step) => 128 + step.choice.len() + step.outcome.len(),
@@ -89,22 +87,22 @@ impl Proposal {
 /// Why a proposal was not applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// The stream has moved on: decide again on its present state, with the same request id.
+    /// The stream has another version: decide again with the same request id.
     #[error("the stream is at version {version}")]
     Conflict {
-        /// Where the stream is.
+        /// Current version of the stream.
         version: u64,
     },
-    /// The request id names another request.
+    /// Another request has this id.
     #[error("request id {request_id} was used for a different request")]
     RequestIdReused {
-        /// The id.
+        /// Request id.
         request_id: SmolStr,
     },
-    /// The request was cancelled: it's never applied (PL-33).
+    /// The request was cancelled (PL-33).
     #[error("request {request_id} was cancelled")]
     RequestCancelled {
-        /// The id.
+        /// Request id.
         request_id: SmolStr,
     },
     /// The books refuse it.
@@ -113,22 +111,22 @@ pub enum AppendError {
     /// The queue is full.
     #[error("the partition's queue is full")]
     Busy,
-    /// The operator has as many open rounds as it may. Nothing was written.
-    #[error("the operator has {most} open rounds, as many as it may: finish or close some of them")]
+    /// The operator has too many open rounds. Nothing was written.
+    #[error("the operator has reached its limit of {most} open rounds: finish or close some of them")]
     OpenRounds {
-        /// The bound, `limits.open_rounds_per_operator_max`.
+        /// `limits.open_rounds_per_operator_max`.
         most: usize,
     },
-    /// There is no room on the disk. Nothing was written.
+    /// The log has no room. Nothing was written.
     #[error("no room for the log: {reason}")]
     Full {
-        /// The operating system's reason.
+        /// System error.
         reason: String,
     },
-    /// The log cannot be written for now. Nothing was written.
+    /// The log is not writable now. Nothing was written.
     #[error("the log cannot be written for now: {reason}")]
     Unavailable {
-        /// The operating system's reason.
+        /// System error.
         reason: String,
     },
     /// The log is damaged. Nothing was written.
@@ -137,43 +135,42 @@ pub enum AppendError {
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
     Damaged {
-        /// The damage and its place.
+        /// Damage and its location.
         reason: String,
     },
-    /// Whether it was applied is unknown: ask again with the same request id once the service is back.
-    #[error("whether it was applied is unknown: {reason}")]
+    /// The outcome is unknown: retry with the same request id.
+    #[error("the outcome is unknown, retry with the same request id: {reason}")]
     Unknown {
-        /// The failure.
+        /// Cause.
         reason: String,
     },
-    /// The request may be a repetition of an archived commit, so it was not applied. Nothing was written.
+    /// The request may have an archived commit. Nothing was written.
     #[error(
-        "whether the request was applied before cannot be read: position {position} is archived, and the log keeps records from {first}"
+        "cannot determine whether the request was applied before: position {position} is archived, and the log has records from {first} on"
     )]
     Archived {
-        /// The position of the commit.
+        /// Position of the archived commit.
         position: Position,
-        /// First kept position.
+        /// First retained position.
         first: Position,
     },
-    /// The log did not answer in time. Whether it was applied is unknown yet: ask again with the same request id.
+    /// The log did not answer in time: retry with the same request id.
     #[error("the log did not answer in time")]
     Late,
     /// The ledger is closing. Nothing was written.
     #[error("the ledger is closing")]
     Closing,
-    /// The proposing process may not make this commit, or the commit does not follow from the log (PL-44).
+    /// The process may not make this commit, or it does not follow from the log (PL-44).
     #[error("{code}: {reason}")]
     NotAllowed {
-        /// The reason in UPPER_SNAKE.
+        /// Reason code.
         code: SmolStr,
-        /// The reason in words.
+        /// Reason in words.
         reason: String,
     },
 }
 
 impl AppendError {
-    /// The commit of a request that may be there already cannot be read.
     pub(crate) fn unread(error: FetchError) -> Self {
         match error.into() {
             Self::Unavailable { reason } => Self::Unknown { reason },
@@ -181,7 +178,6 @@ impl AppendError {
         }
     }
 
-    /// Refuses a proposal of another process.
     pub(crate) fn not_allowed(code: Reason, reason: impl Into<String>) -> Self {
         Self::NotAllowed { code: SmolStr::new_static(code.name()), reason: reason.into() }
     }
@@ -216,12 +212,10 @@ impl From<AppendError> for Refusal {
     }
 }
 
-/// The status of what the books refuse. Services check most of it before they propose; what they leave to the books
-/// gets its own reason here, the rest is somebody's fault.
 fn refused_by_books(refused: &Refused) -> Refusal {
     let message = refused.to_string();
     match refused {
-        // In the same words as everywhere: they must not tell whose it is that is not there.
+        // The answer must not reveal whether another operator has the account.
         Refused::UnknownAccount { .. } | Refused::UnknownPlayer => unknown_account(),
         Refused::UnknownPool { .. } => Refusal::new(Reason::PoolUnknown, message),
         Refused::AccountExists { .. } => Refusal::new(Reason::AccountExists, message),
@@ -276,7 +270,6 @@ fn refused_by_books(refused: &Refused) -> Refusal {
     }
 }
 
-/// A proposal on a player's stream can't be judged while the player can't be read: nothing was written.
 impl From<FetchError> for AppendError {
     fn from(error: FetchError) -> Self {
         match error {
@@ -286,12 +279,11 @@ impl From<FetchError> for AppendError {
     }
 }
 
-/// The status of what the books refuse about a change.
 fn refused_change(refused: &Refused) -> Option<Refusal> {
     let message = refused.to_string();
     Some(match refused {
         Refused::NoSuchChange { change } => {
-            Refusal::new(Reason::ChangeUnknown, "no such change waits").with("change_id", change)
+            Refusal::new(Reason::ChangeUnknown, "no such pending change").with("change_id", change)
         }
         Refused::ChangeLapsed { change } => Refusal::new(Reason::ChangeLapsed, message).with("change_id", change),
         Refused::SameActor { change, actor } => {
@@ -304,7 +296,7 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     })
 }
 
-/// The fingerprint of a request: first 16 bytes of the SHA-256 of the method's name and the message.
+/// Returns 16 bytes of the SHA-256 over the method's name and the message.
 #[must_use]
 pub fn fingerprint(method: &str, message: &impl Message) -> [u8; 16] {
     let mut hasher = Sha256::new();

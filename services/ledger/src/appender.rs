@@ -1,6 +1,5 @@
-//! The disk's thread: it appends the writer's groups one after the other, each as one block with one sync, and does nothing else.
-//!
-//! While no append gets through, the store is tried now and then, whether or not anybody asks.
+//! Disk thread: appends the writer's groups in order, with one sync per group. While appends fail, it retries at
+//! intervals.
 
 use crate::writer::{Due, Writer};
 use motherlode_log::{Chained, Store};
@@ -13,7 +12,6 @@ pub(crate) struct Appender {
 }
 
 impl Appender {
-    /// Runs until the ledger is closed, or every handle is gone.
     pub(crate) fn run(mut self) {
         loop {
             match self.writer.due() {
@@ -39,7 +37,6 @@ impl Appender {
         self.writer.appended(chained);
     }
 
-    /// Has the store do what is due between appends.
     fn tend(&mut self) {
         if self.writer.may_tend() {
             self.writer.tended(self.store.tend());

@@ -1,5 +1,4 @@
-//! The applier: applies records that another process has written. They are verified, folded and made visible, as the
-//! writer's own commits are.
+//! Applies records of another process like commits of the local writer.
 
 use crate::{
     chain::verify,
@@ -16,14 +15,13 @@ use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::RwLockReadGuard;
 use std::sync::{Arc, mpsc::SyncSender};
 
-/// A ledger's state, and the parts that apply further records to it.
 pub(crate) struct Applier {
     pub(crate) shared: Arc<Shared>,
     pub(crate) projector: SyncSender<Handed>,
 }
 
 impl Applier {
-    /// Applies records that continue the state. If one can't be applied, some before it may have been.
+    /// Applies records. On an error, earlier ones may be applied already.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
@@ -33,7 +31,7 @@ impl Applier {
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
-                // Whoever wrote it rested on what was durable by then, which may be among these very records.
+                // The commit may depend on this group's records, which were durable when it was decided.
                 group = self.publish(group);
                 staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }
@@ -47,9 +45,8 @@ impl Applier {
         Ok(())
     }
 
-    /// Adds a commit to a stage over the books, with its record's hash and what it recalls.
     fn stage(&self, stage: &mut Stage, commit: &Commit, hash: Hash) -> Result<Result<(), Refused>, OpenError> {
-        // Locked once a commit: to recall a round may take a while, and readers are not to wait for it.
+        // The lock is released between records and during a recall, which can be slow.
         let applied = stage.apply_recorded(&*self.books_with(&commit.stream)?, commit, None, |_| hash);
         let Err(Refused::RecallNeeded { round }) = applied else { return Ok(applied) };
         let recalled = recall(&*self.shared.reader, commit, round)?;
@@ -64,26 +61,22 @@ impl Applier {
         })
     }
 
-    /// Makes a group visible; the next one comes after it.
     fn publish(&self, group: Group) -> Group {
         let Group { mut stage, logged, sizes, names, held } = group;
         if !logged.is_empty() {
             self.shared.publish(&mut stage, &logged, sizes.into_iter(), &names, held);
-            // Where it's behind, or gone, it reads the log.
+            // A projector that is full or stopped reads the log instead.
             let _ = self.projector.try_send(Handed { logged });
         }
         Group::after(held)
     }
 }
 
-/// Commits that become visible together.
 struct Group {
     stage: Stage,
     logged: Vec<Arc<Logged>>,
-    /// The bytes of their records.
     sizes: Vec<usize>,
     names: Vec<Name>,
-    /// The last of them, or what they come after.
     held: Held,
 }
 
@@ -93,7 +86,7 @@ impl Group {
     }
 }
 
-/// Settled round of a void: the stated one, checked by its writer, or the one in the log before it.
+/// Returns a void's settled round, as stated or from the log.
 pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
     let stated = void.events.iter().find_map(|event| match event {
         Event::RoundVoided { round: of, settled: Some(settled), .. } if *of == round => Some(settled),

@@ -1,4 +1,4 @@
-//! The commit that cancels a request, and the rollback of its debit (PL-33, PL-42).
+//! Cancellation of a request, with the rollback of its debit (PL-33, PL-42).
 
 use crate::{
     append::{AppendError, Proposal},
@@ -9,14 +9,10 @@ use crate::{
 use motherlode_books::{Event, InternalRequest, PlayerState, Refused, StreamId};
 use motherlode_runtime::{Caller, Refusal};
 
-/// Reason of a rollback begun by CancelRequest.
+/// Reason of rollbacks by `CancelRequest`.
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
-/// Cancels a request about a player on the player's stream, and its open debit. Whatever commit of its name comes first is its
-/// outcome.
-///
-/// # Errors
-/// The log does not take the commit.
+/// Cancels a request and its open debit. The request's first commit is its outcome.
 pub(crate) async fn cancel_on(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -26,7 +22,6 @@ pub(crate) async fn cancel_on(
 ) -> Result<(), Refusal> {
     match append_cancellation(ledgers, caller, (stream, request_id), fingerprint).await {
         Ok(()) => match debit_of_series(ledgers.of(stream)?, stream, request_id)? {
-            // The cancelled series makes no further debits.
             Some(spin) => roll_back(ledgers, caller, stream, &spin).await,
             None => Ok(()),
         },
@@ -35,10 +30,6 @@ pub(crate) async fn cancel_on(
     }
 }
 
-/// Appends the cancellation of a request, unless the request has a commit.
-///
-/// # Errors
-/// As [`Ledgers::append`].
 pub(crate) async fn append_cancellation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -60,7 +51,6 @@ pub(crate) async fn append_cancellation(
     }
 }
 
-/// Begins the rollback of a request's open debit (PL-42).
 async fn roll_back(ledgers: &Ledgers, caller: &Caller, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
     let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
     let asked = Event::RollbackAsked { request_id: request_id.into(), reason: REQUEST_CANCELLED.to_owned() };
@@ -72,13 +62,12 @@ async fn roll_back(ledgers: &Ledgers, caller: &Caller, stream: &StreamId, reques
         events: [asked].into_iter().chain(acted).collect(),
     };
     match ledgers.append(proposal).await {
-        // The debit ended first: the log has how.
+        // The debit ended first.
         Ok(_) | Err(AppendError::Refused(Refused::NoSuchDebit)) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Request of an Autospin series whose debit is open.
 pub(crate) fn debit_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Option<String>, Refusal> {
     let player = ledger.player(stream)?;
     let Some(debit) = player.as_ref().and_then(PlayerState::debit) else { return Ok(None) };
@@ -88,7 +77,6 @@ pub(crate) fn debit_of_series(ledger: &Handle, stream: &StreamId, series: &str) 
     Ok(is_part.then(|| debit.request_id.to_string()))
 }
 
-/// Whether the rollback of a request's debit was begun by a CancelRequest.
 pub(crate) fn is_cancelled_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<bool, Refusal> {
     let rollback = InternalRequest::AskRollback { request_id }.to_string();
     let Some(position) = ledger.find_position(stream, &rollback)? else { return Ok(false) };

@@ -1,9 +1,8 @@
-//! The chain of the log's records: what says that something was made from this very log.
+//! Hash chain of the log's records.
 
 use crate::error::OpenError;
 use motherlode_log::{Hash, Position, ReadError, Reader, Record, hash};
 
-/// The hash of a record that there is.
 pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Option<[u8; 32]>, ReadError> {
     if position == 0 {
         return Ok(None);
@@ -11,7 +10,7 @@ pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Opt
     Ok(reader.read(position, 1, usize::MAX)?.first().map(|record| hash(&record.bytes)))
 }
 
-/// The hash of the last of some records, each of which must name the one before it.
+/// Verifies the chain; returns the last hash.
 pub(crate) fn verify(head: Hash, records: &[Record]) -> Result<Hash, OpenError> {
     records.iter().try_fold(head, |head, record| {
         let (after, bytes) = (record.position - 1, std::slice::from_ref(&record.bytes));

@@ -1,10 +1,7 @@
-//! Changes of pools and switches (PL-27): proposed by one actor, approved by another. The one mechanism for both
-//! services.
+//! Changes of pools and switches, proposed by one actor and approved by another (PL-27).
 //!
-//! An actor is a credential: its name. A stop is made at once by one actor; a start, and every other change, takes two
-//! of the same operator (PL-25). Without operators actors can't be told apart, and every change is made at once. A
-//! change is checked when it's proposed, and again when it's approved, since the log has gone on; if it is refused
-//! then, it still waits.
+//! An actor is a credential's name. A stop needs one actor, other changes two of the same operator (PL-25). Without
+//! operators every change is made at once. A change refused at approval stays pending.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -22,20 +19,20 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{sync::Arc, time::Duration};
 
-/// The longest time that a pool's retirement waits for the partitions' reports.
+/// Maximum wait for partitions' reports before a pool is retired.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
-/// The outcome of a request for a change.
+/// Outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// It was made, at this log position.
+    /// Made at this position.
     Made(u64),
-    /// It waits for another actor, under this name.
+    /// Pending under this id.
     Waits(u64),
 }
 
 impl Asked {
-    /// The name of the change that waits; 0 where it was made at once.
+    /// Returns the pending change's id, or 0.
     #[must_use]
     pub fn change_id(self) -> u64 {
         match self {
@@ -47,27 +44,24 @@ impl Asked {
 
 /// A request to change a stream.
 pub struct Ask<'a> {
-    /// The stream.
+    /// Stream of the change.
     pub stream: StreamId,
-    /// Names the request.
+    /// Request id.
     pub request_id: &'a str,
-    /// A digest of the request's content.
+    /// Digest of the request.
     pub fingerprint: [u8; 16],
-    /// The event to be logged. The parts that depend on its place in the log are filled in.
+    /// Event to log; parts that depend on its place are filled in.
     pub change: Event,
-    /// The caller's own words about itself, beside its credential.
+    /// Caller's remark.
     pub reference: &'a str,
 }
 
-/// Makes a change, or proposes it where it takes two.
-///
-/// # Errors
-/// The reason why the request or the change itself is refused.
+/// Makes a change, or proposes it if it needs two actors.
 pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked, Refusal> {
     let Ask { stream, request_id, fingerprint, change, reference } = ask;
     let request_id = &scoped(caller, fields::id("request_id", request_id)?);
     let change = change.as_proposed();
-    // The same request may have been answered when there were operators, or when there were none.
+    // Operators may have been configured since the first call, or removed.
     for of in [&StreamId::System, &stream] {
         if let Some(logged) = ledger.find(of, request_id, fingerprint)? {
             let position = logged.commit.position;
@@ -88,18 +82,15 @@ pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked
     Ok(Asked::Waits(append(ledger, &StreamId::System, request_id, fingerprint, events).await?))
 }
 
-/// A request's name on a stream that operators share: an operator's own, so that none takes another's.
 fn scoped(caller: &Caller, request_id: &str) -> String {
     shared_request_id(caller.own(), request_id)
 }
 
-/// Who makes a change: what is logged before it and after it.
 struct Signed {
     approval: Option<Event>,
     acted: Option<Event>,
 }
 
-/// Logs a change as it's due now, after its approval where it needs one. Where it will stand.
 async fn make(
     ledger: &Handle,
     stream: &StreamId,
@@ -113,15 +104,14 @@ async fn make(
         let due = ledger.books(|books| change.as_due(stream, books))?;
         let events = signed.approval.iter().cloned().chain([due]).chain(signed.acted.clone()).collect();
         match append(ledger, stream, request_id, fingerprint, events).await {
-            // Something was pooled, or other terms came, between the reading and the writing: what there is now is taken.
+            // The figures changed between read and append: retry.
             Err(AppendError::Refused(Refused::WrongFigure { .. } | Refused::WrongTerms { .. })) => {}
             decided => return decided,
         }
     }
 }
 
-/// Waits, a bounded time, while a pool can't be retired since it has not got all from the partitions yet (BW-20): the steward
-/// brings it what they have several times a second. A round that's open may take longer than any call can wait.
+/// Waits while a pool cannot be retired because partitions still owe it contributions (BW-20).
 async fn collected(ledger: &Handle, stream: &StreamId, change: &Event) {
     let outstanding = || {
         let taken = ledger.books(|books| would_be_taken(books, ledger.partition(), stream, change));
@@ -144,7 +134,6 @@ async fn append(
     Ok(ledger.append(proposal).await?.commit.position)
 }
 
-/// Whether the books would take a change if it were made now.
 fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Event) -> Result<(), AppendError> {
     let (head, end) = (books.head(stream), books.end(partition));
     let commit = Commit {
@@ -163,13 +152,8 @@ fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Eve
     Ok(())
 }
 
-/// Most proposed voids that one answer lists.
 const VOIDS_MAX: usize = 256;
 
-/// Those that the caller's actors can approve; for the platform, all. Proposed voids come after the others.
-///
-/// # Errors
-/// A player with a proposed void cannot be read.
 pub(crate) fn list(ledgers: &Ledgers, caller: &Caller) -> Result<wire::ListChangesResponse, Refusal> {
     let ledger = ledgers.home();
     let now_ms = ledger.now_ms();
@@ -247,7 +231,6 @@ pub(crate) async fn approve(
     Ok(wire::ApproveChangeResponse { position, pending_partitions })
 }
 
-/// A proposed void by its name, waiting or not, where the caller may see it.
 fn proposed_void(ledgers: &Ledgers, caller: &Caller, change_id: u64) -> Result<Option<Arc<Logged>>, Refusal> {
     let (partition, position) = void::place(change_id);
     let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) else { return Ok(None) };
@@ -276,7 +259,7 @@ async fn approve_void(
         return Err(AppendError::from(Refused::OtherActors { change: request.change_id }).into());
     }
     let cost = wire::AwardCost::try_from(request.award_cost);
-    let cost = cost.map_err(|_| Refusal::field("award_cost", "is not one of those who can bear an award"))?;
+    let cost = cost.map_err(|_| Refusal::field("award_cost", "must be a value of AwardCost"))?;
     let change = proposed.commit.position;
     let event = Event::ChangeApproved { change, proposed_by: proposed_by.clone(), actor: actor(caller)? };
     let asked = (request_id.as_str(), fingerprint("approve_change", request));
@@ -312,7 +295,7 @@ pub(crate) async fn reject(
     let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
     proposal(ledger, caller, request.change_id)?;
     let position = match ledger.find(&StreamId::System, request_id, fingerprint)? {
-        // Perhaps there were operators then, and are none now.
+        // The installation may have had operators then and have none now.
         Some(rejected) => rejected.commit.position,
         None => {
             let event = Event::ChangeRejected { change: request.change_id, actor: actor(caller)?, reason };
@@ -323,17 +306,16 @@ pub(crate) async fn reject(
     Ok(wire::RejectChangeResponse { position })
 }
 
-/// The end of a commit that decides about a change: the caller's own words, if any. The decision itself names the actor.
 fn referred(caller: &Caller, reference: &str) -> Option<Event> {
     (!reference.is_empty()).then(|| fields::acted_by(caller, reference))
 }
 
-/// Who decides about another's change.
 fn actor(caller: &Caller) -> Result<String, Refusal> {
-    caller.actor().ok_or_else(|| Refusal::new(Reason::NoActors, "without operators there are no actors to tell apart"))
+    caller
+        .actor()
+        .ok_or_else(|| Refusal::new(Reason::NoActors, "without operators there are no actors who could approve"))
 }
 
-/// Whether a change is the caller's to see: its own operator's; to the platform, every one.
 fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     match (caller.own(), proposed.operator()) {
         (None, _) => true,
@@ -341,8 +323,8 @@ fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     }
 }
 
-/// A change that was once proposed, waiting or not: a repeated request is about one that no longer does. Another operator's is
-/// refused as an unknown one is (PL-27).
+/// Returns a change, pending or not: the request may be a repetition. Another operator's change is unknown to the
+/// caller (PL-27).
 fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
     let unknown = || unknown_change(change_id);
     if !(1..=ledger.durable()).contains(&change_id) {
@@ -355,5 +337,5 @@ fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangePr
 }
 
 fn unknown_change(change_id: u64) -> Refusal {
-    Refusal::new(Reason::ChangeUnknown, "no such change waits").with("change_id", change_id)
+    Refusal::new(Reason::ChangeUnknown, "no such pending change").with("change_id", change_id)
 }

@@ -1,4 +1,4 @@
-//! A player's day as support staff see it (PL-16, PL-26). Cost: a look at the player in memory.
+//! Player's day as support staff see it (PL-16, PL-26).
 
 use crate::{
     fields::{self, money, timestamp, unknown_account},
@@ -8,10 +8,6 @@ use motherlode_books::{Books, Currency, Minor, PlayerState, Seat};
 use motherlode_proto::{convert::play::hex, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
 
-/// The day of an account's kind of money.
-///
-/// # Errors
-/// ACCOUNT_UNKNOWN; a field at fault.
 pub(crate) fn of(
     ledgers: &Ledgers,
     caller: &Caller,

@@ -1,13 +1,12 @@
-//! The draw keys: who has them can compute the dealt values of all draws that are sealed, and nobody else can.
+//! Draw keys, which compute the dealt values of sealed draws.
 //!
-//! They are in a file of their own, apart from the log, which all processes that open players, void rounds and spin share. A
-//! line is a key: when it was made, Unix milliseconds, 64 hexadecimal digits from the operating system, and 8 digits of a checksum,
-//! which older files lack. The last one seals; older ones are kept for the seals that are out. A key is made at the first start and
-//! then every [`DAY_MS`], by whichever process comes first, under the file's lock; it's used once it's synced. A file that can't be
-//! written is used as it is.
+//! All processes that open players, void rounds or spin share one file. A line has the creation time in Unix
+//! milliseconds, 64 hexadecimal digits and 8 digits of a checksum, which older files lack. The last key seals; older
+//! ones open their seals. Any process adds a key after [`DAY_MS`], under the file's lock, and uses it after the sync. A
+//! read-only file is used as it is.
 //!
-//! Draws are dealt under a key that follows from the draw key and the salt of a generation, which the log holds
-//! ([`Generations`], PL-40). A stale or restored copy of the keys therefore deals no value a second time.
+//! Dealing keys also depend on the salt of a generation from the log ([`Generations`], PL-40), so a stale or restored
+//! copy of the file deals no value twice.
 
 use motherlode_books::{
     Dealt, DrawName, DrawSealed, Epoch, Event, Generation, Generations, NextDraw, OpenRound, PlayerState, Salt, Seal,
@@ -25,47 +24,44 @@ use std::{
     sync::Arc,
 };
 
-/// How long a key seals before there is a new one (PL-28).
+/// Age at which a new key is added (PL-28).
 pub const DAY_MS: i64 = 86_400_000;
-/// The first line of the file, for who looks into it.
-const HEAD: &str =
-    "# Motherlode's draw keys: whoever reads them knows every draw to come. Never copy them with the log.\n";
-/// The largest file that is read, bytes.
+const HEAD: &str = "# Motherlode's draw keys: anyone with them can predict every draw. Never copy them with the log.\n";
 const BYTES_MAX: u64 = 1 << 20;
-/// Most cached keys of generations: those of all partitions under today's key, and some older ones.
+/// Keys of all partitions under the newest draw key, and some older ones.
 const DERIVED_MAX: usize = 256;
 
-/// Why there are no draw keys.
+/// Error of the draw keys.
 #[derive(Debug, thiserror::Error)]
 pub enum DrawKeysError {
-    /// The file can't be read or written.
+    /// The file cannot be read or written.
     #[error("the draw keys in {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Key file.
         path: PathBuf,
-        /// Its cause.
+        /// Cause.
         source: io::Error,
     },
-    /// Others may read the file.
-    #[error("the draw keys in {} may be read by everybody: set its mode to 0600", .0.display())]
+    /// Others can read the file.
+    #[error("the draw keys in {} are readable by other users: set the file's mode to 0600", .0.display())]
     Exposed(PathBuf),
-    /// There are more keys than are read: some 13,000, one a day for 36 years.
-    #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: begin another file with the newest of them", .0.display())]
+    /// The file is too long: it has room for 13,000 keys.
+    #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: start a new file with the newest keys", .0.display())]
     TooLong(PathBuf),
     /// A line is not a key, or its checksum is wrong.
     #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong", path.display())]
     Malformed {
-        /// The file.
+        /// Key file.
         path: PathBuf,
-        /// The line, from 1.
+        /// Line number, 1-based.
         line: usize,
     },
-    /// The operating system gives no random bytes.
-    #[error("the operating system gives no random bytes: {0}")]
+    /// The operating system returned no random bytes.
+    #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
 }
 
-/// The draw keys that a process has; clones share them.
+/// Draw keys of a process.
 #[derive(Clone)]
 pub struct DrawKeys(Arc<Shared>);
 
@@ -76,13 +72,11 @@ struct Shared {
 
 #[derive(Default)]
 struct Keys {
-    /// As in the file, the oldest first.
+    /// In the file's order, oldest first.
     keys: Vec<Key>,
-    /// The newest last.
     derived: Vec<Derived>,
 }
 
-/// The key that deals the draws of one generation under one draw key.
 struct Derived {
     epoch: Epoch,
     salt: Salt,
@@ -90,7 +84,6 @@ struct Derived {
 }
 
 impl Keys {
-    /// The dealing key of a generation, if it's ready.
     fn ready(&self, epoch: Epoch, salt: Option<Salt>) -> Option<&DealKey> {
         match salt {
             None => self.keys.iter().rev().find(|key| key.epoch == epoch).map(|key| &key.deals),
@@ -101,7 +94,6 @@ impl Keys {
         }
     }
 
-    /// Derives the dealing key of a generation, if the draw key is here.
     fn derive(&mut self, epoch: Epoch, salt: Salt) {
         let Some(key) = self.keys.iter().rev().find(|key| key.epoch == epoch) else { return };
         let deals = DealKey::new(&draw::generation_key(&key.key, &salt));
@@ -126,7 +118,7 @@ impl Key {
     }
 }
 
-/// Never the keys themselves.
+/// Omits the keys themselves.
 impl fmt::Debug for DrawKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DrawKeys({} of {:?})", self.0.keys.read().keys.len(), self.0.file)
@@ -138,48 +130,39 @@ impl DrawKeys {
         Self(Arc::new(Shared { file, keys: RwLock::new(Keys { keys, derived: vec![] }) }))
     }
 
-    /// No keys: a process that neither seals nor reveals.
+    /// Returns no keys, for processes that neither seal nor reveal.
     #[must_use]
     pub fn none() -> Self {
         Self::with(None, vec![])
     }
 
-    /// One key, in memory alone: for tests, and for exports that can be repeated. Nothing that serves uses it.
+    /// Returns one key, in memory: for tests and repeatable exports.
     #[must_use]
     pub fn of(key: [u8; 32]) -> Self {
         Self::with(None, vec![Key::new(key, 0)])
     }
 
-    /// A fresh key, in memory alone.
-    ///
-    /// # Errors
-    /// The operating system gives no random bytes.
+    /// Returns a random key, in memory only.
     pub fn fresh() -> Result<Self, DrawKeysError> {
         entropy().map(Self::of)
     }
 
-    /// Reads the keys of a file; a missing file has no keys. [`DrawKeys::renew`] creates the first key, after the check against the
-    /// log's names.
-    ///
-    /// # Errors
-    /// See [`DrawKeysError`].
+    /// Reads a file; a missing one has no keys. [`DrawKeys::renew`] creates the first key after the log's key names are
+    /// checked.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
         Ok(keys)
     }
 
-    /// Reads the keys again and adds one if the file is empty or its last key is a day old; returns the new key's name. Has no effect for
-    /// keys in memory alone.
-    ///
-    /// # Errors
-    /// See [`DrawKeysError`]; the keys are as they were.
+    /// Adds a key if there is none or the last one is a day old; returns its name. Does nothing for keys in memory. On an error
+    /// the keys are unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
         let mut file = match open(path) {
             Ok(file) => file,
-            // The file is maintained elsewhere.
+            // Another process maintains the file.
             Err(error) if unwritable(&error) && path.exists() => {
                 self.reload()?;
                 return Ok(None);
@@ -202,7 +185,7 @@ impl DrawKeys {
             let line = format!("{now_ms} {digits}");
             let line = format!("{head}{line} {}\n", checksum(&line));
             let write = |file: &mut File| {
-                // A line that was cut off was never used.
+                // Overwrites an incomplete last line, which was never used.
                 file.set_len(whole)?;
                 file.seek(io::SeekFrom::End(0))?;
                 file.write_all(line.as_bytes())?;
@@ -217,15 +200,11 @@ impl DrawKeys {
         Ok(made)
     }
 
-    /// Where the keys are; none where they are in memory alone.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.0.file.as_deref()
     }
 
-    /// Reads the keys of the file again; the keys stay as they are if the file is missing.
-    ///
-    /// # Errors
-    /// See [`DrawKeysError`]; the keys are as they were.
+    /// Reads the file again. Keeps the keys if it is missing, or on an error.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -240,31 +219,31 @@ impl DrawKeys {
         Ok(())
     }
 
-    /// Whether there are any.
+    /// Returns whether there are no keys.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.0.keys.read().keys.is_empty()
     }
 
-    /// Whether the key with this name is known; an unknown one is looked for in the file again.
+    /// Returns whether a key exists; may read the file again.
     #[must_use]
     pub fn knows(&self, epoch: Epoch) -> bool {
         self.has(epoch) || (self.reload().is_ok() && self.has(epoch))
     }
 
-    /// Whether the key with this name is in memory.
+    /// Returns whether a key is in memory.
     #[must_use]
     pub fn has(&self, epoch: Epoch) -> bool {
         self.0.keys.read().keys.iter().any(|key| key.epoch == epoch)
     }
 
-    /// The names of the keys, the oldest first.
+    /// Returns the keys' names, oldest first.
     #[must_use]
     pub fn names(&self) -> Vec<Epoch> {
         self.0.keys.read().keys.iter().map(|key| key.epoch).collect()
     }
 
-    /// Dealt value of a player's draw; `None` without its key or generation. Reads the file again for a key of another process.
+    /// Returns the dealt value of a draw, if its key and generation exist. May read the file again.
     #[must_use]
     pub fn dealt(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Dealt> {
         let DrawName { number, epoch, generation } = name;
@@ -283,7 +262,7 @@ impl DrawKeys {
         })
     }
 
-    /// The name and the seal of a player's draw under the newest key, in the current generation; none without keys.
+    /// Returns the name and seal of a draw under the newest key in the current generation.
     #[must_use]
     pub fn seal(&self, stream: &StreamId, number: u64, generations: &Generations) -> Option<(DrawName, Seal)> {
         let epoch = self.0.keys.read().keys.last()?.epoch;
@@ -291,33 +270,32 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Seal of a player's draw of the current generation under one of the two newest keys; `None` for an older or unknown key or another
-    /// generation. Two keys, since another process may be about to read a renewed one.
+    /// Returns the seal of a draw in the current generation under one of the two newest keys, since another process may
+    /// not have read the newest yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {
             return None;
         }
-        // Reads the keys again if this one is unknown.
         let dealt = self.dealt(stream, name, generations)?;
         let is_newest = self.0.keys.read().keys.iter().rev().take(2).any(|key| key.epoch == name.epoch);
         is_newest.then(|| draw::seal(&dealt))
     }
 
-    /// The dealt value under the seal of a player's draw; none where its key is gone, or dealt another.
+    /// Returns the dealt value behind a seal, if the key deals it.
     #[must_use]
     pub fn dealt_under(&self, stream: &StreamId, sealed: &NextDraw, generations: &Generations) -> Option<Dealt> {
         let dealt = self.dealt(stream, sealed.name(), generations);
         dealt.filter(|dealt| draw::seal(dealt) == sealed.seal)
     }
 
-    /// The dealt values of an open round's sealed steps; none where the key of one is gone.
+    /// Returns the dealt values of an open round's sealed steps.
     #[must_use]
     pub fn revealed(&self, stream: &StreamId, open: &OpenRound, generations: &Generations) -> Option<Vec<Dealt>> {
         open.draws().map(|sealed| self.dealt_under(stream, &sealed, generations)).collect()
     }
 
-    /// The event that seals a player's draw apart from a step; none without keys.
+    /// Returns the event that seals a draw outside a step.
     #[must_use]
     pub fn sealed(
         &self,
@@ -330,7 +308,7 @@ impl DrawKeys {
         Some(Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason }))
     }
 
-    /// The event that seals the first draw of a player who is being opened; none of one who has a draw, and without keys.
+    /// Returns the event that seals a new player's first draw.
     #[must_use]
     pub fn opening(&self, stream: &StreamId, player: Option<&PlayerState>, generations: &Generations) -> Option<Event> {
         match player.and_then(|player| player.draw) {
@@ -340,7 +318,6 @@ impl DrawKeys {
     }
 }
 
-/// Opens the file to be read and written; makes it, for its owner alone, where it isn't there.
 fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -352,14 +329,14 @@ fn unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// The keys of a file, and how many of its bytes are whole lines.
+/// Returns the keys, and the bytes of complete lines.
 fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> {
     let failed = |source| DrawKeysError::Io { path: path.to_owned(), source };
     let metadata = file.metadata().map_err(failed)?;
     if metadata.permissions().mode() & 0o007 != 0 {
         return Err(DrawKeysError::Exposed(path.to_owned()));
     }
-    // Of a file that is read in part, the rest would be taken for a line that was cut off.
+    // A partial read would look like an incomplete last line.
     if metadata.len() > BYTES_MAX {
         return Err(DrawKeysError::TooLong(path.to_owned()));
     }
@@ -372,7 +349,6 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
     Ok((keys.collect::<Result<_, _>>()?, whole as u64))
 }
 
-/// Checksum of a line, eight hexadecimal digits.
 fn checksum(line: &str) -> String {
     hash(line.as_bytes())[..4].iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -409,7 +385,6 @@ mod tests {
         Generations::default()
     }
 
-    /// Opens the keys and creates the first one.
     fn open(path: &Path, now_ms: i64) -> Result<DrawKeys, DrawKeysError> {
         let keys = DrawKeys::open(path)?;
         keys.renew(now_ms)?;
@@ -451,7 +426,6 @@ mod tests {
         }
         let different: BTreeSet<_> = seals.iter().map(|(_, seal)| seal).collect();
         assert_eq!(different.len(), 5);
-        // Also after a start, by another process, and with a line that a crash cut off.
         fs::write(&path, [fs::read(&path).unwrap(), b"77 00ff".to_vec()].concat()).unwrap();
         let again = open(&path, 6 + 4 * DAY_MS).unwrap();
         for (name, seal) in seals {
@@ -459,7 +433,6 @@ mod tests {
             assert_eq!(dealt.map(|dealt| draw::seal(&dealt)), [seal; 2]);
         }
         assert!(again.renew(5 + 5 * DAY_MS).unwrap().is_some());
-        // What another process has made is read when it's met.
         let (name, seal) = again.seal(&alice(), 7, &none()).unwrap();
         assert_eq!(draw::seal(&keys.dealt(&alice(), name, &none()).unwrap()), seal);
         assert_eq!(keys.dealt(&alice(), DrawName { epoch: [1, 2, 3, 4], ..name }, &none()), None);
@@ -511,7 +484,6 @@ mod tests {
             let error = written(&format!("# a key\n{bad}"), 0o600).unwrap_err();
             assert!(error.contains("line 2 is not a key") && !error.contains("ababab"), "{error}");
         }
-        // A line with a checksum is read as it was written, or not at all.
         let line = format!("7 {key}");
         let line = format!("{line} {}", checksum(&line));
         assert_eq!(written(&format!("{line}\n"), 0o600), Ok(()));

@@ -1,4 +1,4 @@
-//! Why a ledger can't be opened, or a commit not be read back.
+//! Errors of opening a ledger and reading commits.
 
 use crate::index::IndexError;
 use motherlode_books::Refused;
@@ -8,103 +8,102 @@ use motherlode_runtime::{Reason, Refusal};
 use std::{io, path::PathBuf, time::Duration};
 use tonic::Code;
 
-/// Why a ledger could not be opened.
+/// Error of opening a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The log cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A record is no commit.
+    /// A record is not a valid commit.
     #[error("position {position}: {source}")]
     Malformed {
-        /// Where.
+        /// Position of the record.
         position: Position,
-        /// The fault.
+        /// Fault.
         source: Malformed,
     },
     /// The books refuse a commit.
-    #[error("position {position}: the books refuse it: {source}")]
+    #[error("position {position}: the books refuse the commit: {source}")]
     Refused {
-        /// Where.
+        /// Position of the commit.
         position: Position,
-        /// Why.
+        /// Reason.
         source: Refused,
     },
-    /// The log's first records are archived, and the state is folded from position 1.
+    /// The first records, which the state needs, are archived.
     #[error(
         "the log starts at position {0}: the records before it are archived, and the state cannot be folded without them; start with a \
          folder with the whole log"
     )]
     Archived(Position),
-    /// The records are no chain from the first one on.
-    #[error("what was read is not the log: {0}")]
+    /// The records do not form a chain.
+    #[error("this is not the expected log: {0}")]
     Chain(String),
-    /// Damage that was found behind the service before is still there, or the log cannot be read.
+    /// Earlier damage of the log persists, or the log cannot be read.
     #[error(
         "{source}. Damage of this log was found before, so all of it is verified before it is served. Repair the log: \
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
     Damaged {
-        /// The damage and its place.
+        /// Damage and its location.
         source: Box<OpenError>,
     },
-    /// The processes that have the log cannot be asked.
+    /// The log's processes cannot be reached.
     #[error("the ledger: {0}")]
     Origin(String),
-    /// Partitions are missing, or there twice.
-    #[error("partitions {found:?} are here: each of 0, 1, 2 and so on must be, once")]
+    /// Partitions are missing or duplicated.
+    #[error("found partitions {found:?}: each of 0, 1, 2 and so on must be present once")]
     Partitions {
-        /// Those that are there.
+        /// Partitions found.
         found: Vec<u32>,
     },
-    /// A partition's ledger among several things that are opened.
+    /// Error of one partition among several.
     #[error("partition {partition}: {source}")]
     Partition {
-        /// Which.
+        /// Partition number.
         partition: u32,
-        /// Why it could not be opened.
+        /// Cause.
         source: Box<OpenError>,
     },
-    /// The log is shorter than its index or snapshot knows it to have been: acknowledged commits are missing.
+    /// Acknowledged commits are missing from the log.
     #[error(
-        "the log ends at position {end}, but commits up to {held} were acknowledged, as {} says; delete that to accept the loss",
+        "the log ends at position {end}, but commits up to {held} were acknowledged according to {}; delete that to accept the loss",
         by.display()
     )]
     Shortened {
-        /// Where the log ends.
+        /// Last position of the log.
         end: Position,
-        /// The last position that the index, the snapshot or a run of requests holds.
+        /// Last position in the index, snapshot or run of requests.
         held: Position,
-        /// The index's folder, the snapshot's file, or the folder of the runs.
+        /// Folder or file with that position.
         by: PathBuf,
     },
-    /// The records that were found can't be made durable.
+    /// The records cannot be made durable.
     #[error("the log cannot be written: {0}")]
     Settle(motherlode_log::AppendError),
-    /// The index cannot be used even when it's made anew.
+    /// The index cannot be used, even after a rebuild.
     #[error("the index in {}: {source}", folder.display())]
     Index {
-        /// Its folder.
+        /// Index folder.
         folder: PathBuf,
-        /// The index's error.
+        /// Cause.
         source: IndexError,
     },
-    /// A player's state cannot be read from the files beside the index.
+    /// A player's image cannot be read.
     #[error("a player's state cannot be read: {0}")]
     Player(#[from] ImageError),
-    /// A thread could not be started.
-    #[error("no thread for the {0}: {1}")]
+    /// A thread cannot be started.
+    #[error("failed to start the thread {0}: {1}")]
     Thread(&'static str, std::io::Error),
 }
 
 impl OpenError {
-    /// The same, said of a partition.
     pub(crate) fn of(partition: u32) -> impl Fn(Self) -> Self {
         move |source| Self::Partition { partition, source: Box::new(source) }
     }
 }
 
-/// Why a commit could not be read back.
+/// Error of reading a commit back.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The log cannot be read.
@@ -113,29 +112,28 @@ pub enum FetchError {
     /// The index cannot be read.
     #[error("index: {0}")]
     Index(#[from] IndexError),
-    /// A player that is not in memory cannot be read.
+    /// An evicted player cannot be read.
     #[error("a player's state cannot be read: {0}")]
     Player(#[from] ImageError),
-    /// A record is no commit.
+    /// A record is not a valid commit.
     #[error("position {position}: {source}")]
     Malformed {
-        /// Where.
+        /// Position of the record.
         position: Position,
-        /// The fault.
+        /// Fault.
         source: Malformed,
     },
-    /// Something names a position that the log does not have.
-    #[error("the log has no position {0}")]
+    /// A referenced position has no record.
+    #[error("the log has no record at position {0}")]
     Missing(Position),
-    /// The index is behind the log, and what was asked for is too far back to be found without it.
-    #[error("the index is behind the log: commits so far back cannot be found for now")]
+    /// The index is behind, and the entry is too old to find without it.
+    #[error("the index is behind the log: older commits cannot be found until it has caught up")]
     Behind,
 }
 
-/// Metadata of ARCHIVED: the first kept position.
+/// Metadata key of ARCHIVED.
 pub(crate) const FIRST_POSITION: &str = "first_position";
 
-/// The refusal of a request for an archived record.
 pub(crate) fn archived(message: impl Into<String>, first: Position) -> Refusal {
     Refusal::new(Reason::Archived, message).with(FIRST_POSITION, first)
 }
@@ -146,7 +144,7 @@ impl From<FetchError> for Refusal {
         match error {
             FetchError::Read(ReadError::Archived { first, .. }) => archived(message, first),
             FetchError::Behind => Refusal::new(Reason::IndexBehind, message),
-            // No descriptor, no memory, a disk or a link that fails for now: what is stored may be sound.
+            // Possibly temporary.
             FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) | FetchError::Player(_) => {
                 tracing::error!(error = message, "a commit could not be read back");
                 let is_log = matches!(error, FetchError::Read(_));
@@ -161,24 +159,24 @@ impl From<FetchError> for Refusal {
     }
 }
 
-/// Why players' images are of no use.
+/// Error of evicted players' images.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Its bytes are not those that were written.
+    /// The bytes differ from those written.
     #[error("a file of players' images is damaged")]
     Damaged,
-    /// So many bytes into a batch is a block that is not the one that was written.
+    /// A block of a batch is damaged.
     #[error("the block {at} bytes into {file} is damaged")]
     Block {
-        /// The batch's file.
+        /// File of the batch.
         file: String,
-        /// Where the block begins.
+        /// Offset in bytes.
         at: u64,
     },
-    /// Its making was broken off, since the ledger closes.
+    /// The ledger closes.
     #[error("the ledger closes")]
     Stopped,
 }

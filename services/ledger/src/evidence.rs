@@ -1,26 +1,23 @@
-//! Evidence about a loss of a log's last records (PL-40).
+//! Evidence that a log lost its last records (PL-40).
 //!
-//! Two files outside the log remember its end. The *page* lies in memory-backed storage and is written before each answer, so it ends
-//! with the machine's boot. The *mark* is in the folder of the draw keys and is written about once a second and at an orderly stop. A file
-//! with a record missing from the log proves a loss; a missing or damaged file proves nothing.
+//! Two files record the log's end. The *page* is in memory-backed storage, is written before each answer, and is lost
+//! at a reboot. The *mark* is in the folder of the draw keys and is written about once a second and at an orderly stop.
+//! A file with a record that the log lacks proves a loss; a missing or damaged file proves nothing.
 
 use crate::index::Held;
 use motherlode_books::{Generations, StartEvidence};
 use motherlode_log::{Hash, Position, hash};
 
-/// A place in a log as a file remembers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Remembered {
-    /// Record of the log.
     pub(crate) held: Held,
-    /// Generation current at the time; 0 in files of older programs.
+    /// 0 in files of older versions.
     pub(crate) generation: u64,
-    /// Whether nothing was appended after it: the writer had stopped.
+    /// Whether the writer stopped at this record.
     pub(crate) stopped: bool,
 }
 
 impl Remembered {
-    /// One line of text, always of the same length, with a checksum.
     pub(crate) fn line(&self) -> String {
         let Self { held: Held { position, hash }, generation, stopped } = self;
         let state = if *stopped { "stopped" } else { "running" };
@@ -29,7 +26,7 @@ impl Remembered {
         line + " " + &sum + "\n"
     }
 
-    /// Reads a line; `None` for any other text. Lines of older programs have a position and a hash alone.
+    /// Parses a line. Older versions have only a position and a hash.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let line = text.strip_suffix('\n')?;
         let fields: Vec<_> = line.split(' ').collect();
@@ -71,36 +68,29 @@ fn checksum(line: &str) -> String {
     hex(&hash(line.as_bytes())[..4])
 }
 
-/// A source of evidence about a partition's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sources {
-    /// Page in memory-backed storage, if it is intact.
     pub(crate) page: Option<Remembered>,
-    /// Mark in the folder of the draw keys, if it is intact.
     pub(crate) mark: Option<Remembered>,
-    /// Whether the mark lies on another volume than the log.
+    /// Whether the mark and the log are on different volumes.
     pub(crate) mark_is_apart: bool,
-    /// Whether this process followed the log until now.
     pub(crate) followed: bool,
 }
 
-/// The verdict on a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) evidence: StartEvidence,
-    /// Largest position of a longer version of the log; 0 for none.
+    /// Last position of a longer log; 0 for none.
     pub(crate) lost_to: Position,
 }
 
 impl Verdict {
-    /// Whether unused seals end with the start.
     pub(crate) fn ends_seals(&self) -> bool {
         matches!(self.evidence, StartEvidence::Missing | StartEvidence::Restored)
     }
 }
 
-/// Judges a start by its sources. `has` looks up a record of the log. The verdict on a proven loss is `Restored`; the caller decides
-/// whether to accept it.
+/// Judges the evidence. A proven loss gives `Restored`; the caller decides whether to accept it.
 pub(crate) fn judge<E>(
     sources: &Sources,
     end: Held,
@@ -116,7 +106,7 @@ pub(crate) fn judge<E>(
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
-    // If another writer has begun a generation since, the page does not cover its records.
+    // The page does not cover records of a newer generation.
     let is_latest = |of: &Remembered| of.generation == generations.current().number;
     let stopped_here = |mark: &Remembered| mark.stopped && mark.held == end && is_latest(mark);
     let evidence = if end.position == 0 {
@@ -146,7 +136,6 @@ mod tests {
         Remembered { held: at(position), generation, stopped }
     }
 
-    /// Generations of a log with `count` of them.
     fn generations(count: u64) -> Generations {
         let mut books = Books::new();
         for number in 1..=count {
@@ -203,13 +192,12 @@ mod tests {
         let none = Sources { page: None, mark: None, mark_is_apart: true, followed: false };
         let page = |position, generation| Sources { page: Some(remembered(position, generation, false)), ..none };
         let mark = |position, stopped| Sources { mark: Some(remembered(position, 2, stopped)), ..none };
-        // The log ends at 50, in its second generation.
         for (sources, expected) in [
             (none, StartEvidence::Missing),
             (page(50, 2), StartEvidence::MemoryPage),
-            // Records without an answer may be past the page.
+            // The last record may have no answer yet.
             (page(49, 2), StartEvidence::MemoryPage),
-            // Another writer came after the page's.
+            // Another writer came later.
             (page(49, 1), StartEvidence::Missing),
             (page(51, 2), StartEvidence::Restored),
             (mark(50, true), StartEvidence::StopMark),

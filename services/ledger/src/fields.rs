@@ -1,4 +1,4 @@
-//! Request fields, checked: what the wire says as what the books understand, or a refusal that names the field (PL-12).
+//! Validates request fields and converts them to types of the books (PL-12).
 
 use motherlode_books::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
 use motherlode_proto::round::v1::Account;
@@ -12,43 +12,34 @@ pub use motherlode_rounds::{
 /// A player's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountId {
-    /// The player's stream.
+    /// Player's stream.
     pub stream: StreamId,
-    /// The account's currency.
+    /// Currency of the account.
     pub currency: Currency,
 }
 
 /// A player's round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundId {
-    /// The player's stream.
+    /// Player's stream.
     pub stream: StreamId,
-    /// The player's round number.
+    /// Round number.
     pub number: u64,
 }
 
 const NAME: &str = "must be 1 to 64 characters of [A-Za-z0-9._~-], not only dots";
 
-/// A name.
-///
-/// # Errors
-/// Names the field.
+/// Checks an id.
 pub fn id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if is_name(value) { Ok(value) } else { Err(Refusal::field(field, NAME)) }
 }
 
-/// A name where none has to be given; empty for none.
-///
-/// # Errors
-/// Names the field.
+/// Checks an id that may be empty.
 pub fn optional_id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if value.is_empty() { Ok(value) } else { id(field, value) }
 }
 
-/// A time in Unix milliseconds, from 1970 to 9999.
-///
-/// # Errors
-/// Names the field.
+/// Returns Unix milliseconds, from 1970 to 9999.
 pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64, Refusal> {
     const LAST_S: i64 = 253_402_300_799;
     let time = time.ok_or_else(|| Refusal::field(field, "is required"))?;
@@ -59,23 +50,16 @@ pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64
     }
 }
 
-/// The numbers of a page token, as many as it has, divided by dots; none for the first page.
-///
-/// # Errors
-/// Names the field: it isn't one that was handed out.
+/// Parses the dot-separated numbers of a page token; empty for the first page.
 pub fn page_token(token: &str) -> Result<Vec<u64>, Refusal> {
     match token {
         "" => Ok(vec![]),
-        // Longer than any: no number of it is looked at.
         token if token.len() > 64 => Err(page_token_unknown()),
         token => token.split('.').map(number).collect::<Option<_>>().ok_or_else(page_token_unknown),
     }
 }
 
-/// The number that a page token is; none for the first page.
-///
-/// # Errors
-/// As [`page_token`].
+/// Parses a page token of one number.
 pub fn page_number(token: &str) -> Result<Option<u64>, Refusal> {
     match page_token(token)?[..] {
         [] => Ok(None),
@@ -84,16 +68,13 @@ pub fn page_number(token: &str) -> Result<Option<u64>, Refusal> {
     }
 }
 
-/// The refusal of a page token that was not handed out.
+/// Refuses a page token that was never issued.
 #[must_use]
 pub fn page_token_unknown() -> Refusal {
-    Refusal::field("page_token", "is not one that was handed out")
+    Refusal::field("page_token", "is not a token issued by this service")
 }
 
-/// A text for the log: what people can read, of limited length (see [`is_text`]).
-///
-/// # Errors
-/// Names the field.
+/// Checks a printable text for the log ([`is_text`]).
 pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'a str, Refusal> {
     if is_text(value, characters_max) {
         Ok(value)
@@ -102,27 +83,18 @@ pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'
     }
 }
 
-/// A currency code.
-///
-/// # Errors
-/// Names the field.
+/// Parses a currency code.
 pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
     code.parse()
         .map_err(|_| Refusal::field(field, "must be a currency of ISO 4217, such as EUR, or XTS for play money"))
 }
 
-/// An account of the caller's. Another operator's is refused as an unknown one is, before anything is looked up (PL-27).
-///
-/// # Errors
-/// Names the field; or ACCOUNT_UNKNOWN.
+/// Checks an account of the caller. Another operator's is ACCOUNT_UNKNOWN, before any lookup (PL-27).
 pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.owns(operator))
 }
 
-/// An account of the caller's; to the platform, any.
-///
-/// # Errors
-/// As [`account`].
+/// Checks an account; the platform sees all.
 pub(crate) fn seen_account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.sees(operator))
 }
@@ -138,24 +110,18 @@ fn account_if(account: Option<&Account>, is_allowed: impl Fn(&str) -> bool) -> R
     Ok(AccountId { stream: StreamId::player(operator, player), currency })
 }
 
-/// An account of the caller's that holds money, and not play money (PL-17).
-///
-/// # Errors
-/// As [`account`].
+/// Checks an account of the caller with real money (PL-17).
 pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountId, Refusal> {
     let account = account(caller, named)?;
     if account.currency.is_real() {
         Ok(account)
     } else {
-        Err(Refusal::field("account.currency_code", "is play money, which sessions in demo mode give"))
+        Err(Refusal::field("account.currency_code", "is play money, which only demo sessions provide"))
     }
 }
 
-/// A round of the caller's, by its name, "operator/player/number". Another operator's is refused as an unknown one is,
-/// before anything is looked up (PL-27).
-///
-/// # Errors
-/// Names the field; or ROUND_UNKNOWN.
+/// Checks a round of the caller, "operator/player/number". Another operator's is ROUND_UNKNOWN, before any lookup
+/// (PL-27).
 pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     let mut parts = value.split('/');
     let parsed = (|| {
@@ -171,25 +137,25 @@ pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     Ok(RoundId { stream: StreamId::player(operator, player), number })
 }
 
-/// The refusal of an account that is not there, or not the caller's.
+/// Refuses an unknown account, or another operator's.
 #[must_use]
 pub fn unknown_account() -> Refusal {
     Refusal::new(Reason::AccountUnknown, "no such account")
 }
 
-/// The refusal of a round that is not there, or not the caller's.
+/// Refuses an unknown round, or another operator's.
 #[must_use]
 pub fn unknown_round(round_id: &str) -> Refusal {
     Refusal::new(Reason::RoundUnknown, "no such round").with("round_id", round_id)
 }
 
-/// The refusal of a campaign that the player doesn't have.
+/// Refuses an unknown campaign.
 #[must_use]
 pub fn unknown_campaign(id: &str) -> Refusal {
     Refusal::new(Reason::CampaignUnknown, "the player has no such campaign").with("campaign_id", id)
 }
 
-/// The refusal of a round of a campaign that has none to play (PL-18).
+/// Refuses a campaign without rounds left (PL-18).
 #[must_use]
 pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     let reason = match over {
@@ -200,28 +166,19 @@ pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     Refusal::new(reason, format!("the campaign is {over}")).with("campaign_id", id)
 }
 
-/// An amount of money to move: at least one minor unit, and no more than an amount can be.
-///
-/// # Errors
-/// Names the field; AMOUNT_ABOVE_LIMIT with the limit.
+/// Checks an amount: at least one minor unit, at most the largest amount.
 pub fn amount(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().amount)
 }
 
-/// An amount to be taken out: as much as an account can be filled with.
-///
-/// # Errors
-/// As [`amount`].
+/// Checks a withdrawal, at most the largest balance.
 pub fn withdrawal(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().balance)
 }
 
-/// A limit in minor units that a request may set, of at least so many.
-///
-/// # Errors
-/// As [`amount`].
+/// Checks a limit of at least `least` minor units.
 pub fn limit(field: &str, minor: Option<i64>, least: i64, currency: Currency) -> Result<Option<Minor>, Refusal> {
     let checked = |minor| {
         at_least(field, minor, least)?;
@@ -238,39 +195,29 @@ fn within(field: &str, amount: Minor, currency: Currency, limit: Minor) -> Resul
     if amount <= limit { Ok(amount) } else { Err(above_limit(currency, limit).with("field", field)) }
 }
 
-/// The refusal of more than one amount can be.
 pub(crate) fn above_limit(currency: Currency, limit: Minor) -> Refusal {
     Refusal::new(Reason::AmountAboveLimit, format!("an amount of {currency} is at most {limit} minor units"))
         .with("limit_minor", limit)
         .with("currency_code", currency)
 }
 
-/// A caller's own words beside its credential: on whose behalf it acts, a ticket's number. They may be empty.
-///
-/// # Errors
-/// Names the field.
+/// Checks the caller's remark, which may be empty.
 pub fn reference<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if value.is_empty() { Ok(value) } else { text(field, value, 64) }
 }
 
-/// Says who makes a commit, at its end (PL-22, PL-27): the caller's credential, and what it says of itself.
+/// Returns the event with a commit's actor (PL-22, PL-27).
 #[must_use]
 pub fn acted_by(caller: &Caller, reference: &str) -> Event {
     Event::ActedBy { actor: caller.signature(), reference: reference.to_owned() }
 }
 
-/// A coin value.
-///
-/// # Errors
-/// Names the field.
+/// Parses a coin value.
 pub fn coin_value(field: &str, value: &str) -> Result<CoinValue, Refusal> {
     value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 6 places, such as 0.20"))
 }
 
-/// An amount in EUR with up to nine places.
-///
-/// # Errors
-/// Names the field.
+/// Parses an amount in EUR with up to nine decimals.
 pub fn nano(field: &str, value: &str) -> Result<Nano, Refusal> {
     value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 9 places, such as 20000.00"))
 }

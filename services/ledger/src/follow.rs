@@ -1,12 +1,8 @@
-//! Following the log over gRPC (PL-30): every record of the caller's, as it's stored, so that an independent copy can be
-//! kept current.
+//! Streams records as stored to independent copies (PL-30).
 //!
-//! An operator gets the commits that concern it ([`Commit::concerns`](motherlode_books::Commit::concerns)) and nothing of
-//! anybody else; the platform, and everybody where there are no operators, gets the log whole. What is sent is durable.
-//!
-//! Nothing is read before the transport asks for it: a slow reader holds back its own stream and costs one message of
-//! memory. They read by turns of operators, as all long reads do ([`Reads`]), and an operator has a bound on its streams.
-//! Cost: the records of others are read and passed over.
+//! An operator receives the commits that concern it ([`Commit::concerns`](motherlode_books::Commit::concerns)); the
+//! platform, and any caller without operators, all. Only durable records are sent. A slow reader holds one message in
+//! memory. Reads take turns by operator ([`Reads`]).
 
 use crate::{
     error::FetchError,
@@ -25,19 +21,18 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Records, and bytes of them, read at once: one message holds no more, but for a single longer record.
+/// Limits of one message; a single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Streams of one operator at a time, of all partitions: a copy takes one of each. Fewer than may wait to read.
+/// Streams per operator, fewer than the limit of waiting reads. A copy has one per partition.
 const STREAMS_MAX: usize = 64;
-/// From a message without records to the next one, at least.
+/// Minimum time after an empty message.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// How many follow, by operator; the platform is none.
+/// Streams by operator; the platform's key is empty.
 #[derive(Clone, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<String, usize>>>);
 
-/// One of them, until it's dropped.
 struct Follower {
     all: Followers,
     operator: String,
@@ -48,7 +43,7 @@ impl Followers {
         let mut all = self.0.lock();
         let streams = all.entry(operator.to_owned()).or_default();
         if *streams >= STREAMS_MAX {
-            let message = "this operator follows the log on as many streams as it may";
+            let message = "this operator has reached its limit of streams of the log";
             return Err(Refusal::new(Reason::FollowersMax, message).with("streams_max", STREAMS_MAX));
         }
         *streams += 1;
@@ -68,7 +63,6 @@ impl Drop for Follower {
     }
 }
 
-/// A reader of a partition's log.
 struct Follow {
     _follower: Follower,
     reads: Reads,
@@ -76,22 +70,15 @@ struct Follow {
     ledger: Handle,
     stop: Stop,
     head: watch::Receiver<Held>,
-    /// Whose records are sent; all where it's none.
     operator: Option<String>,
-    /// Present only for a copy of the whole log.
     reading: Option<Reading>,
     sent: Position,
-    /// `sent` as the last message told it; none before the first message.
+    /// Value of `sent` in the last message.
     said: Option<Position>,
-    /// The last message had no records.
     quiet: bool,
 }
 
-/// Begins to follow.
-///
-/// # Errors
-/// POSITION_AHEAD where the log does not reach as far as the caller's copy; FOLLOWERS_MAX where its operator has too many
-/// streams already; or names the field.
+/// Starts a stream, or refuses with POSITION_AHEAD if the copy is longer than the log, or FOLLOWERS_MAX.
 pub(crate) fn follow(
     ledgers: &Ledgers,
     followers: &Followers,
@@ -106,7 +93,7 @@ pub(crate) fn follow(
     let ledger = ledgers.held(request.partition)?;
     let (sent, durable) = (request.after_position, ledger.durable());
     if sent > durable {
-        let message = "the log does not reach as far: a copy holds more than there is";
+        let message = "the log is shorter than the copy";
         return Err(Refusal::new(Reason::PositionAhead, message).with("position", durable));
     }
     let whole = caller.own().is_none();
@@ -134,7 +121,6 @@ pub(crate) fn follow(
 }
 
 impl Follow {
-    /// The next message; none when the service stops.
     async fn next(&mut self) -> Result<Option<wire::FollowLogResponse>, Refusal> {
         if self.quiet && tokio::time::timeout(QUIET, self.stop.clone().requested()).await.is_ok() {
             return Ok(None);
@@ -164,7 +150,6 @@ impl Follow {
         wire::FollowLogResponse { records, sent_position: self.sent, operator_id }
     }
 
-    /// The caller's records of the next stretch of the log, up to a durable position.
     async fn read(&mut self, end: Position) -> Result<Vec<wire::LogRecord>, Refusal> {
         let (ledger, operator, from) = (self.ledger.clone(), self.operator.clone(), self.sent + 1);
         let read = move || {
@@ -184,12 +169,11 @@ impl Follow {
     }
 }
 
-/// A record for the caller; none where it's not to see it.
 fn of(operator: Option<&str>, partition: u32, stored: Record) -> Result<Option<wire::LogRecord>, FetchError> {
     let Record { position, bytes } = stored;
     if let Some(operator) = operator {
         let malformed = |source| FetchError::Malformed { position, source };
-        // The stream's name nearly always tells: what is another's is not decoded.
+        // The stream's name usually decides without decoding the record.
         let concerns = match record::stream(&bytes).map_err(malformed)?.concerns(operator) {
             Some(concerns) => concerns,
             None => record::decode(&bytes).map_err(malformed)?.commit.concerns(operator),
@@ -223,7 +207,7 @@ mod tests {
     #[test]
     fn uf_04_of_the_records_of_others_nothing_but_the_streams_name_is_decoded() {
         let of = |stream: &str| {
-            // All else is missing: decoding it whole would fail.
+            // Only the stream is set: a full decode would fail.
             let bytes = Commit { stream: stream.to_owned(), ..Commit::default() }.encode_to_vec().into();
             let found = super::of(Some("acme"), 3, Record { position: 7, bytes });
             found.map(|found| found.map(|record| (record.partition, record.position)))

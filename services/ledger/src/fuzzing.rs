@@ -1,21 +1,21 @@
-//! Decoders of files that only this crate reads, for the fuzz targets in `fuzz/`.
+//! Decoders for the fuzz targets in `fuzz/`.
 
 use crate::{index, snapshot};
 use motherlode_books::Books;
 
-/// Decodes a snapshot's file; whether it is one.
+/// Returns whether a snapshot file is valid.
 #[must_use]
 pub fn snapshot(file: &[u8]) -> bool {
     snapshot::decode_any(file)
 }
 
-/// Decodes what a snapshot holds behind a digest and a header that are right: the books, if it is that.
+/// Decodes a snapshot's body.
 #[must_use]
 pub fn sealed_snapshot(body: &[u8]) -> Option<Books> {
     snapshot::decode_sealed(body)
 }
 
-/// The body of a snapshot of these books, without names of requests: the bytes behind its header.
+/// Encodes a snapshot's body, without request names.
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
     snapshot::body(books)

@@ -1,7 +1,5 @@
-//! Start of a writer (PL-40): judges the evidence, checks the draw keys against those named in the log, and commits the next
-//! generation of draws before anything else.
-//!
-//! Marks are files `<keys>.log-<partition>`. Cost of a start: one record of about 190 bytes per partition.
+//! Start of a writer (PL-40): judges the evidence, checks the draw keys named in the log, and commits the next
+//! generation of draws first. Marks are files `<keys>.log-<partition>`.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -21,39 +19,38 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Most bytes read at once, for one record.
 const BYTES: usize = 1 << 20;
 
-/// Sources of evidence for a start, and the losses it may accept.
+/// Evidence for a start, and accepted losses.
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
-    /// Folder of the pages; `None` without memory-backed storage.
+    /// Folder of the pages, in memory-backed storage.
     pub pages: Option<PathBuf>,
-    /// Folder of the log, if it is in files of this process alone.
+    /// Folder of the log, if no other process writes there.
     pub log: Option<PathBuf>,
-    /// Sizes of the partitions' logs that others report, such as witnesses: they can refuse a start, and make none sure.
+    /// Log sizes by partition from witnesses and the like, which can only refuse a start.
     pub reported: BTreeMap<u32, Position>,
-    /// Whether a loss of the log's end is accepted: all unused seals end.
+    /// Whether to accept a loss of records, which revokes all unused seals.
     pub accept_loss: bool,
-    /// Whether a loss of draw keys is accepted.
+    /// Whether to accept a loss of draw keys.
     pub accept_lost_keys: bool,
 }
 
-/// Why a writer doesn't start.
+/// Reason why a writer does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartRefused {
-    /// A longer version of the log is known.
+    /// A longer version of the log exists.
     #[error(
         "partition {partition}: a record at position {lost_to} was acknowledged, and the log, which ends at position {end}, does not have \
          it. Draws that were revealed could be dealt again, so nothing is served. Serve the newest copy of the log. If there is none, \
          `serve --restored` accepts the loss, ends all unused seals, and records both in the log"
     )]
     Lost {
-        /// The partition.
+        /// Partition number.
         partition: u32,
-        /// Position of the record.
+        /// Position of the missing record.
         lost_to: Position,
-        /// Where the log ends.
+        /// End of the log.
         end: Position,
     },
     /// Draw keys are missing.
@@ -63,48 +60,48 @@ pub enum StartRefused {
          only be voided", file.display()
     )]
     KeysMissing {
-        /// The partition.
+        /// Partition number.
         partition: u32,
-        /// The file of the draw keys.
+        /// Key file.
         file: PathBuf,
-        /// Names of the missing keys.
+        /// Names of the keys.
         keys: EpochNames,
-        /// Players whose next draw is sealed under one of them.
+        /// Players whose next draw needs one of them.
         draws: u64,
-        /// Open rounds with a step sealed under one of them.
+        /// Open rounds that need one of them.
         rounds: u64,
     },
-    /// The page can't be used.
+    /// The page cannot be used.
     #[error("the page of the log: {0}")]
     Page(String),
-    /// The mark can't be read.
+    /// The mark cannot be read.
     #[error("the mark of the log {}: {source}", path.display())]
     Mark {
-        /// The file.
+        /// Mark file.
         path: PathBuf,
-        /// Its cause.
+        /// Cause.
         source: io::Error,
     },
-    /// The log can't be read.
+    /// The log cannot be read.
     #[error("the log: {0}")]
     Read(#[from] ReadError),
-    /// The draw keys can't be read or written.
+    /// The draw keys cannot be read or written.
     #[error(transparent)]
     Keys(#[from] DrawKeysError),
-    /// The operating system gives no random bytes.
-    #[error("the operating system gives no random bytes: {0}")]
+    /// The operating system returned no random bytes.
+    #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
-    /// The generation can't be committed.
-    #[error("partition {partition}: the generation of draws is not committed: {source}")]
+    /// The generation cannot be committed.
+    #[error("partition {partition}: failed to commit the generation of draws: {source}")]
     Append {
-        /// The partition.
+        /// Partition number.
         partition: u32,
-        /// Why.
+        /// Cause.
         source: AppendError,
     },
 }
 
-/// Names of draw keys, as people read them.
+/// Names of draw keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpochNames(pub Vec<Epoch>);
 
@@ -124,7 +121,7 @@ impl From<PageError> for StartRefused {
     }
 }
 
-/// A judged start before its commit.
+/// Result of judging a start.
 pub struct Judged {
     ledger: Handle,
     verdict: Verdict,
@@ -132,11 +129,7 @@ pub struct Judged {
     page: Option<Page>,
 }
 
-/// Judges the start of a partition's writer. Changes nothing of the log, the keys and the marks. `None` for keys in memory alone, which
-/// end with the process: no draw can be dealt again, so no generation begins.
-///
-/// # Errors
-/// [`StartRefused`]: a loss is known and not accepted, or a source can't be read.
+/// Judges a start without any change. Returns `None` for keys in memory, which deal no draw twice.
 pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Option<Judged>, StartRefused> {
     let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -163,7 +156,7 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     if verdict.evidence == StartEvidence::Restored && !policy.accept_loss {
         return Err(StartRefused::Lost { partition, lost_to: verdict.lost_to, end: end.position });
     }
-    // An accepted loss ends the seals, even without a source for it.
+    // An accepted loss needs no evidence.
     let verdict = match policy.accept_loss && verdict.evidence != StartEvidence::EmptyLog {
         true => Verdict { evidence: StartEvidence::Restored, ..verdict },
         false => verdict,
@@ -175,10 +168,7 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     Ok(Some(Judged { ledger: ledger.clone(), verdict, lost, page }))
 }
 
-/// Checks that a process has all draw keys named in a partition's log. Reads the file of the keys again.
-///
-/// # Errors
-/// [`StartRefused::KeysMissing`], [`StartRefused::Keys`].
+/// Checks that the key file has all keys named in a partition's log.
 pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> {
     let lost = missing(ledger, keys)?;
     if lost.is_empty() {
@@ -191,10 +181,7 @@ pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> 
 }
 
 impl Judged {
-    /// Commits the generation. From here on the page is written before each answer.
-    ///
-    /// # Errors
-    /// [`StartRefused`]: it can't be committed.
+    /// Commits the generation. Afterwards the page is written before each answer.
     pub async fn begin(self, keys: &DrawKeys, policy: &StartPolicy) -> Result<(), StartRefused> {
         let Self { ledger, verdict, lost, page } = self;
         let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -238,13 +225,13 @@ fn tell(partition: u32, begun: &GenerationBegun) {
         StartEvidence::Missing => tracing::warn!(
             partition,
             generation = number,
-            "no evidence rules out a loss of records: all unused seals end, and players' next draws are sealed again"
+            "a loss of records cannot be ruled out: all unused seals are revoked, and players' next draws are sealed again"
         ),
         StartEvidence::Restored => tracing::error!(
             partition,
             generation = number,
             lost_to,
-            "the loss of acknowledged records is accepted: all unused seals end"
+            "the loss of acknowledged records is accepted: all unused seals are revoked"
         ),
         _ => tracing::info!(partition, generation = number, ?evidence, "a generation of draws begins"),
     }
@@ -253,7 +240,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// Hash of the log's first record, the name of the log; `None` for an empty log.
+/// Returns the first record's hash, which names the log.
 fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     if ledger.durable() == 0 {
         return Ok(None);
@@ -261,7 +248,6 @@ fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     Ok(ledger.records(1, 1, BYTES)?.first().map(|record| hash(&record.bytes)))
 }
 
-/// Whether a log has a record.
 fn has(ledger: &Handle, held: Held) -> Result<bool, ReadError> {
     if held.position == 0 || held.position > ledger.durable() {
         return Ok(held.position == 0);
@@ -270,7 +256,6 @@ fn has(ledger: &Handle, held: Held) -> Result<bool, ReadError> {
     Ok(found.first().is_some_and(|found| hash(&found.bytes) == held.hash))
 }
 
-/// Reads a mark; `None` for a missing or damaged one.
 fn read_mark(path: &Path) -> Result<Option<Remembered>, StartRefused> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -279,31 +264,28 @@ fn read_mark(path: &Path) -> Result<Option<Remembered>, StartRefused> {
     };
     let mark = std::str::from_utf8(&bytes).ok().and_then(Remembered::parse);
     if mark.is_none() {
-        tracing::error!(file = %path.display(), "the mark of the log is damaged: it is no evidence, and is written again");
+        tracing::error!(file = %path.display(), "the mark of the log is damaged: it is ignored and written again");
     }
     Ok(mark)
 }
 
-/// Whether a file and a folder lie on different volumes.
 fn are_apart(file: &Path, folder: &Path) -> bool {
     let device = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.dev());
     device(file).zip(device(folder)).is_some_and(|(file, folder)| file != folder)
 }
 
-/// Draw keys named in the log and missing from the file. Empty for keys in memory alone.
 fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeysError> {
     if keys.path().is_none() {
         return Ok(BTreeSet::new());
     }
     let generations = ledger.generations();
     let mut named: BTreeSet<_> = generations.keys().collect();
-    // Older logs name no keys: at generation 0 the keys of players' draws count.
+    // Older logs name no keys, so those of the players' draws are checked.
     if generations.current().number == 0 && !ledger.is_replica() {
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // A standby, or a process that waited for a writer, may have started before other processes made some of the keys. A key is in the
-    // file before the log names it, so the file is read after the names.
+    // A key is in the file before the log names it.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);
@@ -311,7 +293,7 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     Ok(named)
 }
 
-/// Players and open rounds that depend on some of these keys, among the players in memory.
+/// Counts sealed draws and open rounds with these keys, among players in memory.
 fn depending(books: &Books, keys: &BTreeSet<Epoch>) -> (u64, u64) {
     let (mut draws, mut rounds) = (0, 0);
     for (.., player) in books.players() {
@@ -329,10 +311,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Writes the mark of a partition's end, durably. Has no effect for keys in memory alone.
-    ///
-    /// # Errors
-    /// The mark can't be written.
+    /// Writes the mark durably; does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, held: Held, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

@@ -1,4 +1,4 @@
-//! The handle: how services read the books, propose commits and follow the log.
+//! Handle of a ledger, for services.
 
 mod reads;
 
@@ -40,36 +40,33 @@ use tokio::{
     time::Instant,
 };
 
-/// How often is looked whether a request is still on its way, or a confirmation has come.
 const LOOK: Duration = Duration::from_millis(50);
-/// The oldest confirmation by the store on which a writer answers reads. Another process takes the log over after a silence of 3 s, or
-/// 2.5 s after this writer's last answer to it, so nothing can be acknowledged elsewhere before this bound is over. The exception is a
-/// process of all roles, which takes the log at its start.
+/// Maximum age of the store's confirmation while a writer answers reads. A standby takes over after 3 s of silence, or
+/// 2.5 s after the writer's last answer, so nothing is acknowledged elsewhere within this time. Exception: a process of
+/// all roles takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
-/// How long reads wait for a confirmation.
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Metadata entry of a refusal that marks a takeover by a standby.
+/// Metadata of a refusal during a takeover.
 const TAKEOVER: &str = "takeover";
 
-/// The refusal of one who does not write the log, or not any more: another process does.
+/// Refuses a call, since another process is the writer.
 #[must_use]
 pub fn not_the_writer() -> Refusal {
     Refusal::new(Reason::NotTheWriter, "another process writes the log")
 }
 
-/// The same of a standby that takes the log over, or tries to: the writer is silent.
+/// Refuses a call while a standby takes over.
 #[must_use]
 pub fn taking_over() -> Refusal {
     not_the_writer().with(TAKEOVER, true)
 }
 
-/// Whether a refusal with this reason and these entries is [`taking_over`].
 pub(crate) fn is_taking_over(reason: &str, metadata: &HashMap<String, String>) -> bool {
     reason == Reason::NotTheWriter.name() && metadata.contains_key(TAKEOVER)
 }
 
-/// A ledger, as services hold it.
+/// Handle of a partition's ledger, cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
@@ -78,16 +75,13 @@ pub struct Handle {
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-/// The way of proposals.
 #[derive(Clone)]
 pub(crate) enum Way {
-    /// To the writer in this process.
     Here(Arc<Desk>),
-    /// Of a replica: to the process that writes the log.
     There { inbox: mpsc::Sender<Message>, upstream: Upstream },
 }
 
-/// The writer, closed when the last handle is gone.
+/// Closes the writer when the last handle is dropped.
 pub(crate) struct Desk(pub(crate) Arc<Writer>);
 
 impl Drop for Desk {
@@ -101,20 +95,18 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Has groups published by a runtime from now on: that of the thread where most of those who wait for them are. Only the first one
-    /// counts.
+    /// Sets the runtime that publishes groups, ideally that of most waiting calls. Only the first call counts.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
         }
     }
 
-    /// Waits until the state read here is no older than the call. A replica requests the end of the log, once for all waiting
-    /// calls, and applies the log up to there. If its store has several possible writers, a writer waits for a confirmation when
-    /// the latest is older than [`AUTHORITY_AGE_MAX`].
+    /// Waits until the state is at least as recent as this call.
     ///
-    /// # Errors
-    /// UNAVAILABLE: NOT_THE_WRITER if another process now writes the log, NOT_CURRENT if that cannot be determined in time.
+    /// A replica requests the log's end, once for all waiting calls, and applies the log. If several processes could
+    /// write the store, a writer with a confirmation older than [`AUTHORITY_AGE_MAX`] waits for the next. Fails with
+    /// NOT_THE_WRITER, or NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {
@@ -124,18 +116,17 @@ impl Handle {
         }
     }
 
-    /// Whether [`current`](Self::current) has nothing to wait for.
+    /// Returns whether [`current`](Self::current) would not wait.
     pub fn is_current(&self) -> bool {
         let is_young = |authority: &Arc<Authority>| authority.age() <= AUTHORITY_AGE_MAX;
         !self.is_replica() && self.authority().is_none_or(is_young)
     }
 
-    /// The authority of a writer whose store has several possible ones.
+    /// Returns the authority of a writer that other processes could replace.
     pub fn authority(&self) -> Option<&Arc<Authority>> {
         self.shared.authority.get()
     }
 
-    /// Waits until the store has confirmed this process as the writer.
     async fn confirmed(&self) -> Result<(), Refusal> {
         let until = Instant::now() + CONFIRMATION_WAIT_MAX;
         while Instant::now() < until {
@@ -145,10 +136,9 @@ impl Handle {
                 return Ok(());
             }
         }
-        Err(not_current("the log's store has not confirmed in time that this process writes it"))
+        Err(not_current("the log's store has not confirmed in time that this process is its writer"))
     }
 
-    /// The answer of [`current`](Self::current) as far as it is known without waiting.
     pub(crate) fn written(&self) -> Result<(), Refusal> {
         match &*self.shared.standings.borrow() {
             Standing::Fenced(_) => Err(not_the_writer()),
@@ -158,88 +148,80 @@ impl Handle {
         }
     }
 
-    /// Who follows the log from other processes.
+    /// Returns the log's followers in other processes.
     pub fn readers(&self) -> Vec<LogReader> {
         self.shared.readers.all()
     }
 
-    /// Takes up somebody who follows it, after a position, for as long as the answer is held.
+    /// Registers a follower until the result is dropped.
     pub fn reading(&self, kind: ReaderKind, name: String, after: Position) -> Reading {
         self.shared.readers.enter(kind, name, self.shared.time.now_ms(), after)
     }
 
-    /// Highest position sent to a copy of the whole log since startup; 0 without a copy.
+    /// Returns the highest position sent to a copy since startup.
     pub fn copied(&self) -> Position {
         self.shared.readers.copied()
     }
 
-    /// Whether another process writes the log.
+    /// Returns whether another process writes the log.
     pub fn is_replica(&self) -> bool {
         matches!(self.way, Way::There { .. })
     }
 
-    /// Takes no more proposals and answers no more reads, since another process may write the log by now.
+    /// Stops proposals and reads, since another process may be the writer.
     pub fn step_down(&self, why: impl Into<String>) {
         self.shared.standings.fail(Standing::Fenced(why.into()));
     }
 
-    /// Waits until another process writes the log.
     pub(crate) async fn fenced(&self) {
         let mut standing = self.shared.standings.subscribe();
-        // The sender is this handle's own.
+        // Cannot fail: this handle has the sender.
         let _ = standing.wait_for(|standing| matches!(standing, Standing::Fenced(_))).await;
     }
 
-    /// How the ledger stands to its log, and a way to wait for a change of that.
+    /// Subscribes to the standing.
     pub fn standing(&self) -> watch::Receiver<Standing> {
         self.shared.standings.subscribe()
     }
 
-    /// How far the records are verified that the opening of the log has not read, and a way to wait for more.
+    /// Subscribes to the verification of records that were not read at startup.
     pub fn verification(&self) -> watch::Receiver<Verification> {
         self.shared.verification.subscribe()
     }
 
-    /// Waits until a thread of the ledger panics; returns its name and the reason.
+    /// Waits until a thread panics; returns its name and the reason.
     pub async fn thread_ended(&self) -> String {
         let mut ended = self.shared.threads.ended();
-        // The sender is the shared state's own.
         let why = ended.wait_for(Option::is_some).await;
         why.ok().and_then(|why| why.clone()).unwrap_or_default()
     }
 
-    /// Takes no more proposals until a restart, since the state here is not trusted. Reads are answered.
+    /// Stops proposals until a restart, since the state is not trusted.
     pub fn distrust(&self, why: &str) {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    /// Takes no more proposals until a start on a sound log, since this one is damaged. `why` has the place. Reads are answered.
+    /// Stops proposals until a start on a sound log. `why` has the location of the damage.
     pub fn distrust_log(&self, why: &str) {
         self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
 
-    /// Waits until no more proposals are taken for good, and says why.
+    /// Waits until proposals are stopped for good.
     pub async fn failed(&self) -> Standing {
         let mut standing = self.shared.standings.subscribe();
-        // The sender is this handle's own.
         let over =
             |standing: &Standing| matches!(standing, Standing::Failed(_) | Standing::Damaged(_) | Standing::Fenced(_));
         let failed = standing.wait_for(over).await;
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
-    /// Proposes a commit. `Ok` is the commit that the request made, now or at the first time of asking.
-    ///
-    /// # Errors
-    /// See [`AppendError`]; nothing was applied then, but for [`AppendError::Unknown`].
+    /// Proposes a commit; returns the request's commit, made now or earlier. After an error nothing was applied, except
+    /// perhaps [`AppendError::Unknown`] and [`AppendError::Late`].
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.append_recalling(proposal, None).await
     }
 
-    /// Proposes a commit that voids a settled round, with what the log says of that round (PL-04).
-    ///
-    /// # Errors
-    /// As [`append`](Self::append).
+    /// Voids a settled round, recalled from the log (PL-04).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -250,10 +232,8 @@ impl Handle {
         verdict.map_err(|_| AppendError::Closing)?
     }
 
-    /// Proposes commits for one who waits for many, in this order: each gets one verdict, as [`append`](Self::append)
-    /// would give it, through `verdicts` with its ticket; but it's never late. How long to wait says
-    /// [`answer_wait_max`](Self::answer_wait_max). Each is judged until its caller's deadline, if it has one: what is not judged by
-    /// then isn't any more, and is late. Proposals handed in together need fewer syncs and wakes.
+    /// Proposes commits in this order. Each verdict is sent with its ticket. A proposal past its deadline is dropped as
+    /// late; callers apply [`answer_wait_max`](Self::answer_wait_max). Batches need fewer syncs.
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -263,7 +243,7 @@ impl Handle {
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// The same for another process, named in its commits (PL-44), with the settled rounds of its voids.
+    /// Proposes for another process, named in its commits (PL-44).
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,
@@ -277,29 +257,27 @@ impl Handle {
         self.submit(proposals, proposer);
     }
 
-    /// How long a proposal waits for its verdict; `None` for as long as it takes.
+    /// Returns the time limit of a proposal, if any.
     pub fn answer_wait_max(&self) -> Option<Duration> {
         self.shared.answer_wait_max
     }
 
-    /// The draw keys of the process; none where it was opened without.
+    /// Returns the draw keys of the process.
     #[must_use]
     pub fn draws(&self) -> &DrawKeys {
         &self.shared.draws
     }
 
-    /// The generations of the partition's draws, as of now (PL-40).
+    /// Returns the generations of the partition's draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> Arc<Generations> {
         Arc::clone(self.shared.books.read().generations())
     }
 
-    /// Whether this process followed the log until it became its writer.
     pub(crate) fn was_followed(&self) -> bool {
         self.shared.followed.load(Ordering::Relaxed)
     }
 
-    /// Has the end of the log written to a page before each answer, from its present end on.
     pub(crate) fn keep_page(&self, page: Page) {
         page.write(*self.shared.head.borrow());
         if self.shared.page.set(page).is_err() {
@@ -307,12 +285,11 @@ impl Handle {
         }
     }
 
-    /// How long a change waits for its second actor, milliseconds (PL-27).
+    /// Returns the lifetime of a pending change in milliseconds (PL-27).
     pub fn change_lapse_ms(&self) -> i64 {
         self.shared.change_lapse_ms
     }
 
-    /// Has proposals judged in this order. All of them get a reply.
     fn submit(
         &self,
         proposals: impl IntoIterator<Item = (Proposal, Option<Box<SettledRound>>, Option<Instant>, Reply)>,
@@ -349,8 +326,8 @@ impl Handle {
         answer(known.into_iter());
     }
 
-    /// Looks the request up among the durable commits. Returns its name, the position up to which no commit is of it or refuses it
-    /// (see [`Proposal::barrier`]), and a queue slot; or the verdict, if it needs no writer. An old request costs a read.
+    /// Looks the request up among durable commits. Returns the verdict if it needs no writer; otherwise its name, the
+    /// position up to which no commit belongs to it or refuses it ([`Proposal::barrier`]), and a queue slot.
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = |why: &str| AppendError::Unknown { reason: format!("the log takes no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {
@@ -360,7 +337,7 @@ impl Handle {
             Standing::Fenced(why) => return Err(Err(failed(why))),
         };
         let name = self.shared.requests.name(&proposal.stream, &proposal.request_id);
-        // Read before the table: what is durable up to here is in it.
+        // Read first: the table is complete up to here.
         let checked_to = self.durable();
         match self.shared.committed(name, &proposal.stream, &proposal.request_id) {
             Ok(None) => {}
@@ -379,7 +356,7 @@ impl Handle {
         };
         if let Some(refusal) = refusal.or_else(hindered) {
             return Err(Err(match (refusal, &self.way) {
-                // An earlier proposal of the request may yet prove to be in the log.
+                // An earlier proposal may still reach the log.
                 (AppendError::Damaged { reason } | AppendError::Unavailable { reason }, Way::Here(desk))
                     if desk.0.is_under_way(name, &proposal.stream, &proposal.request_id)
                         || desk.0.is_in_doubt(name) =>
@@ -398,32 +375,23 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Reads the books as they are durably; holds off the writer while `read` runs, so be quick, and propose nothing in it.
+    /// Reads the durable books. `read` blocks the writer and must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
 
-    /// The same with a player in memory, if there is one: books that are read by [`Handle::books`] may lack players.
-    ///
-    /// # Errors
-    /// When the player is not in memory and cannot be read.
+    /// Reads the durable books with this player loaded. [`Handle::books`] may lack evicted players.
     pub fn books_of<T>(&self, stream: &StreamId, read: impl FnOnce(&Books) -> T) -> Result<T, FetchError> {
         let books = self.shared.books_with(stream)?;
         Ok(read(&books))
     }
 
-    /// A player's state; `None` for one who never opened an account.
-    ///
-    /// # Errors
-    /// As [`Handle::books_of`].
+    /// Returns a player's state, if an account was opened.
     pub fn player(&self, stream: &StreamId) -> Result<Option<PlayerState>, FetchError> {
         self.books_of(stream, |books| books.player(stream).cloned())
     }
 
-    /// The commit that a request made; `None` when it made none.
-    ///
-    /// # Errors
-    /// [`AppendError::RequestIdReused`] when the id belongs to another request.
+    /// Returns a request's commit; [`AppendError::RequestIdReused`] if another request has the id.
     pub fn find(
         &self,
         stream: &StreamId,
@@ -433,25 +401,19 @@ impl Handle {
         self.committed(stream, request_id)?.map(|logged| repeated(logged, fingerprint)).transpose()
     }
 
-    /// Where a request's commit is.
-    ///
-    /// # Errors
-    /// [`AppendError::Unknown`] when the log cannot be read.
+    /// Returns the position of a request's commit.
     pub fn find_position(&self, stream: &StreamId, request_id: &str) -> Result<Option<Position>, AppendError> {
         Ok(self.committed(stream, request_id)?.map(|logged| logged.commit.position))
     }
 
-    /// Waits until no proposal of a request is on its way to the disk from here.
-    ///
-    /// # Errors
-    /// [`AppendError::Late`] when that takes longer than a proposal may.
+    /// Waits until this process has no proposal of a request in progress.
     pub(crate) async fn settled(&self, stream: &StreamId, request_id: &str) -> Result<(), AppendError> {
         let Way::Here(desk) = &self.way else { return Ok(()) };
         let name = self.shared.requests.name(stream, request_id);
         let mut head = self.head();
         let wait = async {
             while desk.0.is_under_way(name, stream, request_id) {
-                // A failed append moves no head.
+                // A failed append does not change the head.
                 let _ = tokio::time::timeout(LOOK, head.changed()).await;
             }
         };
@@ -464,20 +426,12 @@ impl Handle {
         }
     }
 
-    /// A request's commit.
-    ///
-    /// # Errors
-    /// [`AppendError::Unknown`] when the log cannot be read.
     pub(crate) fn committed(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
         let name = self.shared.requests.name(stream, request_id);
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Positions of a pool's awards before a position, of an operator's players or of all, the latest first; an award of
-    /// this very instant may be missing.
-    ///
-    /// # Errors
-    /// When the index cannot be read, or there is none for now.
+    /// Returns positions of a pool's awards, newest first, of one operator or all. The newest may be missing.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -488,64 +442,61 @@ impl Handle {
         self.shared.index.awards_before(pool, operator, before, max)?.ok_or(FetchError::Behind)
     }
 
-    /// The index behind this ledger.
     pub(crate) fn projected(&self) -> &Projected {
         &self.shared.index
     }
 
-    /// The partition that it is the ledger of.
+    /// Returns the ledger's partition.
     pub fn partition(&self) -> u32 {
         self.shared.partition
     }
 
-    /// Returns the log's time, Unix milliseconds: the stamp of a commit made now. It never runs back; while the
-    /// machine's clock is behind it, it goes on at half speed.
+    /// Returns the log's time in Unix milliseconds, which never goes back. It runs at half speed while the clock is
+    /// behind it.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }
 
-    /// The machine's clock, Unix milliseconds, right or wrong.
+    /// Returns the machine's clock in Unix milliseconds.
     pub fn clock_ms(&self) -> i64 {
         self.shared.time.clock_ms()
     }
 
-    /// Milliseconds of this process, from any start, that no clock moves: for seconds that somebody has to wait.
+    /// Returns monotonic milliseconds.
     pub fn ticks_ms(&self) -> i64 {
         self.shared.time.ticks_ms()
     }
 
-    /// The earliest that it can be now, Unix milliseconds: a clock that jumped ahead isn't believed for an hour. For what can't be
-    /// taken back.
+    /// Returns the earliest possible time, for irreversible decisions: a clock's jump ahead is ignored for an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }
 
-    /// The most milliseconds that the machine's clock was set by, ahead or (below zero) back, since this was asked last.
+    /// Returns the largest step of the clock since the last call, in milliseconds.
     pub fn take_skew(&self) -> Option<i64> {
         self.shared.time.take_skew()
     }
 
-    /// Groups as they become durable, for those who keep up with them.
     pub(crate) fn tail(&self) -> broadcast::Receiver<Appended> {
         self.shared.tail.subscribe()
     }
 
-    /// The last durable record, and a way to wait for the next.
+    /// Subscribes to the last durable record.
     pub fn head(&self) -> watch::Receiver<Held> {
         self.shared.head.subscribe()
     }
 
-    /// Returns a way to wait for hits and voids that pools must decide, and for changes that all partitions must know.
+    /// Signals hits and voids for pools, and changes that all partitions copy.
     pub fn decisions(&self) -> watch::Receiver<()> {
         self.shared.decisions.subscribe()
     }
 
-    /// Position of the last durable commit.
+    /// Returns the last durable position.
     pub fn durable(&self) -> Position {
         self.shared.durable()
     }
 
-    /// Proposals that wait for their verdict.
+    /// Returns the number of proposals without a verdict.
     pub fn waiting(&self) -> usize {
         match &self.way {
             Way::Here(desk) => desk.0.waiting(),
@@ -553,16 +504,15 @@ impl Handle {
         }
     }
 
-    /// Whether appends are taken. False while the log cannot be written.
+    /// Returns whether the log accepts appends.
     pub fn writable(&self) -> bool {
         *self.shared.standings.borrow() == Standing::Takes
     }
 
-    /// Closes the ledger: what was proposed before is answered, the index is synced, then the store is released.
+    /// Answers earlier proposals, syncs the index and releases the store.
     pub async fn close(self) {
         match &self.way {
             Way::Here(desk) => desk.0.close(),
-            // A closed channel means that it was closed before.
             Way::There { inbox, .. } => drop(inbox.send(Message::Close).await),
         }
         let Self { shared, way, threads, .. } = self;
@@ -571,16 +521,15 @@ impl Handle {
         if !matches!(joined.await, Ok(true)) {
             tracing::error!("a thread of the ledger ended in a panic");
         }
-        // Another handle may be left, which can still read; the last one to close gives up the index's files.
+        // Other handles can still read.
         drop(way);
         let _ = tokio::task::spawn_blocking(move || shared.close()).await;
     }
 }
 
-/// Hands proposals of a replica to its forwarder, who will reply; returns the verdicts on those that it can't take.
+/// Returns the verdicts on proposals that the forwarder cannot take.
 fn forward(inbox: &mpsc::Sender<Message>, proposed: Vec<Proposed>) -> Vec<(Reply, Verdict)> {
     let forward = |mut proposed: Proposed| {
-        // Another process can't see this one's spans.
         proposed.traceparent = traceparent().map(String::into_boxed_str);
         let (message, error) = match inbox.try_send(Message::Append(proposed)) {
             Ok(()) => return None,

@@ -1,21 +1,20 @@
-//! Names in a request for a change that must exist: a misspelt one would change nothing, and look as if it had.
+//! Checks names in requests for changes: a misspelt name would have no effect.
 
 use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Operators that exist: the configured ones except the platform, and those with players in the log.
+/// Existing operators: configured, or with players.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<BTreeSet<String>>);
 
 impl Operators {
-    /// The operators of a service with these configured ones.
+    /// Creates the set of configured operators.
     #[must_use]
     pub fn new(configured: impl IntoIterator<Item = String>) -> Self {
         Self(Arc::new(configured.into_iter().filter(|operator| operator != PLATFORM).collect()))
     }
 
-    /// All of them, by name.
     pub(crate) fn all(&self, ledgers: &Ledgers) -> BTreeSet<String> {
         let mut all = (*self.0).clone();
         for ledger in ledgers.all() {
@@ -24,10 +23,7 @@ impl Operators {
         all
     }
 
-    /// Checks that an operator exists.
-    ///
-    /// # Errors
-    /// OPERATOR_UNKNOWN.
+    /// Checks that an operator exists, or OPERATOR_UNKNOWN.
     pub fn check(&self, ledgers: &Ledgers, operator: &str) -> Result<(), Refusal> {
         let in_log = || ledgers.all().any(|ledger| ledger.books(|books| books.operators().any(|of| of == operator)));
         if self.0.contains(operator) || in_log() {
@@ -39,10 +35,7 @@ impl Operators {
     }
 }
 
-/// Checks that this binary has a game and, unless it is empty, the version of its rules.
-///
-/// # Errors
-/// GAME_UNKNOWN.
+/// Checks that a game and its rules version exist.
 pub fn check_game(game: &str, rules_version: &str) -> Result<(), Refusal> {
     let is_known = match rules_version {
         "" => motherlode_slots::latest(game).is_some(),

@@ -1,8 +1,7 @@
-//! The ledgers of the partitions that a process holds, and which partition a stream is in: the handle that services use.
+//! Ledgers of a process by partition.
 //!
-//! A player's commits are all in one partition ([`StreamId::partition`]), so most calls concern one ledger. Decisions
-//! for all partitions are made at home, which every process holds. Cost of finding a player's ledger: one SHA-256, and none with a
-//! single partition.
+//! A player's commits are all in one partition ([`StreamId::partition`]). Decisions for all partitions are made at
+//! home, which every process has.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -22,36 +21,31 @@ use motherlode_runtime::{Reads, Reason, Refusal};
 use std::{collections::BTreeMap, future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 
-/// How long a decision at home is waited for elsewhere, where calls wait for the log as long as it takes.
 const SPREAD_WAIT: Duration = Duration::from_secs(10);
 
-/// The ledgers of all partitions that are held here; clones share them.
+/// Ledgers of a process, cheap to clone.
 #[derive(Clone)]
 pub struct Ledgers(Arc<Partitions>);
 
 struct Partitions {
     home: Handle,
-    /// By partition: 1, 2, 3, or those of them that are held here.
+    /// In order of partition.
     others: Vec<Handle>,
-    /// How many partitions there are, here or elsewhere.
+    /// Partitions in the installation.
     count: u32,
-    /// Of all services on them together.
     reads: Reads,
 }
 
-/// The stores that a process writes: of all partitions, or of some while other processes write the others.
+/// Stores that a process writes.
 pub struct Stores {
-    /// One a partition.
+    /// One store per partition.
     pub stores: Vec<Box<dyn Store>>,
-    /// State that was already recovered of some of them, by the stores' own readers.
+    /// State already recovered through the stores' own readers.
     pub recovered: Vec<Recovered>,
 }
 
 impl Stores {
-    /// Checks that each partition of so many is there.
-    ///
-    /// # Errors
-    /// [`OpenError::Partitions`] says which are.
+    /// Checks that each partition is present once.
     pub fn check_whole(&self, partitions: u32) -> Result<(), OpenError> {
         let mut found: Vec<_> = self.stores.iter().map(|store| store.partition()).collect();
         found.sort_unstable();
@@ -63,31 +57,25 @@ impl Stores {
 }
 
 impl From<Vec<Box<dyn Store>>> for Stores {
-    /// Of which nothing is held yet.
     fn from(stores: Vec<Box<dyn Store>>) -> Self {
         Self { stores, recovered: vec![] }
     }
 }
 
 impl From<Box<dyn Store>> for Stores {
-    /// Of the only partition.
     fn from(home: Box<dyn Store>) -> Self {
         vec![home].into()
     }
 }
 
 impl<S: Store + 'static> From<Box<S>> for Stores {
-    /// Of the only partition.
     fn from(home: Box<S>) -> Self {
         (home as Box<dyn Store>).into()
     }
 }
 
 impl Ledgers {
-    /// The ledgers of partitions, in whatever order, of a log that has so many.
-    ///
-    /// # Errors
-    /// [`OpenError::Partitions`]: home is not among them, or one is there twice or beyond the log's.
+    /// Combines ledgers; home must be among them.
     pub fn new(mut held: Vec<Handle>, count: u32) -> Result<Self, OpenError> {
         held.sort_unstable_by_key(Handle::partition);
         let found: Vec<_> = held.iter().map(Handle::partition).collect();
@@ -98,20 +86,14 @@ impl Ledgers {
         Ok(Self(Arc::new(Partitions { home, others: held.collect(), count, reads: Reads::default() })))
     }
 
-    /// Opens the ledgers on the stores of all partitions, see [`open_all`].
-    ///
-    /// # Errors
-    /// As there.
+    /// Opens all partitions, see [`open_all`].
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
         let opened = open_all(stores, index_folder, options)?;
         let count = u32::try_from(opened.len()).unwrap_or(u32::MAX);
         Self::new(opened, count)
     }
 
-    /// Waits until all are current, see [`Handle::current`]: a call may be about more than one.
-    ///
-    /// # Errors
-    /// As there.
+    /// Waits until all are current, see [`Handle::current`].
     pub async fn current(&self) -> Result<(), Refusal> {
         match self.is_replica() || !self.0.others.is_empty() {
             true => try_join_all(self.all().map(Handle::current)).await.map(drop),
@@ -119,55 +101,49 @@ impl Ledgers {
         }
     }
 
-    /// Waits until the ledgers written by this process are current.
-    ///
-    /// # Errors
-    /// As [`Ledgers::current`].
+    /// Waits until those written here are current.
     pub async fn current_here(&self) -> Result<(), Refusal> {
         try_join_all(self.all().filter(|ledger| !ledger.is_replica()).map(Handle::current)).await.map(drop)
     }
 
-    /// Whether [`Ledgers::current`] has nothing to wait for.
+    /// Returns whether [`Ledgers::current`] would not wait.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.all().all(Handle::is_current)
     }
 
-    /// Checks without waiting that this process is still the writer of its ledgers.
-    ///
-    /// # Errors
-    /// NOT_THE_WRITER: another process writes the log by now. NOT_CURRENT: that cannot be found out.
+    /// Checks without waiting that this process is still the writer: NOT_THE_WRITER or NOT_CURRENT.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }
 
-    /// Whether some are replicas of another process's.
+    /// Returns whether some are replicas.
     #[must_use]
     pub fn is_replica(&self) -> bool {
         self.all().any(Handle::is_replica)
     }
 
-    /// Takes no more proposals and answers no more reads, since another process may write the log by now.
+    /// Stops proposals and reads, since another process may be the writer.
     pub fn step_down(&self, why: &str) {
         self.all().for_each(|ledger| ledger.step_down(why));
     }
 
-    /// Waits until one of them takes no more proposals, and says why.
+    /// Waits until one stops proposals for good.
     pub async fn failed(&self) -> Standing {
         select_all(self.all().map(|ledger| Box::pin(ledger.failed()))).await.0
     }
 
-    /// Waits until a thread of a ledger panics; returns its name and the reason.
+    /// Waits until a thread panics; returns its name and the reason.
     pub async fn thread_ended(&self) -> String {
         select_all(self.all().map(|ledger| Box::pin(ledger.thread_ended()))).await.0
     }
 
-    /// Takes no more proposals for good, for a reason.
+    /// Stops proposals for good.
     pub fn distrust(&self, why: &str) {
         self.all().for_each(|ledger| ledger.distrust(why));
     }
 
-    /// Waits until a replica among them is none any more, and says why; for ever where there is none.
+    /// Waits until a replica fails.
     pub async fn replica_failed(&self) -> Standing {
         let replicas: Vec<_> = self.all().filter(|ledger| ledger.is_replica()).collect();
         match replicas.is_empty() {
@@ -176,43 +152,34 @@ impl Ledgers {
         }
     }
 
-    /// How many partitions there are, held here or elsewhere.
+    /// Returns the number of partitions in the installation.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.0.count
     }
 
-    /// The home partition's: of rates, switches and pools.
+    /// Returns the partition with rates, switches and pools.
     #[must_use]
     pub fn home(&self) -> &Handle {
         &self.0.home
     }
 
-    /// The one that decides on a stream.
-    ///
-    /// # Errors
-    /// PARTITION_ELSEWHERE: this process does not hold the stream's partition.
+    /// Returns the ledger of a stream, or PARTITION_ELSEWHERE.
     pub fn of(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.held(stream.partition(self.count()))
     }
 
-    /// The same for a proposal.
-    ///
-    /// # Errors
-    /// [`AppendError::Unavailable`]: this process does not hold the stream's partition.
+    /// Returns the ledger of a proposal's stream.
     pub fn deciding(&self, stream: &StreamId) -> Result<&Handle, AppendError> {
         self.of(stream).map_err(|refusal| not_held(&refusal))
     }
 
-    /// A partition's, for a call about it.
-    ///
-    /// # Errors
-    /// PARTITION_ELSEWHERE: this process does not hold it.
+    /// Returns a partition's ledger, or PARTITION_ELSEWHERE.
     pub fn held(&self, partition: u32) -> Result<&Handle, Refusal> {
         self.partition(partition).ok_or_else(|| self.elsewhere(partition))
     }
 
-    /// A partition's; `None` where it is not held here.
+    /// Returns a partition's ledger, if this process has it.
     #[must_use]
     pub fn partition(&self, partition: u32) -> Option<&Handle> {
         match partition {
@@ -221,40 +188,34 @@ impl Ledgers {
         }
     }
 
-    /// Checks that all partitions are held here: for calls about the log as a whole.
-    ///
-    /// # Errors
-    /// PARTITION_ELSEWHERE names one that is not.
+    /// Checks that this process has all partitions.
     pub fn whole(&self) -> Result<(), Refusal> {
         (HOME..self.count()).try_for_each(|partition| self.held(partition).map(drop))
     }
 
-    /// The refusal of what concerns a partition that another process holds: a router finds the process by the partition.
+    /// Refuses a partition of another process, with its number for routers.
     fn elsewhere(&self, partition: u32) -> Refusal {
         Refusal::new(Reason::PartitionElsewhere, format!("partition {partition} is held by another process"))
             .with("partition", partition)
             .with("partitions", self.count())
     }
 
-    /// All that are held here, by partition.
+    /// Returns all, by partition.
     pub fn all(&self) -> impl Iterator<Item = &Handle> {
         [&self.0.home].into_iter().chain(self.others())
     }
 
-    /// All but the home partition's.
+    /// Returns all except home.
     pub fn others(&self) -> impl Iterator<Item = &Handle> {
         self.0.others.iter()
     }
 
-    /// Proposes a commit where its stream lives, see [`Handle::append`].
-    ///
-    /// # Errors
-    /// As there.
+    /// See [`Handle::append`].
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.deciding(&proposal.stream)?.append(proposal).await
     }
 
-    /// Proposes commits where their streams live, see [`Handle::propose`]; those of one partition in this order.
+    /// See [`Handle::propose`].
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -274,18 +235,14 @@ impl Ledgers {
                 None => {
                     let refused = not_held(&self.elsewhere(partition));
                     let refused = batch.into_iter().map(|(ticket, ..)| (ticket, Err(refused.clone())));
-                    // Whoever waited may have gone.
                     let _ = verdicts.send(refused.collect());
                 }
             }
         }
     }
 
-    /// Waits, a bounded time, until all partitions that are held here have what was decided at home at a position of a stream,
-    /// and answers those that don't have it yet, as far as is known here: it gets there by itself, the decision stands.
-    ///
-    /// # Errors
-    /// When a log cannot be read.
+    /// Waits for the partitions of this process to copy a decision of home; returns those not known to have it. They
+    /// copy it later.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {
@@ -301,11 +258,7 @@ impl Ledgers {
         self.lacking(stream, position)
     }
 
-    /// The partitions that don't have yet what was decided at home at a position of a stream. Of one that isn't held here nobody
-    /// knows here, so it is among them.
-    ///
-    /// # Errors
-    /// When a log cannot be read.
+    /// Returns the partitions not known to have copied a decision of home.
     pub fn lacking(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let mut lacking = vec![];
         for partition in HOME + 1..self.count() {
@@ -320,7 +273,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// Of a pool a partition needs the terms and the status, of all else a copy of each commit.
+    /// Returns whether a partition lacks a pool's terms and status, or a copy of any other commit.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());
@@ -331,31 +284,31 @@ impl Ledgers {
         Ok(known(self.home()) != known(there))
     }
 
-    /// Where long reads are done.
+    /// Returns the executor of long reads.
     #[must_use]
     pub fn reads(&self) -> &Reads {
         &self.0.reads
     }
 
-    /// The time of the home partition's log, Unix milliseconds, see [`Handle::now_ms`].
+    /// See [`Handle::now_ms`], of home.
     #[must_use]
     pub fn now_ms(&self) -> i64 {
         self.0.home.now_ms()
     }
 
-    /// The machine's clock, Unix milliseconds, see [`Handle::clock_ms`].
+    /// See [`Handle::clock_ms`].
     #[must_use]
     pub fn clock_ms(&self) -> i64 {
         self.0.home.clock_ms()
     }
 
-    /// Milliseconds of this process that no clock moves, see [`Handle::ticks_ms`].
+    /// See [`Handle::ticks_ms`].
     #[must_use]
     pub fn ticks_ms(&self) -> i64 {
         self.0.home.ticks_ms()
     }
 
-    /// Whether all take appends.
+    /// Returns whether all accept appends.
     #[must_use]
     pub fn writable(&self) -> bool {
         self.all().all(Handle::writable)
@@ -374,21 +327,16 @@ impl Ledgers {
 }
 
 impl From<Handle> for Ledgers {
-    /// Of the only partition.
     fn from(home: Handle) -> Self {
         Self(Arc::new(Partitions { home, others: vec![], count: 1, reads: Reads::default() }))
     }
 }
 
-/// A refusal as a verdict: nothing was written.
 fn not_held(refusal: &Refusal) -> AppendError {
     AppendError::Unavailable { reason: refusal.message().to_owned() }
 }
 
-/// Opens ledgers on the stores of partitions, all at the same time, each with its index in a folder of its own.
-///
-/// # Errors
-/// See [`OpenError`]; nothing is served then.
+/// Opens ledgers concurrently, each with a folder for its index.
 pub fn open_all(
     stores: Stores,
     index_folder: impl Fn(u32) -> PathBuf,
@@ -415,11 +363,7 @@ pub fn open_all(
     })
 }
 
-/// Makes replicas of partitions that other processes write, all at the same time, each with its index in a folder of its
-/// own. It takes as long as it takes until those processes answer.
-///
-/// # Errors
-/// See [`OpenError`]; nothing is served then.
+/// Creates replicas concurrently. Waits without a limit for the processes with the log.
 pub async fn join_all(
     origin: &Origin,
     partitions: impl IntoIterator<Item = u32>,

@@ -1,17 +1,15 @@
-//! The ledger: the log's one writer, the books folded from it, the index behind it, and the wallet's service.
+//! Ledger: the log's single writer, the books folded from it, the index, and the wallet's services.
 //!
-//! [`open`] replays the log of a partition and gives a [`Handle`], which is cheap to clone: through it services read durable
-//! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
+//! [`open`] replays a partition's log and returns a [`Handle`] to read durable state, propose commits and follow the
+//! log. [`Ledgers`] has the handles of all partitions.
 //!
-//! No module imports one that imports it back. From the ground up: values and errors (`append`, `draws`, `error`, `fields`, `index`,
-//! `images`, `options`, `readers`, `region`, `requests`, `standing`, `threads`,
-//! `time`, `trails`, `trouble`), the shared state and the access to it (`shared`, `projected`,
-//! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, then
-//! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
+//! Modules from the bottom up: values and errors (`append`, `draws`, `error`, `fields`, `index`, `images`, `options`,
+//! `readers`, `region`, `requests`, `standing`, `threads`, `time`, `trails`, `trouble`), shared state (`shared`,
+//! `projected`, `queue`, `writer`, `upstream`, [`Handle`]), its changes (`appender`, `applier`, `projector`,
+//! `snapshot`, `watch`), `verifier`, `recovery`, [`open`] and [`replica`], [`Ledgers`], services.
 //!
-//! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
-//! see durable state only; a full queue refuses instead of growing. What each rests on: the store's contract (one
-//! writer, durable appends), and the table of requests, which knows every commit's.
+//! Guarantees: [`Handle::append`] answers after the sync; a request id has one effect; readers see durable state only;
+//! a full queue refuses proposals. They need one writer and durable appends from the store.
 
 mod append;
 mod appender;

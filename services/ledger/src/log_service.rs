@@ -1,7 +1,5 @@
-//! The log to the other processes of the installation: read, followed, proposed to.
-//!
-//! Records go out as they're stored, the latest straight from the writer. The promises are those of the handle: sent
-//! records are durable, a verdict rests on durable records, a request id has one effect.
+//! Service of the log for other processes, which read, follow and propose. Records are sent as stored, and only if
+//! durable.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -28,30 +26,28 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
 
-/// Bytes of records in one answer at the most, but for a single longer record.
+/// A single longer record is sent whole.
 const READ_BYTES_MAX: usize = 4 << 20;
-/// The same in one message of a stream.
+/// A single longer record is sent whole.
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
-/// Proposals of one stream without a verdict yet; past that, the stream is not read.
+/// Beyond it, the stream is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
-/// Bytes of a message with proposals: [`crate::replica`] sends 256 KiB and one proposal.
+/// Maximum bytes of a message. [`crate::replica`] sends at most 256 KiB and one proposal.
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
-/// The service.
+/// Service of the log.
 #[derive(Clone)]
 pub struct LogApi {
-    /// Ledgers whose log is written here.
     written: Arc<[Handle]>,
-    /// Ledgers that this process holds, replicas among them.
     held: Arc<[Handle]>,
-    /// How many partitions there are.
+    /// Partitions in the installation.
     partitions: u32,
     guard: Guard,
     stop: Stop,
 }
 
 impl LogApi {
-    /// Serves the logs of those ledgers that are no replicas, of a number of partitions; at the stop the streams end.
+    /// Serves the logs written here until `stop`.
     #[must_use]
     pub fn new<'a>(ledgers: impl IntoIterator<Item = &'a Handle>, partitions: u32, stop: Stop) -> Self {
         let held: Arc<[Handle]> = ledgers.into_iter().cloned().collect();
@@ -59,13 +55,12 @@ impl LogApi {
         Self { written, held, partitions, guard: Guard::default(), stop }
     }
 
-    /// With the terms by which proposals of other processes are checked (PL-44).
+    /// Sets the terms for other processes' proposals (PL-44).
     #[must_use]
     pub fn with_terms(self, terms: Terms) -> Self {
         Self { guard: Guard::new(terms), ..self }
     }
 
-    /// The ledger of a partition.
     fn of(&self, partition: u32) -> Result<&Handle, Refusal> {
         if partition >= self.partitions {
             return Err(Refusal::new(Reason::PartitionUnknown, "no such partition").with("partition", partition));
@@ -74,7 +69,6 @@ impl LogApi {
     }
 }
 
-/// A stream of answers.
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 #[tonic::async_trait]
@@ -114,14 +108,14 @@ impl LogService for LogApi {
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
         let name = Caller::of(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
-        // Read after the subscription: what is appended later comes that way.
+        // Read after the subscription, which delivers later appends.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
-            let message = "the log does not reach as far: a replica holds more than there is";
+            let message = "the log is shorter than the replica's state";
             return Err(Refusal::new(Reason::PositionAhead, message).with("position", end).into());
         }
         let mut standing = ledger.standing();
-        // Said first of all: who was told otherwise by another process has to know.
+        // Another process may have reported a different standing.
         standing.mark_changed();
         let reading = ledger.reading(ReaderKind::Replica, name, sent);
         let follow = Follow { ledger, stop: self.stop.clone(), tail, standing, sent, end, reading };
@@ -167,27 +161,23 @@ impl LogService for LogApi {
     }
 }
 
-/// Reads where reading may block: a file's or another server's answer is no task for the threads that answer.
 async fn read(ledger: Handle, from: Position, records: usize, bytes: usize) -> Result<Vec<Record>, FetchError> {
     let read = tokio::task::spawn_blocking(move || ledger.records(from, records, bytes)).await;
     Ok(read.map_err(|error| ReadError::Io(io::Error::other(error)))??)
 }
 
-/// A reader of the log.
 struct Follow {
     ledger: Handle,
     stop: Stop,
     tail: broadcast::Receiver<Appended>,
     standing: watch::Receiver<Standing>,
     sent: Position,
-    /// Records up to here are durable, and read from the store.
+    /// Records up to here are durable.
     end: Position,
-    /// Tells others that it's there.
     reading: Reading,
 }
 
 impl Follow {
-    /// The next message; none when the service stops.
     async fn next(&mut self) -> Result<Option<wire::FollowRecordsResponse>, FetchError> {
         loop {
             if self.standing.has_changed().unwrap_or_default() {
@@ -219,8 +209,6 @@ impl Follow {
         }
     }
 
-    /// A group from the writer, with those that came meanwhile; without records that were sent already or don't
-    /// continue.
     fn take(&mut self, appended: Appended) -> Option<wire::FollowRecordsResponse> {
         let first_position = self.sent + 1;
         let (mut records, mut bytes) = (vec![], 0);
@@ -228,7 +216,7 @@ impl Follow {
         while let Some(Appended { first, records: group }) = next {
             let end = first + group.len() as Position - 1;
             if first > self.sent + 1 {
-                // What lies between has overtaken this reader: it's read.
+                // Records in between are read from the store.
                 self.end = end;
                 break;
             }
@@ -245,14 +233,13 @@ impl Follow {
         self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
             Standing::Stalled(why) | Standing::Unconfirmed(why) | Standing::Damaged(why) => why.clone(),
-            // A process that has failed for good ends, and the stream with it.
+            // After a permanent failure the process exits, which ends the stream.
             Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
         };
         wire::FollowRecordsResponse { first_position, records, stalled }
     }
 }
 
-/// Settled round of a proposed void, from this process's log, for the check of the stated one.
 fn recalled(ledger: &Handle, proposal: &Proposal) -> Result<Option<Box<SettledRound>>, FetchError> {
     let voided = proposal.events.iter().find_map(|event| match event {
         Event::RoundVoided { round, settled: Some(_), .. } => Some(*round),
@@ -262,26 +249,19 @@ fn recalled(ledger: &Handle, proposal: &Proposal) -> Result<Option<Box<SettledRo
     Ok(recalled.map(Box::new))
 }
 
-/// A stream of proposals and verdicts.
 struct Proposing {
     api: LogApi,
-    /// The process that proposes.
     node: Node,
-    /// The one that the first message names.
     ledger: Option<Handle>,
-    /// None when no more come.
     proposals: Option<Streaming<wire::ProposeRequest>>,
     sender: mpsc::UnboundedSender<Verdicts>,
     verdicts: mpsc::UnboundedReceiver<Verdicts>,
     in_flight: usize,
-    /// Bytes of them.
     bytes: StreamBytes,
-    /// Of proposals that are part of a trace, each until its verdict is there.
     spans: BTreeMap<u64, Span>,
 }
 
 impl Proposing {
-    /// The next message; `None` at the end.
     async fn next(&mut self) -> Result<Option<wire::ProposeResponse>, Status> {
         loop {
             let (stop, ledger, reading) = (self.api.stop.clone(), self.ledger.clone(), self.proposals.is_some());
@@ -309,18 +289,17 @@ impl Proposing {
                 message = proposals => match message {
                     Ok(Some(message)) => self.take(message)?,
                     Ok(None) => self.proposals = None,
-                    // Broken, or no message: what has no verdict is proposed again.
+                    // The other process proposes again without a verdict.
                     Err(status) => return Err(status),
                 },
             }
         }
     }
 
-    /// Proposes what has come. A message that is none changes nothing.
     fn take(&mut self, message: wire::ProposeRequest) -> Result<(), Refusal> {
         let ledger = self.api.of(message.partition)?.clone();
         if self.ledger.as_ref().is_some_and(|first| first.partition() != ledger.partition()) {
-            return Err(Refusal::field("partition", "is the same in all messages of a stream"));
+            return Err(Refusal::field("partition", "must be the same in all messages of a stream"));
         }
         self.bytes.take(&message.proposals)?;
         let now = Instant::now();
@@ -342,9 +321,9 @@ impl Proposing {
         };
         let parsed = short.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         if !too_long.is_empty() {
-            tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "too long proposals were refused");
+            tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "proposals that are too long were refused");
             self.in_flight += too_long.len();
-            // The receiver is this stream's own.
+            // Cannot fail: this stream has the receiver.
             let _ = self.sender.send(too_long);
         }
         let mut proposals = Vec::with_capacity(parsed.len());
@@ -359,14 +338,12 @@ impl Proposing {
             match self.api.guard.check(&self.node, &proposal, &ledger, (&self.api.held, self.api.partitions)) {
                 Ok(()) => match recalled(&ledger, &proposal) {
                     Ok(recalled) => proposals.push((ticket, proposal, until, recalled)),
-                    // The receiver is this stream's own.
                     Err(error) => drop(self.sender.send(vec![(ticket, Err(error.into()))])),
                 },
                 Err(error) => {
                     if matches!(error, AppendError::NotAllowed { .. }) {
                         tracing::warn!(credential = %self.node.proposer.credential, %error, "a proposal was refused");
                     }
-                    // The receiver is this stream's own.
                     let _ = self.sender.send(vec![(ticket, Err(error))]);
                 }
             }
@@ -376,7 +353,6 @@ impl Proposing {
         Ok(())
     }
 
-    /// Verdicts, with those that came meanwhile.
     fn answer(&mut self, mut verdicts: Verdicts) -> wire::ProposeResponse {
         while let Ok(more) = self.verdicts.try_recv() {
             verdicts.extend(more);
@@ -386,7 +362,7 @@ impl Proposing {
             self.spans.remove(ticket);
         }
         self.bytes.give_back(verdicts.iter().map(|(ticket, _)| *ticket));
-        // After the verdicts: what each rests on is durable by now.
+        // Read last: all verdicts' commits are durable up to here.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
         let to_wire = |(ticket, verdict): (u64, Verdict)| {
             let outcome = match verdict {

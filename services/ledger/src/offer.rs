@@ -1,4 +1,4 @@
-//! The currencies and coin values that a configuration offers (PL-35, DM-19).
+//! Currencies and coin values of a configuration (PL-35, DM-19).
 
 use motherlode_books::Currency;
 use motherlode_rounds::minor_micros;
@@ -6,10 +6,7 @@ use motherlode_runtime::{Reason, Refusal, config::Currencies};
 use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use std::sync::Arc;
 
-/// The coin values that a configuration offers.
-///
-/// # Errors
-/// The first thing that makes no sense, among them a coin value whose return in cash is not the published one.
+/// Returns the configured coin values. Refuses one whose cash return differs from the published one.
 pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     let Currencies { enabled, ladders } = currencies;
     let replaced = ladders.iter().map(|(game, ladders)| {
@@ -23,20 +20,17 @@ pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     Ladders::new(enabled.as_deref(), &replaced.collect(), minor).map(Arc::new)
 }
 
-/// The coin values that are offered where nothing is configured.
-///
-/// # Panics
-/// Never: a test holds the ladders that come with the games against them.
+/// Returns the default coin values.
 #[must_use]
 pub fn standard() -> Arc<Ladders> {
     offered(&Currencies::default()).expect("the ladders that come with the games: a test holds them")
 }
 
-/// A currency that takes no new accounts and bets.
+/// Refuses a currency that is closed for new accounts and bets.
 #[must_use]
 pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
     let offered: Vec<_> = ladders.currencies().collect();
-    Refusal::new(Reason::CurrencyNotOffered, format!("{currency} takes no new accounts and bets"))
+    Refusal::new(Reason::CurrencyNotOffered, format!("{currency} is closed for new accounts and bets"))
         .with("currency_code", currency)
         .with("currencies", offered.join(" "))
 }

@@ -1,4 +1,4 @@
-//! Opening a ledger where its log is written: recover what the log holds, then start the writer.
+//! Opens a ledger: recovers the state, then starts the writer.
 
 use crate::{
     error::OpenError,
@@ -10,21 +10,17 @@ use crate::{
 use motherlode_log::Store;
 use std::{path::Path, sync::atomic::Ordering};
 
-/// Opens the ledger on a store, with its index in a folder that may be missing, stale or damaged.
-///
-/// # Errors
-/// [`OpenError`] with the partition and the position; nothing is served then.
+/// Opens the ledger on a store. The index may be missing, stale or damaged.
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = Held { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
-    // What the opening has not read is verified here as far as it's folded, and all of it behind the service.
+    // Unread records are verified when folded, and all in the background.
     let first = (store.unread() > 0).then(|| store.start().previous);
     let settle = || store.settle().map_err(OpenError::Settle);
     recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)
 }
 
-/// Opens it in a process that has replicated the log already: only the records past that are read. A replica that isn't
-/// of this store is dropped.
+/// Opens a replicated ledger as the writer; drops a replica of another log.
 pub(crate) fn take_over(
     store: Box<dyn Store>,
     recovered: Recovered,
@@ -32,7 +28,7 @@ pub(crate) fn take_over(
     options: Options,
 ) -> Result<Handle, OpenError> {
     if !recovered.is_of(&*store)? {
-        tracing::warn!(partition = store.partition(), "the replica is not of this log: it is loaded anew");
+        tracing::warn!(partition = store.partition(), "the replica has another log: it is rebuilt");
         recovered.close();
         return open(store, index_folder, options);
     }

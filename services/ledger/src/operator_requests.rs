@@ -1,9 +1,7 @@
-//! Requests of an operator about no single player: campaigns for many players, switches and changes; of the platform also rates and
-//! pools (PL-42). Their commits are at home, on streams that operators share.
-//!
-//! Such a request is cancelled on the system's stream, whichever stream it would change: home's writer refuses it there, too
-//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). Grants of a campaign for many players are commits of the players'
-//! streams; they are cancelled one by one.
+//! Requests of an operator that concern no single player (PL-42). Their commits are at home, on shared streams, and
+//! they are cancelled on the system stream; home's writer refuses a cancelled one
+//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). The grants of a bulk campaign are on the players' streams
+//! and are cancelled one by one.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},
@@ -20,16 +18,14 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
 use std::sync::Arc;
 
-/// Number of grants cancelled concurrently.
 const AT_ONCE: usize = 64;
 
-/// A request of an operator.
 pub(crate) struct OperatorRequest<'a> {
     pub(crate) operator: &'a str,
     pub(crate) request_id: &'a str,
 }
 
-/// The name of an operator's request on a stream that operators share. The platform's are as they were when there were no others.
+/// Returns a request's id on a shared stream, prefixed for operators.
 #[must_use]
 pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     match operator.filter(|operator| *operator != PLATFORM) {
@@ -38,7 +34,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Name of a platform request on a player's stream (the decision on a proposed void). Callers' requests never have such a name.
+/// Returns the id of a platform request on a player's stream. Callers' ids never have this form.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -48,7 +44,7 @@ impl OperatorRequest<'_> {
         shared_request_id(Some(self.operator), self.request_id)
     }
 
-    /// The request's commit at home; a cancellation only if there is no other commit.
+    /// Returns the request's commit at home; a cancellation only if there is no other.
     fn made(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let (home, name) = (ledgers.home(), self.name());
         let on_system = home.committed(&StreamId::System, &name)?;
@@ -64,13 +60,11 @@ impl OperatorRequest<'_> {
         Ok(on_system)
     }
 
-    /// Its reservation, if it grants a campaign to many players and has begun.
     fn reservation(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let [many, _] = reservation_ids(self.operator, "", self.request_id);
         Ok(ledgers.home().committed(&StreamId::System, &many)?)
     }
 
-    /// The streams of the players of a reservation; none in older logs.
     fn players(&self, reserved: &Logged) -> Vec<(String, StreamId)> {
         let players = reserved.commit.events.iter().find_map(|event| match event {
             Event::LiabilityReserved(reserved) => Some(&reserved.player_ids),
@@ -81,13 +75,11 @@ impl OperatorRequest<'_> {
     }
 }
 
-/// Returns the outcome of an operator's request, after waiting for its proposals that home has not made durable yet.
 pub(crate) async fn get(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
     ledgers.home().settled(&StreamId::System, &request.name()).await?;
     outcome(ledgers, request)
 }
 
-/// Cancels an operator's request, or the remainder of a partly applied one.
 pub(crate) async fn cancel(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -97,7 +89,7 @@ pub(crate) async fn cancel(
     if request.made(ledgers)?.is_none() && request.reservation(ledgers)?.is_none() {
         append_cancellation(ledgers, caller, (&StreamId::System, &request.name()), fingerprint).await?;
     }
-    // It may have begun just before.
+    // The grants may have begun in between.
     if let Some(reserved) = request.reservation(ledgers)? {
         for players in request.players(&reserved).chunks(AT_ONCE) {
             let cancelled =
@@ -109,7 +101,7 @@ pub(crate) async fn cancel(
 }
 
 fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
-    // Read before the commits: a commit that is not found does not exist up to this position.
+    // Read first: a commit that is not found does not exist up to here.
     let durable = ledgers.home().durable();
     if let Some(reserved) = request.reservation(ledgers)? {
         return granted(ledgers, request, &reserved);
@@ -128,7 +120,6 @@ fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::Req
     })
 }
 
-/// Outcome of a campaign for many players with a committed reservation.
 fn granted(
     ledgers: &Ledgers,
     request: &OperatorRequest<'_>,

@@ -1,4 +1,4 @@
-//! How a ledger works: what whoever opens it chooses.
+//! Options of a ledger.
 
 use crate::{draws::DrawKeys, time::process_ticks};
 use motherlode_books::SmolStr;
@@ -9,55 +9,51 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// How a ledger works.
+/// Options of a ledger.
 #[derive(Clone)]
 pub struct Options {
-    /// Proposals waiting for their verdict; one more is refused.
+    /// Proposals without a verdict.
     pub queue_length_max: usize,
-    /// Operators that share those places.
+    /// Operators sharing the queue.
     pub operators: usize,
-    /// Operators' weights; an operator without one has 1.
+    /// Weights of operators; default 1.
     pub weights: Arc<BTreeMap<SmolStr, u32>>,
-    /// Open rounds of one operator in the partition; a bet that would leave one more open is refused.
+    /// Open rounds per operator and partition.
     pub open_rounds_max: usize,
-    /// Whether operators are configured: then each actor has a name.
+    /// Whether operators are configured.
     pub has_operators: bool,
-    /// Commits in one group commit.
+    /// Commits per group.
     pub batch_commits_max: usize,
-    /// How long a proposal waits for its answer; `None` for as long as it takes.
+    /// Time limit of a proposal, if any.
     pub answer_wait_max: Option<Duration>,
-    /// How long a change waits for its second actor (PL-27), milliseconds.
+    /// Lifetime of a pending change (PL-27), in milliseconds.
     pub change_lapse_ms: i64,
-    /// Commits past the latest snapshot that make another one worth writing when the ledger has opened and when it closes;
-    /// while it runs, 200 times as many.
+    /// Commits since the last snapshot that make one due at startup and shutdown; 200 times as many at runtime.
     pub snapshot_commits: u64,
-    /// Players that are in memory, about; those that have changed since the latest snapshot and those with open rounds are beyond it.
-    /// Others are read from the files beside the index when they are asked for.
+    /// Players in memory, apart from those with open rounds or changes since the last snapshot.
     pub players_max: usize,
-    /// Commits past the index's mark after which another mark is made: at the most, so many are put again at a restart.
+    /// Commits after the index's mark that a restart may index again.
     pub mark_commits: usize,
-    /// Commits of a run of requests as it's first written: so many more may be in memory, 16 bytes each.
+    /// Commits per new run of the idempotency table, held in memory at 16 bytes each.
     pub request_run_commits: usize,
-    /// Bytes of memory for the filters of runs of requests; those beyond it are read for each question.
+    /// Memory for the table's filters in bytes; others are read per lookup.
     pub request_filter_bytes_max: u64,
-    /// How long an append, a store's confirmation of its writer, or for a replica the process that writes the log may take to answer
-    /// before the ledger refuses proposals and reports that it accepts none.
+    /// Longest silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,
-    /// The same for a replica while a standby is known to be taking the log over.
+    /// The same for a replica during a takeover.
     pub takeover_max: Duration,
-    /// How long a replica tolerates a log that is shorter than its own state: an overtaken writer knows by then, so it
-    /// must be another log.
+    /// How long a replica tolerates a log shorter than its state; afterwards it must be another log.
     pub ahead_max: Duration,
-    /// The draw keys: players that are opened get their first seal by them, and open rounds that are voided are revealed.
+    /// Draw keys.
     pub draws: DrawKeys,
-    /// The machine's clock, which commits are stamped with: see the [time of the log](crate::Handle::now_ms).
+    /// Machine's clock, see [time of the log](crate::Handle::now_ms).
     pub clock: Clock,
-    /// Milliseconds that pass at the same speed whatever the clock does, from any start.
+    /// Monotonic milliseconds.
     pub ticks: Clock,
 }
 
 impl Options {
-    /// On a clock of its own that nobody sets: nothing else passes, either.
+    /// Returns options with a simulated clock.
     #[must_use]
     pub fn on_clock(clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         let clock: Clock = Arc::new(clock);

@@ -1,10 +1,8 @@
 //! Outcome and cancellation of requests whose answer was lost (PL-33, PL-42).
 //!
-//! A request is cancelled by a commit in its own name, which the writer orders among all others: so exactly one of the two is in
-//! the log, however they race, and the table of requests always finds it. A request with several commits is stopped by the same
-//! commit, since the writer refuses each part of a cancelled request ([`Proposal::barrier`](crate::append::Proposal::barrier)).
-//!
-//! Requests about no single player are cancelled on the system's stream at home, see [`crate::operator_requests`].
+//! A cancellation is a commit with the request's id, ordered by the writer, so the log has either it or the request's
+//! commit. The writer also refuses the parts of a cancelled request
+//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). See also [`crate::operator_requests`].
 
 use crate::{
     append::{AppendError, fingerprint},
@@ -28,15 +26,11 @@ use motherlode_rounds::balance_after;
 use motherlode_runtime::{Caller, Reason, Refusal, access::Roles, config::PLATFORM};
 use std::{collections::BTreeSet, sync::Arc};
 
-/// A request that GetRequest or CancelRequest names.
 enum Named<'a> {
-    /// About a player.
     OfPlayer(AccountId, String),
-    /// A request of an operator that concerns no single player.
     OfOperator(OperatorRequest<'a>),
 }
 
-/// Answers what became of a request. What is on its way to the disk is waited for.
 pub(crate) async fn get(
     (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
@@ -54,8 +48,7 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Cancels a request, unless it's applied already, and answers which of the two it is. Begins the rollback of a debit in progress.
-/// `capped` are the operators whose campaigns need a reservation.
+/// Cancels a request. `capped` are the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
     (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
@@ -77,7 +70,6 @@ pub(crate) async fn cancel(
     Ok(wire::CancelRequestResponse { outcome: Some(outcome) })
 }
 
-/// Refuses a caller without one of these roles.
 fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     match caller.credential() {
         Some((_, own)) if !own.meets(roles) => {
@@ -88,8 +80,7 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the reservation of a single grant under an operator's cap, which is in another log than the grant. It comes first:
-/// otherwise a call in progress could reserve after the grant is cancelled.
+/// Cancels a reservation before its grant: otherwise a concurrent call could still reserve.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -109,7 +100,7 @@ async fn cancel_reservation(
     }
 }
 
-/// Commits of an Autospin series' rounds up to now, in order. Series in older logs have none.
+/// Returns the rounds of an Autospin series, in order; empty in older logs.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {
@@ -140,7 +131,7 @@ fn named<'a>(
             return Err(unknown_account());
         }
         check_roles(caller, Roles::WALLET.or(Roles::ADMIN))?;
-        // Without operators anyone owns every name, and a cancellation under a misspelt one would look as if it held.
+        // A misspelt name would be cancelled without an effect.
         if operator != PLATFORM {
             operators.check(ledgers, operator)?;
         }
@@ -148,10 +139,10 @@ fn named<'a>(
     }
     let account = fields::seen_account(caller, account)?;
     if !operator.is_empty() {
-        return Err(Refusal::field("operator_id", "is the account's: don't set it"));
+        return Err(Refusal::field("operator_id", "must be empty: the account has the operator"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // For another operator's player the request is the platform's decision on a proposed void.
+    // For another operator's player: the decision on a proposed void.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),
@@ -162,7 +153,6 @@ fn named<'a>(
     Ok(Named::OfPlayer(account, request_id))
 }
 
-/// The outcome of a request about a player, as the log has it.
 async fn outcome(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -170,9 +160,9 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.of(&stream)?.clone();
-    // Read before the commits: a commit that is not found does not exist up to this position.
+    // Read first: a commit that is not found does not exist up to here.
     let durable = ledger.durable();
-    // Before them too: a debit that is not open any more has the commit that ended it.
+    // Read before the commits, so that they include the end of a closed debit.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {
@@ -184,7 +174,6 @@ async fn outcome(
     series(ledgers, caller, (ledger, stream, request_id), (durable, is_open, logged)).await
 }
 
-/// Whether a debit of a request, or of a round of the series, is open.
 fn has_open_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<bool, Refusal> {
     let player = ledger.player(stream)?;
     let debit = player.as_ref().and_then(PlayerState::debit);
@@ -192,12 +181,11 @@ fn has_open_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> Resul
         || debit_of_series(ledger, stream, request_id)?.is_some())
 }
 
-/// The commit that opened a session for a request.
 fn session(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
     ledger.committed(stream, &InternalRequest::OpenSession { request_id }.to_string())
 }
 
-/// Outcome of a request with no commit except a cancellation: that of the Autospin series, if it has rounds.
+/// Returns the outcome of an Autospin series, for a request without a commit.
 async fn series(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -223,7 +211,6 @@ async fn series(
     })
 }
 
-/// The outcome of a request by its commit.
 async fn single(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -256,7 +243,6 @@ async fn single(
     })
 }
 
-/// The round and the step of it that events made.
 fn made(events: &[Event]) -> (Option<u64>, u32) {
     let step = events.iter().find_map(|event| match event {
         Event::StepResolved(step) => Some((Some(step.round), step.step)),
@@ -271,7 +257,6 @@ fn made(events: &[Event]) -> (Option<u64>, u32) {
     step.or_else(voided).unwrap_or_default()
 }
 
-/// The transaction that a commit of the wallet booked; `None` for a commit of another kind.
 pub(crate) fn transaction(logged: &Logged) -> Option<wire::Transaction> {
     let commit = &logged.commit;
     let (kind, currency, amount) = match commit.events.first()? {

@@ -1,7 +1,6 @@
-//! The page: the end of a partition's log, kept in memory-backed storage for as long as the machine runs (PL-40).
-//!
-//! It is written before the answers of each group, so no answered record is newer than the page. Its name is that of the log, not of a
-//! folder: a copy of the log served on the same machine finds the page of the original. Cost: one write of 124 bytes per group.
+//! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers. It is
+//! named after the log, so a copy of the log on the same machine finds the original's page. Cost: a write of 124 bytes
+//! per group.
 
 use crate::{evidence::Remembered, index::Held};
 use motherlode_log::Hash;
@@ -13,7 +12,6 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// The page of a partition.
 #[derive(Debug)]
 pub(crate) struct Page {
     path: PathBuf,
@@ -22,24 +20,17 @@ pub(crate) struct Page {
     failed: AtomicBool,
 }
 
-/// Why a page can't be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
-    /// Another process on this machine serves the same log.
+    /// Another process here serves the log.
     #[error("{} is locked: another process on this machine serves this log, or a copy of it", .0.display())]
     InUse(PathBuf),
-    /// The file can't be read or written.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Its cause.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl Page {
-    /// Opens the page of a log, named by the hash of its first record, and reads it. With `exclusive` only one process can have it open.
+    /// Opens the page; `exclusive` locks it.
     pub(crate) fn open(
         folder: &Path,
         (log, partition): (Hash, u32),
@@ -62,26 +53,24 @@ impl Page {
         Ok((Self { path, file, generation: 0, failed: AtomicBool::new(false) }, found))
     }
 
-    /// Page of a writer in its generation.
     pub(crate) fn in_generation(self, generation: u64) -> Self {
         Self { generation, ..self }
     }
 
-    /// Unlocks the page for another start.
     pub(crate) fn release(&self) {
         if let Err(error) = self.file.unlock() {
             tracing::warn!(file = %self.path.display(), %error, "failed to unlock the page of the log");
         }
     }
 
-    /// Writes the end of the log. After a failed write the page is removed, so the next start has no evidence.
+    /// Writes the page. After a failure it is removed, so the next start has no evidence.
     pub(crate) fn write(&self, held: Held) {
         let line = Remembered { held, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);
         if let Err(error) = written
             && !self.failed.swap(true, Ordering::Relaxed)
         {
-            tracing::error!(file = %self.path.display(), %error, "failed to write the page of the log: the next start ends unused seals");
+            tracing::error!(file = %self.path.display(), %error, "failed to write the page of the log: the next start revokes unused seals");
             if let Err(error) = std::fs::remove_file(&self.path) {
                 tracing::error!(file = %self.path.display(), %error, "failed to remove the page of the log");
             }
@@ -104,7 +93,6 @@ mod tests {
         page.write(held(7));
         assert!(matches!(Page::open(folder.path(), ([1; 32], 0), true), Err(PageError::InUse(_))));
         let remembered = Remembered { held: held(7), generation: 4, stopped: false };
-        // A log on JetStream is the same for all its processes.
         assert_eq!(Page::open(folder.path(), ([1; 32], 0), false).unwrap().1, Some(remembered));
         drop(page);
         assert_eq!(Page::open(folder.path(), ([1; 32], 0), true).unwrap().1, Some(remembered));

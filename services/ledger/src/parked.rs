@@ -1,8 +1,5 @@
-//! Proposals that wait for room in the next group: operators take turns, each in the order of its proposals. In a turn an operator gets
-//! bytes of the log in proportion to its weight; bytes it does not use are added to its next turn.
-//!
-//! Cost: a look-up by name per proposal, and only while a full group waits for the disk. How many there can be is bounded by the
-//! slots of the queue, of which each operator has a share.
+//! Proposals waiting for room in the next group. Operators take turns, each with bytes of the log in proportion to its
+//! weight; unused bytes carry over. The queue's slots bound their number.
 
 use crate::queue::Proposed;
 use motherlode_books::{SmolStr, StreamId};
@@ -13,49 +10,41 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Bytes of a turn of weight 1: a few bets.
+/// Bytes of a turn with weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Commits of a group while operators compete, at least. A proposal waits for at most two groups, and the larger they are the longer it
-/// waits. If an append takes long, a group has the commits that are decided in that time: fewer would lower the rate, not the delay.
+/// Minimum group size while operators compete. Larger groups delay a proposal, which waits for at most two. After a
+/// slow append a group takes the commits decided meanwhile, since fewer would not shorten the wait.
 const COMPETING_COMMITS: usize = 32;
-/// About the time in which a commit is decided, microseconds.
+/// Approximate time to decide a commit.
 const DECIDED_US: u128 = 16;
-/// Time after a proposal of another operator during which operators compete.
+/// Competition ends this long after another operator's last proposal.
 const COMPETE: Duration = Duration::from_secs(1);
 
-/// The proposals that wait, by operator.
 #[derive(Default)]
 pub(crate) struct Parked {
     weights: Arc<BTreeMap<SmolStr, u32>>,
     queues: BTreeMap<SmolStr, Queue>,
-    /// The operators that have proposals here, in the order of their next turns.
     turns: VecDeque<SmolStr>,
-    /// Number of proposals.
     pub(crate) count: usize,
     /// Operator of the latest proposal, parked or not.
     latest: SmolStr,
     compete_until: Option<Instant>,
-    /// Duration of the latest append.
     pub(crate) append_took: Duration,
 }
 
-/// The proposals of one operator.
 #[derive(Default)]
 struct Queue {
     proposals: VecDeque<Proposed>,
     /// Unused bytes of its turns.
     left: usize,
-    /// Whether its turn has begun.
     in_turn: bool,
 }
 
 impl Parked {
-    /// Without proposals; an operator without a weight has 1.
     pub(crate) fn new(weights: Arc<BTreeMap<SmolStr, u32>>) -> Self {
         Self { weights, ..Self::default() }
     }
 
-    /// Notes the operator of a proposal, parked or not.
     pub(crate) fn note(&mut self, stream: &StreamId, now: Instant) {
         let StreamId::Player { operator, .. } = stream else { return };
         if self.latest != *operator {
@@ -65,7 +54,6 @@ impl Parked {
         }
     }
 
-    /// Commits of a group: `alone` if no operators compete.
     pub(crate) fn commits_max(&self, alone: usize, now: Instant) -> usize {
         if self.compete_until.is_none_or(|until| until <= now) {
             return alone;
@@ -78,7 +66,7 @@ impl Parked {
         self.count == 0
     }
 
-    /// Adds a proposal on a player's stream; returns any other.
+    /// Parks a player's proposal; returns any other.
     pub(crate) fn park(&mut self, proposed: Proposed) -> Option<Proposed> {
         let StreamId::Player { operator, .. } = &proposed.proposal.stream else { return Some(proposed) };
         let operator = operator.clone();
@@ -91,7 +79,6 @@ impl Parked {
         None
     }
 
-    /// Takes at most `most` of the next proposals.
     pub(crate) fn take(&mut self, most: usize) -> Vec<Proposed> {
         let mut taken = Vec::with_capacity(most.min(self.count));
         while taken.len() < most
@@ -111,7 +98,6 @@ impl Parked {
             if queue.proposals.is_empty() {
                 self.queues.remove(&operator);
             } else if taken.len() == most {
-                // Its turn continues with the next call.
                 self.turns.push_front(operator);
             } else {
                 queue.in_turn = false;
@@ -122,7 +108,6 @@ impl Parked {
         taken
     }
 
-    /// Whether a request's proposal waits here.
     pub(crate) fn has(&self, stream: &StreamId, request_id: &str) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
         let mut waiting = self.queues.get(operator).into_iter().flat_map(|queue| &queue.proposals);

@@ -1,4 +1,4 @@
-//! Proposals on their way to the one that has them judged, and their verdicts back.
+//! Queued proposals and their verdicts.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -15,49 +15,38 @@ use tokio::{
     time::Instant,
 };
 
-/// An item of a replica's queue, as its forwarder takes it out.
 #[allow(clippy::large_enum_variant, reason = "all but one are proposals")]
 pub(crate) enum Message {
     Append(Proposed),
-    /// The ledger closes; what came before is answered.
     Close,
 }
 
-/// The result of a proposal: its commit, made now or by an earlier request with the same id.
+/// Commit of a proposal, made now or earlier.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
 
-/// Verdicts that come together to one who waits for many, each with the ticket of its proposal.
+/// Verdicts by ticket.
 pub type Verdicts = Vec<(u64, Verdict)>;
 
-/// A proposal, and who waits for its verdict.
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
-    /// Of its request.
     pub(crate) name: Name,
-    /// No commit up to here is of its request.
+    /// No commit up to here belongs to the request.
     pub(crate) checked_to: Position,
-    /// The settled round that it voids.
     pub(crate) recalled: Option<Box<SettledRound>>,
-    /// The proposing process; `None` for this one.
     pub(crate) proposer: Option<Arc<Proposer>>,
-    /// When its caller has gone: it's not judged any more.
+    /// Caller's deadline; an expired proposal is dropped.
     pub(crate) until: Option<Instant>,
-    /// Of a replica's: the trace that it's part of.
     pub(crate) traceparent: Option<Box<str>>,
-    /// Of its operator's in the queue.
     pub(crate) slot: QueueSlot,
     pub(crate) reply: Reply,
 }
 
-/// Who waits for a verdict. Whoever has gone away asks again with the same request id.
 pub(crate) enum Reply {
-    /// One who waits for this alone.
     One(oneshot::Sender<Verdict>),
-    /// One who waits for many, and tells them apart by tickets.
     Many(u64, mpsc::UnboundedSender<Verdicts>),
 }
 
-/// Answers a group. Verdicts for the same waiter that follow each other go together: it's woken once.
+/// Answers a group; consecutive verdicts for one receiver are sent together.
 pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
     for (reply, verdict) in replies {
@@ -78,10 +67,6 @@ pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     }
 }
 
-/// A request's commit as the answer to a repetition.
-///
-/// # Errors
-/// [`AppendError::RequestIdReused`] when this is another request, [`AppendError::RequestCancelled`] when it was cancelled.
 pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     let request_id = || logged.commit.request_id.clone();
     if logged.commit.fingerprint == fingerprint {
@@ -93,14 +78,12 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Holder of the slots of other processes' proposals about anything but a player. No operator has this name.
+/// Owner of other processes' slots without a player. No operator has this name.
 const NODES: &str = "(nodes)";
 
-/// The slots of the queue, shared by operators.
 #[derive(Clone)]
 pub(crate) struct QueueSlots {
     quota: Arc<Mutex<Quota>>,
-    /// Open rounds of one operator.
     pub(crate) open_rounds_max: usize,
 }
 
@@ -110,8 +93,7 @@ impl QueueSlots {
         Self { quota, open_rounds_max: options.open_rounds_max }
     }
 
-    /// Takes a slot for a proposal about a player, or of another process; other proposals of this process need none. `None`
-    /// if no slot is left.
+    /// Takes a slot for a player or another process; other proposals need none.
     pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
         let holder = match stream {
             StreamId::Player { operator, .. } => operator.clone(),
@@ -122,7 +104,6 @@ impl QueueSlots {
     }
 }
 
-/// A slot in the queue, given back when it's dropped.
 pub(crate) struct QueueSlot(Option<(QueueSlots, SmolStr)>);
 
 impl Drop for QueueSlot {

@@ -1,5 +1,4 @@
-//! Readers of the log in other processes, with the last position sent to each: the lag of a replica, a standby or a copy, as
-//! measured by the writer. Cost: an atomic store per sent message.
+//! Readers of the log in other processes, with the last position sent to each.
 
 use motherlode_log::Position;
 use parking_lot::Mutex;
@@ -11,22 +10,22 @@ use std::{
     },
 };
 
-/// A reader's use of the log.
+/// Purpose of a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderKind {
-    /// It serves calls from a replica.
+    /// Serves calls from a replica.
     Replica,
-    /// It would write the log if the writer ended.
+    /// Standby of the writer.
     Standby,
-    /// It keeps a copy of the whole log, or feeds one.
+    /// Maintains a copy of the whole log.
     Copy,
 }
 
 impl ReaderKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Replica, Self::Standby, Self::Copy];
 
-    /// Its name in metrics.
+    /// Returns the name in metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,20 +36,19 @@ impl ReaderKind {
     }
 }
 
-/// A process that follows the log.
+/// Follower of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
-    /// Its use of the log.
+    /// Purpose of the reader.
     pub kind: ReaderKind,
-    /// Its credential; or, where nobody can be told apart, its address.
+    /// Its credential, or its address.
     pub name: String,
-    /// Since when, Unix ms.
+    /// Start in Unix milliseconds.
     pub since_ms: i64,
-    /// The last position that it was sent. What it has not taken is held back after some messages, so this is behind when it is.
+    /// Last position sent. It falls behind with a slow reader.
     pub sent: Position,
 }
 
-/// All of them; clones share the list.
 #[derive(Clone, Default)]
 pub(crate) struct Readers(Arc<Mutex<Listed>>);
 
@@ -62,7 +60,7 @@ struct Listed {
     copied: Position,
 }
 
-/// One of them, for as long as it's held.
+/// Registration of a reader, until dropped.
 pub struct Reading {
     list: Readers,
     number: u64,
@@ -79,7 +77,6 @@ impl Readers {
         Reading { list: self.clone(), number, sent }
     }
 
-    /// Those who follow now, in the order in which they came.
     pub(crate) fn all(&self) -> Vec<LogReader> {
         let listed = self.0.lock();
         let told = listed.readers.values().map(|(kind, name, since_ms, sent)| LogReader {
@@ -91,7 +88,6 @@ impl Readers {
         told.collect()
     }
 
-    /// Highest position sent to a copy since startup; 0 without a copy.
     pub(crate) fn copied(&self) -> Position {
         let listed = self.0.lock();
         let copies = listed.readers.values().filter(|(kind, ..)| *kind == ReaderKind::Copy);
@@ -100,7 +96,7 @@ impl Readers {
 }
 
 impl Reading {
-    /// It has got as far as this position.
+    /// Records the last position sent.
     pub fn sent(&self, position: Position) {
         self.sent.store(position, Ordering::Relaxed);
     }

@@ -1,16 +1,14 @@
-//! The newest durable commits, decoded, for followers and for reads of a commit just made: bounded by number and bytes.
+//! Newest durable commits, decoded.
 
 use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{collections::VecDeque, sync::Arc};
 
-/// Number of commits; older ones are read from the log. More of them leave the processors' caches before their memory is
-/// used again.
+/// More would leave the processor's caches before their memory is reused.
 const COMMITS_MAX: usize = 2_048;
-/// Bytes of their records, except a single longer one.
+/// A single longer record is kept.
 const BYTES_MAX: usize = 32 << 20;
 
-/// The newest commits, contiguous, in order, each with the bytes of its record.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     commits: VecDeque<(usize, Arc<Logged>)>,
@@ -18,7 +16,6 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Adds the next commits, and drops the oldest past the bounds.
     pub(crate) fn push(&mut self, commits: impl Iterator<Item = (usize, Arc<Logged>)>) {
         for (bytes, commit) in commits {
             self.bytes += bytes;
@@ -30,7 +27,7 @@ impl Recent {
         }
     }
 
-    /// Returns at most `max` commits from a position on; `None` if they begin later.
+    /// Returns cached commits; `None` if the cache begins after `from`.
     pub(crate) fn read(&self, from: Position, max: usize) -> Option<Vec<Arc<Logged>>> {
         let (_, first) = self.commits.front()?;
         let skip = from.checked_sub(first.commit.position)?;

@@ -1,9 +1,7 @@
-//! Recovery: the log folded into the books from the latest snapshot on, with the index brought up to it.
+//! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot) and updates the index.
 //!
-//! The log was verified by its store before, but for what that has not read: of this the chain is verified here as far as it's
-//! read, and all of it behind the service by the [verifier](crate::verifier). Here every record past the latest [snapshot](crate::snapshot) is decoded and
-//! folded, and every invariant of the books is checked again; a commit that the books refuse stops the start with its
-//! position, since nobody can say what is true after it. Cost: all of that part of the log, once a start.
+//! A commit that the books refuse stops the start. Records that the store has not verified have their chain verified
+//! when read, and all of them in the background by the [verifier](crate::verifier).
 
 use crate::{
     appender::Appender,
@@ -43,26 +41,20 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Groups that the projector may be behind before it has to read them from the log.
+/// Further groups are read from the log.
 const HANDED_MAX: usize = 1024;
 
-/// A ledger without its writer: a standby's state of a log that another process writes.
+/// State of a log that another process writes, without a writer or readers.
 ///
-/// It has the books, the index and the requests as of the last applied record, by the same fold as everywhere, with the
-/// projector at work behind them; nobody reads them yet. When this process becomes the writer,
-/// [`Stores`](crate::Stores) hands the ledger over with the store: the records up to the store's end are applied, and
-/// the writer starts. Cost of that: those records, however long the log is.
+/// [`Stores`](crate::Stores) passes it on with the store when this process becomes the writer; then only later records
+/// are applied.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) projecting: JoinHandle<()>,
 }
 
 impl Recovered {
-    /// Replays a log whose chain the reader verifies, up to its `end`, which the reader must not pass meanwhile; with its index
-    /// in a folder as [`open`](crate::open) has it.
-    ///
-    /// # Errors
-    /// [`OpenError`] with the partition and the position.
+    /// Replays a log up to `end`, which the reader must not pass meanwhile.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,
@@ -73,22 +65,19 @@ impl Recovered {
         recover(partition, reader, end, None, index_folder, options, || Ok(()))
     }
 
-    /// The partition that it's of.
+    /// Returns the number of the partition.
     #[must_use]
     pub fn partition(&self) -> u32 {
         self.applier.shared.partition
     }
 
-    /// Position of the last record that was applied.
+    /// Returns the last applied position.
     #[must_use]
     pub fn position(&self) -> Position {
         self.applier.shared.durable()
     }
 
-    /// Applies the records that the reader has by now.
-    ///
-    /// # Errors
-    /// [`OpenError::Read`] may be over at the next try; all other errors mean that the log does not continue the state.
+    /// Applies the reader's new records. [`OpenError::Read`] can be temporary; other errors mean another log.
     pub fn catch_up(&self) -> Result<(), OpenError> {
         const BYTES: usize = 4 << 20;
         loop {
@@ -100,8 +89,8 @@ impl Recovered {
         }
     }
 
-    /// Whether a store continues this state, and nothing failed so far. The reader that this was recovered from must be
-    /// the store's own, since the writer's records are read through it.
+    /// Returns whether the store continues this state. The state must come from the store's own reader, which reads the
+    /// writer's records.
     pub(crate) fn is_of(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let Held { position, hash } = *shared.head.borrow();
@@ -110,7 +99,6 @@ impl Recovered {
         Ok(same && takes && (position == 0 || record_hash(&*shared.reader, position)? == Some(hash)))
     }
 
-    /// Starts the writer.
     pub(crate) fn write(self, store: Box<dyn Store>, options: Options) -> Result<Handle, OpenError> {
         let Self { applier: Applier { shared, projector }, projecting } = self;
         let verifier = match shared.books.read().is_log_damaged() {
@@ -124,7 +112,7 @@ impl Recovered {
         let appends = motherlode_runtime::Appends::new();
         let authority = store.authority();
         if let Some(authority) = &authority {
-            // It was a replica until now, which has none.
+            // The cell is empty, since a replica has no authority.
             let _ = shared.authority.set(Arc::clone(authority));
         }
         let watch = Watch { writer: Arc::clone(&writer), authority, silence_max: options.silence_max };
@@ -136,14 +124,14 @@ impl Recovered {
         let watching = spawn(&threads, "watch", move || watch.run(&unwatched))?;
         let appending = spawn(&threads, "appender", move || {
             appender.run();
-            // The verifier and the watch end with the appender.
+            // Stops the verifier and the watch.
             drop((open, watched));
         })?;
         let threads = [appending, projecting, watching].into_iter().chain(verifying).collect();
         Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
-    /// Lets go of it: the index is synced, a snapshot written where it's worth it.
+    /// Syncs the index; writes a snapshot if due.
     pub fn close(self) {
         let Self { applier: Applier { shared, projector }, projecting } = self;
         drop(projector);
@@ -154,7 +142,7 @@ impl Recovered {
     }
 }
 
-/// Verifies the whole log before anything is served, since damage of it was found before. Cost: all of it is read once.
+/// Verifies the whole log first, since it was damaged before.
 fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     let Held { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
@@ -165,12 +153,11 @@ fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     );
     let progress = Arc::new(watch::Sender::new(Verification::of(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
-    // Nothing but the end of the process ends it early.
+    // The sender stays open, so the verification is never cut short.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }
 
-/// The work that is left to be done behind the service: to verify the records that the opening of the store has not read.
 fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenError> {
     let (unread, reader) = (store.unread(), Arc::clone(&shared.reader));
     if unread == 0 {
@@ -183,9 +170,8 @@ fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenEr
     Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
 }
 
-/// Replays a log up to its known end. `first` is the hash that the first record must name, if nobody has verified the
-/// chain yet. `settle` makes the log durable as it was found, once nothing can refuse it any more, and before any mark
-/// says that the index holds it.
+/// Replays a log. `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check
+/// that can refuse it, and before the index's mark covers it.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -209,7 +195,7 @@ pub(crate) fn recover(
     let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options, &threads)?;
     let (books, rests_on) =
         replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
-    // The state does not rest on a damaged snapshot.
+    // A damaged snapshot was not used.
     let check = check.filter(|_| rests_on.position > 0);
     let provenance = Arc::new(Provenance::new(check.is_some().then_some(program)));
     let mut snapshots = Keeper::new(
@@ -258,13 +244,11 @@ pub(crate) fn recover(
     let snapshots = Snapshots::start(snapshots, Arc::clone(&shared), check)?;
     let projecting = spawn(&threads, "projector", move || {
         projector.run(&projected, &handed, snapshots);
-        // The thread behind the table of requests ends with this one.
         drop::<Sealer>(sealer);
     })?;
     Ok(Recovered { applier: Applier { shared, projector: sender }, projecting })
 }
 
-/// Starts a thread of the ledger.
 pub(crate) fn spawn(
     threads: &Threads,
     name: &'static str,
@@ -273,8 +257,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// The books at the end of the log, and the record of the snapshot that they rest on. Of one whose images prove to be
-/// damaged nothing is used.
+/// Returns the books and the snapshot's record. A snapshot with damaged images is dropped and the whole log replayed.
 fn replay(
     reader: &dyn Reader,
     projector: &mut Projector,
@@ -297,8 +280,7 @@ fn replay(
     }
 }
 
-/// Folds the records past the snapshot, and has those past the mark projected. If nobody has verified the chain, it's
-/// verified from the last known record of this log (or from `first`) to the known end.
+/// Verifies an unverified chain from the last known record, or from `first`, to its end.
 fn replay_past(
     reader: &dyn Reader,
     projector: &mut Projector,
@@ -345,7 +327,7 @@ fn replay_past(
                 let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
                 fold(reader, &mut books, &logged.commit, named.unwrap_or_else(|| hash(&stored.bytes)))?;
             }
-            // Runs may have more than the snapshot.
+            // Runs may be newer than the snapshot.
             if position > requests.to() {
                 requests.push(&[requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }
@@ -355,21 +337,20 @@ fn replay_past(
         }
         projector.take(&unmarked);
         if unloads && images.wants_snapshot(&books) {
-            // Where the disk refuses it, more memory is taken.
+            // After a write error players stay in memory.
             unloads = images.unload(&mut books).inspect_err(|error| {
-                tracing::warn!(%error, "players' states are not written: all that the log has are in memory until the end of the replay");
+                tracing::warn!(%error, "failed to write players' images: all players stay in memory until the end of the replay");
             }).is_ok();
         }
     }
     match chain {
         Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {
-            Err(OpenError::Chain(format!("it ends at position {}, and not as it should at {}", next - 1, end.position)))
+            Err(OpenError::Chain(format!("it ends at position {}, not at {}", next - 1, end.position)))
         }
         _ => Ok(books),
     }
 }
 
-/// Folds a commit, whose record has this hash.
 pub(crate) fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit, hash: Hash) -> Result<(), OpenError> {
     match books.apply_recorded(commit, None, hash) {
         Err(Refused::RecallNeeded { round }) => {
@@ -394,7 +375,7 @@ mod tests {
         sync::atomic::{AtomicU64, Ordering},
     };
 
-    /// A log without a readable record: those below this position are archived.
+    /// Log whose records below this position are archived and the others missing.
     struct Archive(AtomicU64);
 
     impl Reader for Archive {
@@ -411,7 +392,7 @@ mod tests {
         }
     }
 
-    /// Number of voids of settled rounds: with the round, and without it as in older logs.
+    /// Counts voids with and without their settled round.
     fn voids(log: &Log) -> (usize, usize) {
         let (mut settled, mut stated, mut unstated) = (BTreeSet::new(), 0, 0);
         for Logged { commit, .. } in log.commits() {
@@ -429,7 +410,6 @@ mod tests {
         (stated, unstated)
     }
 
-    /// The books of a log, folded as a start does.
     fn folded(log: &Log, reader: &dyn Reader) -> Result<Books, OpenError> {
         let mut books = Books::new();
         for (logged, bytes) in log.commits().iter().zip(&log.records) {
@@ -438,7 +418,6 @@ mod tests {
         Ok(books)
     }
 
-    /// The books after records from another process.
     fn applied(log: &Log) -> Result<Books, OpenError> {
         let (folder, options) = (tempfile::tempdir().unwrap(), Options::default());
         let (index, reader) = (folder.path().join("index"), Arc::new(Archive(AtomicU64::new(1))));
@@ -451,7 +430,7 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: the fold of a void with its settled round does not read the past; voids of older logs need the records.
+    /// PL-37: the fold of a void with its settled round reads no earlier records; voids of older logs do.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

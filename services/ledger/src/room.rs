@@ -1,19 +1,16 @@
-//! Memory for the records of a group.
+//! Memory for a group's records: one allocation for a hundred.
 
 use bytes::{Bytes, BytesMut};
 
-/// Memory for records, which lie side by side in it: a hundred of them cost one allocation.
 #[derive(Default)]
 pub(crate) struct Room {
     block: BytesMut,
-    /// The record in progress.
     record: Vec<u8>,
 }
 
 impl Room {
     const BLOCK: usize = 64 << 10;
 
-    /// Takes a record up.
     pub(crate) fn hold(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
         self.record.clear();
         write(&mut self.record);
@@ -37,7 +34,6 @@ mod tests {
             let record = vec![byte; length];
             held.push((room.hold(|bytes| bytes.extend_from_slice(&record)), record));
         }
-        // Later records have not overwritten earlier ones.
         assert!(held.iter().all(|(held, record)| held == record));
     }
 }

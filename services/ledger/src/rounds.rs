@@ -1,8 +1,7 @@
-//! Rounds as they are shown: read back from the log, never from a copy (PL-05, PL-21).
+//! Rounds read back from the log (PL-05, PL-21).
 //!
-//! The index says where the commits of a round are, as of some position; what came later is found from the player's latest
-//! commit backwards, since each names the one before it. Cost: a read a commit of the round, and one for each commit of
-//! the player that the index is behind, at most [`WALK_MAX`]; what is of the last seconds comes from memory.
+//! The index has a round's commits up to a position; later ones are found backwards from the player's latest commit, at
+//! most [`WALK_MAX`].
 
 use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, projected::Found};
 use motherlode_books::{
@@ -16,15 +15,11 @@ use motherlode_proto::{
 use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Commits that are walked back to find a round; past that it's for the index to be there again.
 const WALK_MAX: usize = 4096;
-/// Commits that are looked at for a round's bet before the index is asked.
+/// Commits walked back before the index is queried.
 const NEAR: usize = 64;
 
-/// A round as of one of its commits, looked for from there backwards.
-///
-/// # Errors
-/// When the log or the index cannot be read, or does not have the bet.
+/// Returns a round as of one of its commits.
 pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundView, FetchError> {
     let mut walked = vec![Arc::clone(from)];
     while let Some(last) = walked.last()
@@ -49,7 +44,7 @@ fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
     })
 }
 
-/// The player's commits from `last` back to the bet of the round, the latest first.
+/// Returns the commits from `last` back to the round's bet.
 pub(crate) fn walk_back<E>(
     fetch: impl Fn(Position) -> Result<Arc<Logged>, E>,
     last: Arc<Logged>,
@@ -65,10 +60,7 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-/// A player's commits past a position, the latest first.
-///
-/// # Errors
-/// [`FetchError::Behind`] where they are too many; or when the log cannot be read.
+/// Returns later commits, newest first; [`FetchError::Behind`] if there are too many.
 pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<Vec<Arc<Logged>>, FetchError> {
     let mut next = handle.books_of(stream, |books| books.head(stream).position)?;
     let mut commits = vec![];
@@ -83,7 +75,7 @@ pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<
     Ok(commits)
 }
 
-/// Whether a commit is of a round.
+/// Returns whether a commit belongs to a round.
 #[must_use]
 pub fn is_of(logged: &Logged, number: u64) -> bool {
     logged.commit.events.iter().any(|event| match event {
@@ -96,35 +88,28 @@ pub fn is_of(logged: &Logged, number: u64) -> bool {
     })
 }
 
-/// The commits of a round, from its bet on; `None` when the player has no such round.
-///
-/// # Errors
-/// When the log or the index cannot be read, or the index is behind.
 pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Vec<Arc<Logged>>>, FetchError> {
     let started = handle.books_of(stream, |books| books.player(stream).map_or(0, |player| player.rounds_started))?;
     if !(1..=started).contains(&number) {
         return Ok(None);
     }
-    // Read before the walk: what is later is walked back to.
+    // Read before the walk, which finds later commits.
     let Found { to, found } = handle.projected().round(stream, number)?;
     gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
 }
 
-/// Where a round is in the log.
+/// Positions of a round in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// Its commits.
+    /// Commits of the round.
     pub round: Vec<Position>,
-    /// The player's earlier commits in which draws of its steps were sealed, where they aren't its own.
+    /// Earlier commits that sealed its draws.
     pub sealing: Vec<Position>,
-    /// Whether it's settled or voided.
+    /// Whether the round is settled or voided.
     pub over: bool,
 }
 
-/// Where a round is in the log; `None` when the player has no such round. What is too far back of `sealing` is left out.
-///
-/// # Errors
-/// When the log or the index cannot be read, or the index is behind.
+/// Returns a round's positions. `sealing` omits those too far back.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {
@@ -136,7 +121,6 @@ pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<
     Ok(Some(Places { round, sealing: sealing(handle, number, &commits)?, over }))
 }
 
-/// The commits before a round's in which the draws of its steps were sealed.
 fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<Position>, FetchError> {
     let (mut found, mut walked) = (vec![], 0);
     for logged in commits {
@@ -159,7 +143,6 @@ fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<
     Ok(found)
 }
 
-/// The commits of a round from those that the index knows, and those among the player's latest.
 pub(crate) fn gather(
     handle: &Handle,
     stream: &StreamId,
@@ -167,7 +150,7 @@ pub(crate) fn gather(
     known: &[Position],
     latest: &[Arc<Logged>],
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
-    // What an index that is being made anew knows of the latest already is not read twice.
+    // An index being rebuilt may already have them.
     let from = latest.last().map_or(Position::MAX, |first| first.commit.position);
     let known = known.iter().filter(|position| **position < from);
     let mut commits = known.map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
@@ -178,15 +161,12 @@ pub(crate) fn gather(
     }
     match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {
         true => Ok(commits),
-        // An index that knows less than it should is as good as none.
+        // An incomplete index counts as behind.
         false => Err(FetchError::Behind),
     }
 }
 
-/// A settled round as its void needs it (PL-04); `None` when the player has no such round, or it was not settled.
-///
-/// # Errors
-/// When the log or the index cannot be read, or the index is behind.
+/// Returns a settled round for its void (PL-04).
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
     let mut commits = commits(handle, stream, number)?.unwrap_or_default();
     let hits = commits.iter().flat_map(|logged| {
@@ -202,7 +182,6 @@ pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<
     Ok(SettledRound::recall(number, commits.iter().map(|logged| &logged.commit)))
 }
 
-/// The commit that paid the award of a player's hit.
 fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Option<Arc<Logged>>, FetchError> {
     let id = InternalRequest::PayAward { pool, partition: handle.partition(), hit }.to_string();
     let position = handle.find_position(stream, &id).map_err(|error| match error {
@@ -212,17 +191,14 @@ fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Res
     position.map(|position| handle.fetch(position)).transpose()
 }
 
-/// Whether the void of a round is proposed, which holds its awards (PL-38).
+/// Returns whether a proposed void holds the awards (PL-38).
 fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
     let now_ms = handle.now_ms();
     let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// The bets of the rounds that a commit moves money of and that began before it, with what was credited of each until then (PL-34).
-///
-/// # Errors
-/// When the log or the index cannot be read, or the log does not have the bet.
+/// Returns the bets of earlier rounds whose money a commit moves, with the amounts credited before (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();
@@ -230,7 +206,7 @@ pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Be
     rounds.into_iter().map(bet).collect()
 }
 
-/// Found a few commits back, or by the index; where that is behind, by all of the player's commits back to the bet.
+/// Walks back, then uses the index; if that is behind, walks on.
 fn bet_before(handle: &Handle, of: &Logged, number: u64) -> Result<Bet, FetchError> {
     let (mut next, mut credited, mut walked) = (of.commit.previous, 0_i64, 0);
     while next > 0 {
@@ -257,7 +233,7 @@ fn bet(started: &RoundStarted, credited: i64) -> Bet {
     Bet { credited: Minor(credited), ..Bet::of(started) }
 }
 
-/// The part of a round's win that a commit credits before its end (ME-16).
+/// Returns the part of a win credited before the round ends (ME-16).
 fn credited_of(logged: &Logged, number: u64) -> i64 {
     let of = |event: &Event| match event {
         Event::WinCredited { round, amount } if *round == number => amount.0,
@@ -266,16 +242,12 @@ fn credited_of(logged: &Logged, number: u64) -> i64 {
     logged.commit.events.iter().map(of).sum()
 }
 
-/// A round with its whole picture; `None` when the player has no such round.
-///
-/// # Errors
-/// When the log or the index cannot be read, or the index is behind.
+/// Returns a round in full.
 pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Round>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     view(handle, stream, number, &commits).map(Some)
 }
 
-/// A round as its commits have it.
 pub(crate) fn view(
     handle: &Handle,
     stream: &StreamId,
@@ -291,7 +263,7 @@ pub(crate) fn view(
             award => award,
         };
     }
-    // A round of a version that this program does not have is shown as it was logged.
+    // Without the rules version, the round is shown as logged.
     let generations = handle.generations();
     let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
@@ -302,7 +274,6 @@ pub(crate) fn view(
     Ok(round)
 }
 
-/// Folds commits of a round, from its bet on.
 fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<RoundView, FetchError> {
     let mut fold = Fold::new(number);
     let mut add = |logged: &Logged| {
@@ -312,7 +283,7 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     for logged in commits {
         let previous = logged.commit.previous;
         if last != 0 && previous != last {
-            // Something else of the player's came in between, and changed the balance.
+            // Another commit in between changed the balance.
             add(&*handle.fetch(previous)?)?;
         }
         add(logged)?;
@@ -326,17 +297,14 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     Ok(view)
 }
 
-/// Takes the seeds out of an open round: what is still hidden in it follows from them (NP-12).
+/// Removes an open round's seeds, which determine hidden outcomes (NP-12).
 fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());
     }
 }
 
-/// The award of a player's hit, which may be paid at any later time.
-///
-/// # Errors
-/// When the log cannot be read.
+/// Returns a hit's award, which may be paid much later.
 pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
     let Some(paid) = payment(handle, stream, pool, hit)? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());
@@ -344,7 +312,7 @@ pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> R
     Ok(paid.commit.events.iter().find_map(|event| Award::of(event, hit)).unwrap_or_default())
 }
 
-/// The award of a hit where it's set aside: a debt to the player.
+/// Returns a set-aside award, a debt to the player.
 #[must_use]
 pub fn set_aside(handle: &Handle, hit: Position) -> Option<Award> {
     handle.books(|books| {

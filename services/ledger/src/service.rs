@@ -1,4 +1,4 @@
-//! The ledger's gRPC service: wallet, rates, rounds.
+//! gRPC service of the ledger: wallet, rates and rounds.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -26,28 +26,24 @@ use prost::Message;
 use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
-/// Rounds a page, unless the caller says otherwise (DM-20: the last ten).
+/// DM-20: the last ten.
 const PAGE_SIZE: usize = 10;
-/// Most rounds a page.
 const PAGE_SIZE_MAX: usize = 100;
 
-/// The service.
+/// gRPC service of the ledger.
 #[derive(Clone)]
 pub struct LedgerApi {
     ledgers: Ledgers,
     followers: Followers,
     stop: Stop,
     ladders: Arc<Ladders>,
-    /// Operators whose own wallets keep their players' money.
     seamless: Arc<BTreeSet<String>>,
-    /// Operators with a cap on their open campaigns (PL-36).
     capped: Arc<BTreeSet<String>>,
-    /// Existing operators.
     operators: Operators,
 }
 
 impl LedgerApi {
-    /// Serves the ledgers; at the stop the streams end.
+    /// Serves the ledgers. Streams end at `stop`.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
         Self {
@@ -61,31 +57,30 @@ impl LedgerApi {
         }
     }
 
-    /// With operators whose own wallets keep the money of players that are opened from now on (PL-31).
+    /// Sets the operators with a seamless wallet, for new players (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
     }
 
-    /// With operators whose open campaigns are capped (PL-36).
+    /// Sets the operators with capped campaigns (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }
     }
 
-    /// With configured operators.
+    /// Sets the configured operators.
     #[must_use]
     pub fn with_operators(self, operators: Operators) -> Self {
         Self { operators, ..self }
     }
 
-    /// With other currencies than those that have coin ladders where nothing is configured.
+    /// Sets the currencies and their coin values.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
     }
 
-    /// The transaction that one event of the wallet booked (see [`Self::commit`]).
     async fn book(
         &self,
         caller: &Caller,
@@ -99,8 +94,8 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// One event of the wallet on a player's stream, with who asks for it where that is known (PL-22). Where it's refused now,
-    /// what was booked once is answered all the same. A player who is opened gets the first seal.
+    /// Appends a wallet event. A repetition gets its commit even if it would be refused now. A new player gets the
+    /// first seal.
     async fn commit(
         &self,
         caller: &Caller,
@@ -134,15 +129,14 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
-                // After a restart of the writer the draw is sealed in its generation.
+                // After the writer's restart, the draw is sealed in the new generation.
                 Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }
         }
     }
 
-    /// Whether the operator's own wallet is to keep the money of a player whose account is opened: it's chosen with the first
-    /// account of real money.
+    /// Returns whether the first account with real money gets a seamless wallet.
     fn keeps_elsewhere(&self, stream: &StreamId, player: Option<&PlayerState>) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
         let has_real = |player: &PlayerState| player.balances().any(|(currency, _)| currency.is_real());

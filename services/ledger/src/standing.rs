@@ -1,35 +1,32 @@
-//! Status of a ledger: whether proposals and reads are answered, and the reason if not.
-//!
-//! It has three temporary failures, each detected by a different component, all of which clear automatically: the store refuses
-//! appends, an append takes too long, the process that has the log (or the store that confirms the writer) does not answer. The
-//! worst one is the [`Standing`]; [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
+//! Standing of a ledger: whether it answers proposals and reads. Three hindrances are temporary and clear
+//! automatically; the worst determines the [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and
+//! [`Standing::Fenced`] are final.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Status of a ledger.
+/// Standing of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It takes proposals.
+    /// Proposals are accepted.
     Takes,
-    /// Proposals are refused for now, since the log cannot be written. Reads are answered.
+    /// The log is not writable now. Reads are answered.
     Stalled(String),
-    /// Proposals and reads are refused for now, since the ledger cannot determine whether its state is current.
+    /// It is unknown whether the state is current: proposals and reads are refused.
     Unconfirmed(String),
-    /// Proposals are refused until a restart; reads are answered.
+    /// Proposals are refused until a restart.
     Failed(String),
-    /// The log is not as it was written: proposals are refused before anything of them is written, until a start on a sound log; reads are
-    /// answered. The reason has the place.
+    /// The log is damaged: proposals are refused until a start on a sound log.
     Damaged(String),
-    /// Another process writes the log: this one's state may be old.
+    /// Another process writes the log.
     Fenced(String),
 }
 
 impl Standing {
-    /// Names of all causes, for metrics.
+    /// Names of causes in metrics.
     pub const CAUSES: [&str; 5] = ["stalled", "unconfirmed", "failed", "damaged", "fenced"];
 
-    /// The cause for which no appends are taken, as one of [`CAUSES`](Self::CAUSES).
+    /// Returns the cause for refusing appends, one of [`CAUSES`](Self::CAUSES).
     #[must_use]
     pub fn cause(&self) -> Option<&'static str> {
         match self {
@@ -43,22 +40,17 @@ impl Standing {
     }
 }
 
-/// Something that keeps a ledger from its work for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hindrance {
-    /// The store refuses appends. Proposals are still judged, and refused by the writer.
+    /// The writer still judges proposals before it refuses them.
     Store,
-    /// The append in progress takes too long.
     Append,
-    /// Whether the state is current is unknown.
     Unconfirmed,
 }
 
-/// The standing of a ledger and its hindrances.
 #[derive(Debug)]
 pub(crate) struct Standings {
     partition: u32,
-    /// Why, by hindrance.
     hindrances: Mutex<[Option<String>; 3]>,
     standing: watch::Sender<Standing>,
 }
@@ -68,7 +60,6 @@ impl Standings {
         Self { partition, hindrances: Mutex::default(), standing: watch::Sender::new(Standing::Takes) }
     }
 
-    /// The standing, and a way to wait for a change of it.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Standing> {
         self.standing.subscribe()
     }
@@ -77,29 +68,27 @@ impl Standings {
         self.standing.borrow()
     }
 
-    /// Records that a hindrance has begun or continues. Its first reason is kept.
+    /// Records a hindrance; its first reason is kept.
     pub(crate) fn hinder(&self, by: Hindrance, reason: &str) {
         let mut hindrances = self.hindrances.lock();
         let hindered = &mut hindrances[by as usize];
         if hindered.is_none() {
-            tracing::error!(partition = self.partition, reason, "no appends get through: they are refused");
+            tracing::error!(partition = self.partition, reason, "appends fail and are refused");
             *hindered = Some(reason.to_owned());
             self.update(&hindrances);
         }
     }
 
-    /// A hindrance is over.
     pub(crate) fn clear(&self, by: Hindrance) {
         let mut hindrances = self.hindrances.lock();
         if hindrances[by as usize].take().is_some() {
             self.update(&hindrances);
             if hindrances.iter().all(Option::is_none) {
-                tracing::info!(partition = self.partition, "appends get through again");
+                tracing::info!(partition = self.partition, "appends succeed again");
             }
         }
     }
 
-    /// Reason to refuse a proposal without evaluating it; `None` if proposals are evaluated.
     pub(crate) fn refusal(&self) -> Option<String> {
         if matches!(*self.standing.borrow(), Standing::Takes) {
             return None;
@@ -108,7 +97,7 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// Stops all appends permanently. The first reason is kept, except that `Fenced` replaces the others.
+    /// Stops appends for good. The first reason is kept, except that `Fenced` replaces others.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {

@@ -1,16 +1,11 @@
-//! The check of another build's snapshot. Behind the service, a sample of the players is folded again from the first record
-//! of the log on, and compared with the snapshot.
+//! Background check of another build's snapshot: a sample of the players is folded again and compared.
 //!
-//! Builds with one [version of the state](crate::snapshot) use each other's snapshots. Tests compare the folded state of logs
-//! with every event; this check finds changes outside of those logs. It compares the state of each sampled player, and the state by
-//! which players are judged: rates, the system, the terms of pools, and the unpaid awards of sampled players. It does not
-//! compare the figures of pools and the totals of operators, which depend on every player; the self-check compares those of pools
-//! with the reports.
+//! Builds with one [version of the state](crate::snapshot) share snapshots. Tests compare their state over logs with
+//! every event; this check covers other logs. It omits figures of pools and totals of operators, which depend on all
+//! players.
 //!
-//! The sample has all players up to [`PLAYERS_MIN`]. A larger sample is halved as it fills up, by a hash of the name with a fresh
-//! key, down to 1/256 of the players. A player of a narrower sample is in all wider ones, so its whole history was folded. Cost,
-//! once per build: the log is read, and 1/256 of it is decoded and folded, on a thread of lower priority; memory for the states of
-//! at most [`PLAYERS_MAX`] players.
+//! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a hash with a random
+//! key, down to 1/256. Each narrower sample is a subset, so its players were folded from the start.
 
 use crate::{
     applier::recall,
@@ -35,28 +30,20 @@ use std::{
     time::Instant,
 };
 
-/// Players up to which a sample is not narrowed before it is 1/256 of all.
 const PLAYERS_MIN: usize = 1 << 12;
-/// Most players in a sample.
 const PLAYERS_MAX: usize = 1 << 16;
-/// Halvings down to 1/256. Only a sample of [`PLAYERS_MAX`] players is narrowed further.
+/// Halvings down to 1/256. Only a sample of [`PLAYERS_MAX`] is narrowed further.
 const BITS: u32 = 8;
-/// Bytes of the log per read.
 const BYTES: usize = 1 << 20;
 
-/// A check to be done.
 pub(crate) struct StateCheck {
     pub(crate) partition: u32,
     pub(crate) reader: Arc<dyn Reader>,
-    /// The position of the snapshot.
     pub(crate) position: Position,
-    /// The players as of there.
     pub(crate) images: FixedImages,
-    /// The state by which they are judged, as of there.
     pub(crate) shared: Shared,
 }
 
-/// Why a check came to no result.
 #[derive(Debug, thiserror::Error)]
 enum Unchecked {
     #[error("the ledger closes")]
@@ -69,13 +56,13 @@ enum Unchecked {
     Image(#[from] ImageError),
 }
 
-/// The result of a complete check: the number of compared players, or the first difference.
+/// Number of compared players, or the first difference.
 type Checked = Result<usize, String>;
 
 impl StateCheck {
-    /// Checks the state, unless the snapshot names this program. `remove` removes the snapshot.
+    /// Runs the check; `remove` removes the snapshot.
     pub(crate) fn run(self, provenance: &Provenance, stop: &AtomicBool, remove: impl Fn()) {
-        // Not the lowest one: a read holds the lock of the segments' index for a moment, and the writer needs it.
+        // Not the lowest: reads lock the segments' index, which the writer needs.
         motherlode_runtime::lower_priority();
         let own = program::digest();
         if own.is_some() && own == provenance.before() {
@@ -86,7 +73,7 @@ impl StateCheck {
         tracing::info!(
             partition,
             position,
-            "the snapshot is of another build: players are folded again behind the service"
+            "the snapshot is of another build: players are folded again in the background"
         );
         match self.check(stop) {
             Ok(Ok(players)) => {
@@ -96,7 +83,7 @@ impl StateCheck {
                     position,
                     players,
                     seconds,
-                    "the state of another build is the one that this build folds"
+                    "the state of another build equals this build's fold"
                 );
                 provenance.set_own(true);
             }
@@ -106,7 +93,7 @@ impl StateCheck {
                     partition,
                     position,
                     failure,
-                    "the state is not the one that this build folds: new rounds are stopped, and the next start replays the log"
+                    "the state differs from this build's fold: new rounds are stopped, and the next start replays the log"
                 );
                 provenance.fail(failure);
                 remove();
@@ -153,33 +140,30 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &AtomicBool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("{what} are not those that this build folds")));
+            return Ok(Err(format!("{what}: not equal to this build's fold")));
         }
         for player in sample.players.values() {
             if stop.load(Ordering::Relaxed) {
                 return Err(Unchecked::Closing);
             }
             if self.images.find(&player.stream)?.as_ref() != Some(&player.state) {
-                return Ok(Err(format!("the state of {} is not the one that this build folds", player.stream)));
+                return Ok(Err(format!("the state of {} differs from this build's fold", player.stream)));
             }
         }
         Ok(Ok(sample.players.len()))
     }
 }
 
-/// A player of the sample, as far as the log was folded.
 struct Player {
     stream: StreamId,
     state: PlayerState,
 }
 
-/// Some of the players, folded without the others.
 struct Sample {
     key: [u8; 16],
-    /// Leading zero bits in the hash of a sampled player.
+    /// Leading zero bits of a sampled player's hash.
     bits: u32,
     share: Share,
-    /// Sampled players, by the name of the stream.
     players: HashMap<Box<str>, Player>,
 }
 
@@ -192,7 +176,6 @@ impl Sample {
         has(self.key, self.bits, name)
     }
 
-    /// Takes the next record.
     fn take(&mut self, reader: &dyn Reader, record: &Record) -> Result<(), OpenError> {
         let Record { position, bytes } = record;
         let malformed = |source| OpenError::Malformed { position: *position, source };
@@ -239,7 +222,6 @@ impl Sample {
         Ok(())
     }
 
-    /// Halves a full sample.
     fn make_room(&mut self) {
         let most = if self.bits < BITS { PLAYERS_MIN } else { PLAYERS_MAX };
         if self.players.len() >= most {
@@ -256,10 +238,9 @@ fn has(key: [u8; 16], bits: u32, name: &str) -> bool {
     hasher.finish().leading_zeros() >= bits
 }
 
-/// A fresh key for each check: other players are in the sample each time.
 fn rand_key() -> [u8; 16] {
     let mut key = [0; 16];
-    // Without entropy the sample is the same each time.
+    // Without entropy each check has the same sample.
     let _ = getrandom::fill(&mut key);
     key
 }

@@ -1,5 +1,5 @@
-//! Switches over gRPC (PL-25): new rounds of a part of the service, off and on. An operator's admin has those of its own
-//! players, the platform's all.
+//! Switches (PL-25), which stop and restart new rounds. An operator's admin has those of its players, the platform's
+//! all.
 
 use crate::{
     append::fingerprint,
@@ -13,7 +13,6 @@ use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
 use motherlode_runtime::{Caller, Reason, Refusal, config::PLATFORM};
 
-/// Most operators that an answer names.
 const OPERATORS_MAX: usize = 1_000;
 
 pub(crate) async fn set(
@@ -25,7 +24,7 @@ pub(crate) async fn set(
     let request_id = fields::id("request_id", &request.request_id)?;
     let switch = parse(request.switch.as_ref())?;
     if caller.own().is_some_and(|own| own != switch.operator) {
-        let message = "an operator switches the games of its own players";
+        let message = "an operator can switch games only for its players";
         return Err(Refusal::new(Reason::RoleMissing, message).with("operator", PLATFORM));
     }
     let on = match request.state() {
@@ -33,7 +32,7 @@ pub(crate) async fn set(
         State::Off => false,
         State::On => true,
     };
-    // A misspelt game would leave the right one on.
+    // A misspelt game would leave the intended one running.
     if !on && !switch.game.is_empty() {
         check_game(&switch.game, &switch.rules_version)?;
     }
@@ -57,7 +56,6 @@ pub(crate) async fn set(
     })
 }
 
-/// The switches that concern the caller's players; all of them for the platform (PL-27).
 pub(crate) fn list(ledgers: &Ledgers, operators: &Operators, caller: &Caller) -> wire::ListSwitchesResponse {
     let ledger = ledgers.home();
     let concerns = |switch: &Switch| switch.operator.is_empty() || caller.sees(&switch.operator);
@@ -67,7 +65,6 @@ pub(crate) fn list(ledgers: &Ledgers, operators: &Operators, caller: &Caller) ->
     wire::ListSwitchesResponse { switched_off, operator_ids: operator_ids.take(OPERATORS_MAX).collect() }
 }
 
-/// Effects of a switch at this moment.
 fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &Switch) -> wire::SetSwitchResponse {
     let named = |name: &str, of: &str| of.is_empty() || of == name;
     let games = motherlode_slots::games().iter().map(|game| (game.name(), game.rules_version()));
@@ -96,7 +93,7 @@ fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &S
 }
 
 fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
-    let switch = switch.ok_or_else(|| Refusal::field("switch", "is required; empty, it is the whole service"))?;
+    let switch = switch.ok_or_else(|| Refusal::field("switch", "is required; an empty one is the whole service"))?;
     let name = |field: &str, value: &str| fields::optional_id(field, value).map(str::to_owned);
     if switch.game.is_empty() && !switch.rules_version.is_empty() {
         return Err(Refusal::field("switch.rules_version", "needs the game whose version it is"));

@@ -1,7 +1,4 @@
-//! The threads of a ledger: each is started here, and its panic is reported.
-//!
-//! Nothing else would report it before the ledger closes, and a ledger without one of its threads answers late, or from state that
-//! grows old.
+//! Threads of a ledger, with a report of the first panic. Unreported, it would make answers late or stale.
 
 use std::{
     any::Any,
@@ -12,7 +9,6 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Starts threads, and reports the first that ended in a panic.
 #[derive(Clone)]
 pub(crate) struct Threads(Arc<watch::Sender<Option<String>>>);
 
@@ -35,13 +31,11 @@ impl Threads {
         })
     }
 
-    /// Why a thread has ended, once one has, and a way to wait for that.
     pub(crate) fn ended(&self) -> watch::Receiver<Option<String>> {
         self.0.subscribe()
     }
 }
 
-/// The message of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")

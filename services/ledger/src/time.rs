@@ -1,39 +1,28 @@
-//! The time that commits are stamped with, whatever the machine's clock does (PL-26, PL-30).
-//!
-//! The log's time never runs back. If the clock is behind it (it was ahead and has been corrected, or another machine
-//! wrote the log before), the log's time goes on at half speed until the clock has caught up: so it's never wrong for
-//! longer than it must be, and never stands still. Seconds that a player waits for are counted by the process's own
-//! ticks instead, which no clock can move.
-//!
-//! A clock that was set is reported once a minute at most, by a warning with the reason CLOCK_SKEW, and can be taken
-//! from here for a significant event. Cost: two looks at clocks and an uncontended lock.
+//! Timestamps of commits (PL-26, PL-30). The log's time never goes back; while the clock is behind it, it runs at half
+//! speed. A step of the clock is reported at most once a minute with the reason CLOCK_SKEW.
 
 use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// The most that the clock may drift from the ticks between two looks, beside a thousandth of the time between them.
+/// Drift that counts as a step, plus a thousandth of the elapsed time.
 const APART_MS_MAX: i64 = 1_000;
 
-/// Two looks that are further apart than this were not at the same time: nothing follows from them.
+/// Slower readings of both clocks are not compared.
 const LOOK_MS_MAX: i64 = 100;
 
-/// How long a clock that jumped ahead is not believed where it would end something for ever.
+/// A jump ahead is ignored this long for irreversible decisions.
 const DOUBT_MS: i64 = 3_600_000;
 
-/// The least jump that is doubted.
 const DOUBTED_MS_MIN: i64 = 60_000;
 
-/// Time between two warnings.
 const WARN_EVERY_MS: i64 = 60_000;
 
-/// Milliseconds of this process that never run back and that nobody sets; from 0 at the first call.
 pub(crate) fn process_ticks() -> Clock {
     let begun = Instant::now();
     Arc::new(move || i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The time of one partition's log.
 pub(crate) struct LogTime {
     clock: Clock,
     ticks: Clock,
@@ -41,33 +30,29 @@ pub(crate) struct LogTime {
 }
 
 struct At {
-    /// The latest stamp, brought on to the latest look.
+    /// Latest log time, and its monotonic time.
     log_ms: i64,
-    /// When it was that.
     log_tick: i64,
-    /// Clock and ticks at the latest look.
+    /// Clock and monotonic time at the latest reading.
     look: (i64, i64),
-    /// The largest step of the clock since it was last asked for.
     skew_ms: i64,
-    /// How far ahead the clock jumped, and when.
+    /// Ignored jump ahead, and its monotonic time.
     doubt: Option<(i64, i64)>,
     warned: Option<i64>,
 }
 
 impl At {
-    /// Brings the log's time on to now.
     fn go_on(&mut self, clock: i64, tick: i64) -> i64 {
         let slow = (tick - self.log_tick).max(0) / 2;
         if clock >= self.log_ms.saturating_add(slow) {
             (self.log_ms, self.log_tick) = (clock, tick);
         } else {
-            // What's left of an odd tick is counted the next time.
+            // The remainder counts the next time.
             (self.log_ms, self.log_tick) = (self.log_ms.saturating_add(slow), self.log_tick + 2 * slow);
         }
         self.log_ms
     }
 
-    /// Compares what has passed by the clock with what has passed.
     fn look(&mut self, clock: i64, tick: i64) {
         let (before, passed) = (self.look.0, tick - self.look.1);
         self.look = (clock, tick);
@@ -90,14 +75,13 @@ impl At {
         }
     }
 
-    /// How much of the clock's time is not believed now.
     fn doubted(&self, tick: i64) -> i64 {
         self.doubt.filter(|(_, since)| tick - since < DOUBT_MS).map_or(0, |(by_ms, _)| by_ms)
     }
 }
 
 impl LogTime {
-    /// The time of a log whose latest commit has this one; `i64::MIN` for none.
+    /// Creates the time of a log; `i64::MIN` for an empty one.
     pub(crate) fn new(clock: Clock, ticks: Clock, log_ms: i64) -> Self {
         let (now, tick) = (clock(), ticks());
         let mut at = At { log_ms, log_tick: tick, look: (now, tick), skew_ms: 0, doubt: None, warned: None };
@@ -107,13 +91,11 @@ impl LogTime {
         Self { clock, ticks, at: Mutex::new(at) }
     }
 
-    /// The time that a commit would be stamped with now.
     pub(crate) fn now_ms(&self) -> i64 {
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         self.at.lock().go_on(clock, tick)
     }
 
-    /// The time of a commit; looks at what the clock does.
     pub(crate) fn stamp(&self) -> i64 {
         let (before, clock, tick) = ((self.ticks)(), (self.clock)(), (self.ticks)());
         let mut at = self.at.lock();
@@ -123,7 +105,6 @@ impl LogTime {
         at.go_on(clock, tick)
     }
 
-    /// A commit that another process has stamped has become visible here.
     pub(crate) fn observe(&self, log_ms: i64) {
         let tick = (self.ticks)();
         let mut at = self.at.lock();
@@ -132,26 +113,22 @@ impl LogTime {
         }
     }
 
-    /// The machine's clock.
     pub(crate) fn clock_ms(&self) -> i64 {
         (self.clock)()
     }
 
-    /// The process's ticks.
     pub(crate) fn ticks_ms(&self) -> i64 {
         (self.ticks)()
     }
 
-    /// Returns the earliest that it can be now: a jump of the clock in the last hour is left out, and so is the log's
-    /// lead over the clock. It is for decisions that can't be taken back.
+    /// Returns the earliest possible time: without a jump ahead in the last hour, and without the log's lead over the clock.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns the largest step of the clock since this was last asked for, ahead or (below zero) back; a clock that is
-    /// behind the log at the start counts as set back.
+    /// Returns the largest step of the clock. A clock behind the log at startup counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)
@@ -165,7 +142,6 @@ mod tests {
 
     const DAY: i64 = 86_400_000;
 
-    /// A clock and ticks that the test moves.
     struct Moved {
         clock: Arc<AtomicI64>,
         ticks: Arc<AtomicI64>,
@@ -251,10 +227,10 @@ mod tests {
         assert_eq!((moved.time.now_ms(), moved.time.patient_ms()), (11 * DAY, 10 * DAY));
         moved.pass(1_000);
         assert_eq!(moved.time.patient_ms(), 10 * DAY + 1_000);
-        // Corrected within the hour, nothing has come of it.
+        // A jump that is corrected within the hour has no effect.
         moved.set(-DAY);
         assert_eq!((moved.time.now_ms(), moved.time.patient_ms()), (11 * DAY + 1_000, 10 * DAY + 1_000));
-        // Not corrected, it was right.
+        // A jump that is not corrected becomes the time.
         moved.set(DAY);
         assert_eq!(moved.time.patient_ms(), 10 * DAY + 1_000);
         moved.pass(DOUBT_MS);

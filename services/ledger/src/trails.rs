@@ -1,9 +1,8 @@
-//! Where the commits of rounds are: the projector's notes of each commit, and the part of them that is in memory only.
+//! Positions of rounds' commits not yet in the index.
 //!
-//! A round that is over is an [`Entry`] of its *group*, the player's rounds of one game in one currency. In a group one round
-//! is played after another, so entries come in the order of their numbers. Sixty-four of them are one value of the index; what
-//! is left at a mark is put as it is. A value that is put replaces all that begin among its rounds: after a restart the same
-//! rounds may come in other portions.
+//! A *group* is a player's rounds of one game in one currency, in order of their numbers. The index has 64 of them per
+//! value, or fewer at a mark. A value replaces all that begin among its rounds, since a restart can split them
+//! differently.
 
 use crate::index::{Change, Index, IndexError, key};
 use motherlode_books::{Currency, Event, RoundStarted, StreamId};
@@ -12,49 +11,37 @@ use motherlode_proto::convert::record::Logged;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Rounds in one value.
 const PORTION: usize = 64;
 
-/// A round that is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The player's number of it.
     pub(crate) round: u64,
-    /// Its commits from the bet to the settlement, or to the void that ended it.
     pub(crate) at: Vec<Position>,
 }
 
-/// A round that is under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Open {
     group: Vec<u8>,
     at: Vec<Position>,
-    /// The index has it, perhaps as it was before.
+    /// Whether the index has it, perhaps in an earlier state.
     #[serde(skip)]
     kept: bool,
-    /// The index doesn't have it as it is.
+    /// Whether the index lacks the current state.
     #[serde(skip)]
     changed: bool,
 }
 
-/// The trails noted so far, as of a position.
 #[derive(Debug, Default)]
 pub(crate) struct Trails {
-    /// Everything up to here is in the index or in here.
+    /// Rounds up to here are in the index or here.
     pub(crate) to: Position,
-    /// Of groups, by their keys: what is yet to be put.
     pending: BTreeMap<Vec<u8>, Vec<Entry>>,
     open: BTreeMap<(StreamId, u64), Open>,
-    /// Rounds that are over, of which the index still has that they were open. They stay until the next mark is durable: a
-    /// restart before that begins where they were.
+    /// Finished rounds still open in the index, until the next mark is durable: a restart begins at the previous mark.
     over: Vec<Vec<u8>>,
 }
 
 impl Trails {
-    /// As of the mark of an index.
-    ///
-    /// # Errors
-    /// When the index cannot be read, or a value is malformed.
     pub(crate) fn load(index: &Index, to: Position) -> Result<Self, IndexError> {
         let mut trails = Self { to, ..Self::default() };
         for entry in index.all(b'O') {
@@ -66,11 +53,10 @@ impl Trails {
         Ok(trails)
     }
 
-    /// Notes a commit; answers what has become a whole portion through `portions`.
     pub(crate) fn note(&mut self, logged: &Logged, portions: &mut Vec<Portion>) {
         let commit = &logged.commit;
         let position = commit.position;
-        // Most rounds are over in the commit of their bet.
+        // Most rounds end in the commit of their bet.
         let mut begun: Option<&RoundStarted> = None;
         for event in &commit.events {
             match event {
@@ -100,7 +86,6 @@ impl Trails {
         self.to = position;
     }
 
-    /// Ends an open round; none where it was over before.
     fn end(&mut self, stream: &StreamId, round: u64, position: Position) -> Option<(Vec<u8>, Vec<Position>)> {
         let mut open = self.open.remove(&(stream.clone(), round))?;
         if open.kept {
@@ -110,7 +95,6 @@ impl Trails {
         Some((open.group, open.at))
     }
 
-    /// Adds a round to its group; answers the portion that it makes whole.
     fn add(&mut self, group: Vec<u8>, entry: Entry) -> Option<Portion> {
         match self.pending.get_mut(&group) {
             None => drop(self.pending.insert(group, vec![entry])),
@@ -124,12 +108,10 @@ impl Trails {
         None
     }
 
-    /// How many groups have something that is yet to be put.
     pub(crate) fn pending_groups(&self) -> usize {
         self.pending.len()
     }
 
-    /// Takes all that is in memory only, to be put at a mark.
     pub(crate) fn take_rest(&mut self) -> (Vec<Portion>, Vec<Change>) {
         let rest = std::mem::take(&mut self.pending).into_iter();
         let portions = rest.map(|(group, entries)| Portion { group, entries }).collect();
@@ -141,12 +123,10 @@ impl Trails {
         (portions, opens.collect())
     }
 
-    /// Takes the entries that the index need not keep once a mark is durable, as removals.
     pub(crate) fn take_over(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.over).into_iter().map(|key| (key, None)).collect()
     }
 
-    /// The commits of a round that is under way, or over and not put yet.
     pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Option<Vec<Position>> {
         if let Some(open) = self.open.get(&(stream.clone(), round)) {
             return Some(open.at.clone());
@@ -156,14 +136,12 @@ impl Trails {
         entries.find(|entry| entry.round == round).map(|entry| entry.at.clone())
     }
 
-    /// The player's rounds under way of groups that begin so.
     pub(crate) fn open_of<'a>(&'a self, stream: &StreamId, groups: &'a [u8]) -> impl Iterator<Item = Entry> + 'a {
         let rounds = self.open.range((stream.clone(), 0)..=(stream.clone(), u64::MAX));
         let within = rounds.filter(|(_, open)| open.group.starts_with(groups));
         within.map(|((_, round), open)| Entry { round: *round, at: open.at.clone() })
     }
 
-    /// Groups that begin so, with what is yet to be put.
     pub(crate) fn pending_of<'a>(&'a self, groups: &'a [u8]) -> impl Iterator<Item = (&'a Vec<u8>, &'a Vec<Entry>)> {
         self.pending.range(groups.to_vec()..).take_while(move |(group, _)| group.starts_with(groups))
     }
@@ -178,7 +156,6 @@ impl Open {
     }
 }
 
-/// Rounds of a group that follow each other.
 #[derive(Debug)]
 pub(crate) struct Portion {
     group: Vec<u8>,
@@ -186,10 +163,6 @@ pub(crate) struct Portion {
 }
 
 impl Portion {
-    /// The changes that put it into the index, in place of everything that begins among its rounds.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub(crate) fn changes(&self, index: &Index) -> Result<Vec<Change>, IndexError> {
         let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return Ok(vec![]) };
         let place = portion_key(&self.group, first.round);
@@ -203,17 +176,15 @@ impl Portion {
     }
 }
 
-/// The key of a group's portion that begins with a round.
 pub(crate) fn portion_key(group: &[u8], round: u64) -> Vec<u8> {
     [group, &round.to_be_bytes()].concat()
 }
 
-/// The key of a player's rounds of a game in a currency, but for the number.
 pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
     let StreamId::Player { operator, player } = stream else {
         return key(b'G', &[stream, &currency.code(), &game], &[]);
     };
-    // The same without the machinery of formatting: each round that is over has one.
+    // Faster than `format!`, for each finished round.
     let parts = ["Gplayer/", operator, "/", player, "\0", currency.code(), "\0", game, "\0"];
     parts.concat().into_bytes()
 }

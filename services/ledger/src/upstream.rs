@@ -1,4 +1,4 @@
-//! Where a replica's log is written, as its handle knows it.
+//! A replica's connection to the writer.
 
 use crate::{shared::Shared, standing::Standing};
 use motherlode_log::Position;
@@ -6,13 +6,10 @@ use motherlode_runtime::{Reason, Refusal};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// How long reads wait to be current, where answers wait for as long as it takes.
 const CURRENT_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// One who waits to know where the log ends.
 pub(crate) type Asking = oneshot::Sender<Position>;
 
-/// Where a replica's log is written.
 #[derive(Clone)]
 pub(crate) struct Upstream(mpsc::UnboundedSender<Asking>);
 
@@ -21,7 +18,6 @@ impl Upstream {
         Self(asking)
     }
 
-    /// Waits until the replica holds all that is durable now.
     pub(crate) async fn current(&self, shared: &Shared) -> Result<(), Refusal> {
         let reached = async {
             let (asking, end) = oneshot::channel();
@@ -34,7 +30,7 @@ impl Upstream {
         let reached = async {
             tokio::select! {
                 reached = reached => Ok(reached),
-                // The sender is the shared state's own.
+                // Cannot fail: the shared state has the sender.
                 Ok(standing) = standings.wait_for(|standing| matches!(standing, Standing::Unconfirmed(_))) => {
                     Err(standing.clone())
                 }
@@ -49,12 +45,12 @@ impl Upstream {
         match reached {
             Ok(Some(())) => Ok(()),
             Ok(None) => Err(not_current("the ledger is closing")),
-            Err(_) => Err(not_current("no process that writes the log has answered in time")),
+            Err(_) => Err(not_current("the writer of the log has not answered in time")),
         }
     }
 }
 
-/// Refusal of a process that cannot determine whether its state is current. The call had no effect.
+/// Refuses a call without an effect, since the state may not be current.
 pub(crate) fn not_current(why: impl Into<String>) -> Refusal {
     Refusal::new(Reason::NotCurrent, why)
 }

@@ -1,5 +1,4 @@
-//! Verifies behind the service what the opening of its log has not read: each record's block by its checksums, and the chain from
-//! the first record on, up to the record whose hash the opening knew. What comes after that was verified before anything was served.
+//! Background verification of records not read at startup: checksums of their blocks, and the chain up to a known hash.
 
 use crate::{chain::verify, error::OpenError};
 use motherlode_log::{Hash, Position, ReadError, Reader};
@@ -12,47 +11,42 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Between two lines that say how far it is.
 pub(crate) const TELL_EVERY: Duration = Duration::from_secs(10);
-/// How often what can't be read is tried, and the pause between.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// How far the records are verified that the opening has not read.
+/// Progress of the verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// The last position that was verified.
+    /// Last verified position.
     pub verified: Position,
-    /// The last position that is to be; 0 where the opening has read all.
+    /// Last position to verify; 0 for none.
     pub unread: Position,
-    /// The first thing that is not as it was appended.
+    /// First damage found.
     pub failure: Option<String>,
 }
 
 impl Verification {
-    /// Of so many records that are to be verified.
     pub(crate) fn of(unread: Position) -> Self {
         Self { unread, ..Self::default() }
     }
 }
 
-/// A verification to be done.
 pub(crate) struct Verifier {
     pub(crate) partition: u32,
     pub(crate) reader: Arc<dyn Reader>,
-    /// The hash that the first record must name, and the hash of the last record that is to be verified.
     pub(crate) first: Hash,
     pub(crate) last: Hash,
     pub(crate) progress: Arc<watch::Sender<Verification>>,
 }
 
 impl Verifier {
-    /// Runs until all is verified, something is not as it was, or the ledger closes: then the other end of `open` is gone.
+    /// Runs until `open` disconnects or all is verified.
     pub(crate) fn run(self, open: &Receiver<()>) {
         motherlode_runtime::lower_priority();
         let (partition, begun) = (self.partition, Instant::now());
         let unread = self.progress.borrow().unread;
-        tracing::info!(partition, unread, "records that were not read at the start are verified behind the service");
+        tracing::info!(partition, unread, "records not read at startup are verified in the background");
         match self.verify(unread, open) {
             Ok(true) => {
                 let seconds = begun.elapsed().as_secs();
@@ -61,13 +55,13 @@ impl Verifier {
             Ok(false) => {}
             Err(error) => {
                 let failure = format!("partition {partition}: {error}");
-                tracing::error!(partition, error = failure, "the log is not as it was written: new rounds are stopped");
+                tracing::error!(partition, error = failure, "the log is damaged: new rounds are stopped");
                 self.progress.send_modify(|progress| progress.failure = Some(failure));
             }
         }
     }
 
-    /// False where the ledger closes before the end.
+    /// Returns false if the ledger closes first.
     pub(crate) fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
         const BYTES: usize = 1 << 20;
         let (mut head, mut verified) = (self.first, 0);
@@ -77,7 +71,7 @@ impl Verifier {
             let mut records = match self.reader.read(verified + 1, most, BYTES) {
                 Ok(records) => records,
                 Err(ReadError::Io(error)) if tries < TRIES => {
-                    tracing::warn!(%error, "the log cannot be read to be verified: it's tried again");
+                    tracing::warn!(%error, "failed to read the log to verify it: retrying");
                     tries += 1;
                     if is_over(open, PAUSE) {
                         return Ok(false);
@@ -101,11 +95,11 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // Bytes behind a segment's last block damage no record, but `--verify all`, `audit` and `copy` refuse them.
+        // They damage no record, but `--verify all`, `audit` and `copy` refuse them.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {
-                    tracing::warn!(%error, "the log cannot be read to be verified: it's tried again");
+                    tracing::warn!(%error, "failed to read the log to verify it: retrying");
                     tries += 1;
                     if is_over(open, PAUSE) {
                         return Ok(false);
@@ -116,7 +110,7 @@ impl Verifier {
         }
         match head == self.last {
             true => Ok(true),
-            false => Err(OpenError::Chain(format!("the record at position {unread} is another one than at the start"))),
+            false => Err(OpenError::Chain(format!("the record at position {unread} differs from the one at startup"))),
         }
     }
 }
@@ -133,7 +127,6 @@ mod tests {
     use motherlode_testkit::conformance::records;
     use std::sync::mpsc::channel;
 
-    /// A log of which one record is read otherwise than it was appended.
     struct Altered(Arc<dyn Reader>, Position);
 
     impl Reader for Altered {
@@ -166,10 +159,10 @@ mod tests {
         }
     }
 
-    /// No record is altered, but bytes outside them are.
+    /// Only bytes outside records are altered.
     const BESIDE: Position = Position::MAX;
 
-    /// Verifies the first 20 of 30 records of which one is altered.
+    /// Verifies 20 of 30 records, one altered.
     fn verified(altered: Position) -> Verification {
         let mut store = MemoryStore::new(0);
         for number in 0..30_u8 {
@@ -197,7 +190,6 @@ mod tests {
             let failure = verified(altered).failure.unwrap();
             assert!(failure.starts_with("partition 0: "), "{failure}");
         }
-        // What comes after was read at the start.
         for altered in [0, 21] {
             assert_eq!(verified(altered), Verification { verified: 20, unread: 20, failure: None });
         }

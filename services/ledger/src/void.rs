@@ -1,12 +1,11 @@
-//! Voids (PL-04): a round that was played on a malfunction counts as not played.
+//! Voids of rounds played on a malfunction (PL-04).
 //!
-//! The bet is refunded, a free round given back to its campaign (PL-18); of a settled round the win, of an open one what was credited of
-//! it (ME-16), is taken back as far as the balance goes, the rest is the house's loss (PL-09: a balance is never negative). What the
-//! round changed in a collection is changed back in the same commit.
+//! A void refunds the bet or the free round (PL-18), and takes back the amounts credited, up to the balance (ME-16,
+//! PL-09). A collection's changes are reverted in the same commit. The contribution stays in the pool until the
+//! platform declares an incident (PL-38).
 //!
-//! The contribution to a pool stays there until the platform declares an incident (PL-38). The void of a round that hit the
-//! jackpot is only proposed where there are operators: `VoidProposed` holds the round's unpaid awards, and `ApproveChange` of the
-//! platform makes the void on the player's stream, in one commit with the approval.
+//! With operators, the void of a jackpot round is proposed: `VoidProposed` holds unpaid awards, and the platform's
+//! `ApproveChange` makes the void.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -24,10 +23,6 @@ use motherlode_rounds::{Unresolvable, balance_after, collection};
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::sync::Arc;
 
-/// Voids a round, open or settled.
-///
-/// # Errors
-/// [`Refusal`] says why; nothing was changed then.
 pub(crate) async fn void_round(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -56,33 +51,25 @@ pub(crate) async fn void_round(
     }
 }
 
-/// Positions of a partition's proposals are below it in their names.
+/// Larger than any position.
 const PARTITION_STEP: u64 = 1 << 48;
 
-/// The name of a proposal: its position, and its partition above.
+/// Combines the partition (upper bits) and the position (lower bits).
 pub(crate) fn change_id(partition: u32, position: u64) -> u64 {
     u64::from(partition) * PARTITION_STEP + position
 }
 
-/// The partition and the position that a proposal's name consists of.
 pub(crate) fn place(change_id: u64) -> (u32, u64) {
     (u32::try_from(change_id / PARTITION_STEP).unwrap_or(u32::MAX), change_id % PARTITION_STEP)
 }
 
-/// An approval of a proposed void.
 pub(crate) struct Approval {
-    /// The `ChangeApproved` event.
     pub(crate) event: Event,
-    /// Bearer of paid awards.
     pub(crate) cost: AwardCost,
-    /// The `ActedBy` event of who approves.
     pub(crate) acted: Event,
 }
 
-/// Makes a proposed void on its player's stream, with the platform's approval.
-///
-/// # Errors
-/// [`Refusal`] says why; the proposal then still waits.
+/// Makes a proposed void. After a refusal the proposal stays pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -97,7 +84,6 @@ pub(crate) async fn approve(
     Ok(make(ledgers, caller, &id, &ask, &way).await?.commit.position)
 }
 
-/// A request for a void.
 struct Ask<'a> {
     request_id: &'a str,
     fingerprint: [u8; 16],
@@ -105,17 +91,14 @@ struct Ask<'a> {
     by: By<'a>,
 }
 
-/// How the void of a round that hit the jackpot is made.
 enum Way {
-    /// It needs the platform's approval, and is proposed.
     Proposed,
-    /// Without operators it needs none.
+    /// Made at once, since there are no operators.
     AtOnce,
-    /// It's approved, by the actor of the event.
     Approved(Box<Approval>),
 }
 
-/// Appends a void, or the proposal of one. A settled round is read where long reads are: by turns of the operators, behind bets.
+/// Reads a settled round in the background, in turns of the operators.
 async fn make(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -145,7 +128,7 @@ async fn make(
         };
         let (version, Decided { recalled, events }) = match decided {
             Ok(decided) => decided,
-            // What was done once is refused now: a repetition gets its answer all the same.
+            // A repetition is answered even if it would be refused now.
             Err(refusal) => match ledger.find(&id.stream, request_id, fingerprint)? {
                 Some(made) => return Ok(made),
                 None => return Err(refusal),
@@ -166,13 +149,11 @@ async fn make(
     }
 }
 
-/// A void, decided on a player's state.
 struct Decided {
     recalled: Option<Box<SettledRound>>,
     events: Vec<Event>,
 }
 
-/// Who voids.
 struct By<'a> {
     actor: &'a str,
     reference: &'a str,
@@ -207,7 +188,7 @@ fn decide(
     let undone = collection::undo(player, started, collected).map_err(unresolvable)?;
     let other = player.open_round_of(&started.game, started.currency).filter(|other| other.started.round != id.number);
     if let (Some(_), Some(other)) = (&undone, other) {
-        let message = "an open round plays with the collection that the void would change";
+        let message = "an open round uses the collection that the void would change";
         let other = round_name(&id.stream, other.started.round);
         return Err(Refusal::new(Reason::RoundInProgress, message).with("round_id", other));
     }
@@ -245,7 +226,6 @@ fn acted(by: &By<'_>) -> Event {
     Event::ActedBy { actor: by.actor.to_owned(), reference: by.reference.to_owned() }
 }
 
-/// The effect on the pool: a paid award is charged or lost.
 fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal> {
     if jackpots.iter().all(|jackpot| jackpot.paid.is_none()) {
         return Ok(VoidedJackpot::Kept);
@@ -253,14 +233,13 @@ fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal
     match way {
         Way::Approved(approval) if approval.cost == AwardCost::Operator => Ok(VoidedJackpot::Charged),
         Way::Approved(approval) if approval.cost == AwardCost::Unspecified => {
-            let message = "must say who bears the award: it was paid, and stays with the player";
+            let message = "must name the bearer of the award, which was paid and stays with the player";
             Err(Refusal::field("award_cost", message))
         }
         _ => Ok(VoidedJackpot::Lost),
     }
 }
 
-/// The effect of a void that states its settled round.
 fn stated(voided: &Logged, number: u64) -> Option<VoidRoundResponse> {
     voided.commit.events.iter().find_map(|event| match event {
         Event::RoundVoided { round, refund, win_taken_back, settled: Some(settled), .. } if *round == number => {
@@ -279,7 +258,6 @@ fn stated(voided: &Logged, number: u64) -> Option<VoidRoundResponse> {
     })
 }
 
-/// The void's effect, from its round's records. It never changes, since a round is voided once.
 fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     let round = rounds::read(ledger, &id.stream, id.number)?;
     let voided = round.and_then(|round| Some((round.void?, round.balance_after)));
@@ -294,7 +272,7 @@ fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     })
 }
 
-/// PL-01: a version that was played must stay known; this binary does not have it.
+/// Refuses, since this binary lacks a rules version that was played (PL-01).
 fn unresolvable(error: Unresolvable) -> Refusal {
     Refusal::new(Reason::ModelUnknown, error.to_string())
 }

@@ -1,5 +1,4 @@
-//! Watches a writer from a separate thread: detects an append that takes too long, and a store that does not confirm its writer.
-//! Neither returns an error in time, and callers must not wait that long.
+//! Detects an append that takes too long, and a store that does not confirm its writer: neither fails in time.
 
 use crate::{
     standing::{Hindrance, Standings},
@@ -14,18 +13,15 @@ use std::{
     time::Duration,
 };
 
-/// From one look to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) struct Watch {
     pub(crate) writer: Arc<Writer>,
     pub(crate) authority: Option<Arc<Authority>>,
-    /// How long an append or a confirmation may take.
     pub(crate) silence_max: Duration,
 }
 
 impl Watch {
-    /// Runs until the other end of `open` is gone.
     pub(crate) fn run(self, open: &Receiver<()>) {
         while open.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
             self.look();

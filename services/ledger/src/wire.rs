@@ -1,5 +1,4 @@
-//! Proposals and their verdicts as messages between processes, and back: exactly, since what a service does next hangs on
-//! which refusal it got.
+//! Messages of proposals and verdicts, exact since a service's next step depends on the kind of refusal.
 
 use crate::append::{AppendError, Proposal};
 use motherlode_proto::{
@@ -7,7 +6,6 @@ use motherlode_proto::{
     log::v1::{self, not_taken::Cause, verdict::Outcome},
 };
 
-/// A proposal as a message; of `ticket`, wait and trace knows who sends it.
 pub(crate) fn proposal_to_wire(ticket: u64, proposal: &Proposal) -> v1::Proposal {
     v1::Proposal {
         ticket,
@@ -21,10 +19,6 @@ pub(crate) fn proposal_to_wire(ticket: u64, proposal: &Proposal) -> v1::Proposal
     }
 }
 
-/// A message as the proposal that it was made from.
-///
-/// # Errors
-/// [`Malformed`] names the field at fault.
 pub(crate) fn proposal_from_wire(message: v1::Proposal) -> Result<Proposal, Malformed> {
     Ok(Proposal {
         stream: message.stream.parse().map_err(|_| Malformed::Field("stream"))?,
@@ -35,7 +29,6 @@ pub(crate) fn proposal_from_wire(message: v1::Proposal) -> Result<Proposal, Malf
     })
 }
 
-/// Why a proposal was not applied, as a message.
 pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
     let text;
     let (cause, reason) = match error {
@@ -65,10 +58,6 @@ pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
     Outcome::NotTaken(v1::NotTaken { cause: cause.into(), reason: reason.to_owned() })
 }
 
-/// An outcome as it was: where the commit is, or why there is none.
-///
-/// # Errors
-/// [`Malformed`] names the field at fault.
 pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, AppendError>, Malformed> {
     let error = match outcome.ok_or(Malformed::Field("outcome"))? {
         Outcome::Position(position) => return Ok(Ok(position)),

@@ -1,20 +1,15 @@
-//! The one writer of a partition: orders proposals, and answers when the commits under its answers are durable.
+//! Single writer of a partition: orders proposals, and answers when their commits are durable.
 //!
-//! Whoever proposes has the proposal judged at once, on its own thread and under one lock: by the durable books and what is
-//! staged before it. What passes gets its position, time and hash, and is staged in a group. A thread of its own
-//! ([`Appender`](crate::appender::Appender)) appends the groups in their order, while the next one is staged. When a group is durable
-//! it's published: the books absorb it, and its answers are given. So readers never see anything that is not durable. It's published
-//! where most of those who wait are, if the writer was told where ([`Writer::publish_on`]): one thread wakes another once a group, and
-//! a group's memory stays with one processor.
+//! The caller's thread judges a proposal under one lock, against the durable books and staged commits, and stages its
+//! commit in a group. The [`Appender`](crate::appender::Appender) appends groups in order. A durable group is
+//! published: the books absorb it and its answers are sent, so readers see durable state only. Publishing on the
+//! runtime of most waiting calls ([`Writer::publish_on`]) needs one wake-up per group.
 //!
-//! A verdict that rests on a staged commit, a rejection too, waits for the youngest group. When an append fails, all that is staged is
-//! dropped, and with it every verdict that waits: they might have rested on what was not written. Only repetitions of what
-//! is durable keep their answers.
+//! Verdicts that depend on staged commits wait for the youngest group. After a failed append all staged commits are
+//! dropped with those verdicts.
 //!
-//! While a full group waits for the disk, further proposals are parked, and judged when a group has become durable, an operator
-//! after the other by weight and bytes ([`Parked`]): so a flood of one operator delays another by two groups, whatever its length.
-//!
-//! While no append gets through, proposals are judged by what is durable, and refused with nothing staged for them.
+//! While a full group waits for the disk, proposals are parked and judged in turns of the operators ([`Parked`]), so
+//! one operator delays another by at most two groups.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -40,60 +35,49 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Bytes of a group after which the next one begins: one append delays others by no more.
+/// Maximum bytes of a group, which limits the delay by one append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
     shared: Arc<Shared>,
     batch_commits_max: usize,
-    /// Whether operators are configured.
     has_operators: bool,
     waiting_max: usize,
-    /// Locked before the books, never while they are.
+    /// Locked before the books, never while they are locked.
     staged: Mutex<Staged>,
-    /// Tells the appender of the first group, and of the end.
     due: Condvar,
-    /// Tells who publishes that a group has become durable; the appender publishes where there's nobody.
+    /// Signals durable groups to the publishing task; without one the appender publishes.
     publisher: OnceLock<mpsc::Sender<()>>,
 }
 
-/// Commits that are not durable yet, and who waits for them.
 struct Staged {
     stage: Stage,
-    /// The last record, staged ones included.
+    /// Last record, staged ones included.
     end: Held,
-    /// The oldest first: each is a group of the stage, and has a commit.
+    /// Oldest first, none empty.
     groups: VecDeque<Group>,
-    /// Where their records are.
     room: Room,
-    /// So many of them, the oldest, are durable and not published yet.
+    /// Number of oldest groups that are durable but not yet published.
     durable: usize,
-    /// Since when the oldest of the others is being appended.
+    /// Start of the next group's append.
     appending: Option<Instant>,
-    /// Verdicts that are not given yet.
     waiting: usize,
-    /// Proposals that the next group has no room for.
     parked: Parked,
     trouble: Option<Trouble>,
     closed: bool,
-    /// Until the appender ends.
+    /// Present until the appender ends.
     projector: Option<SyncSender<Handed>>,
 }
 
-/// A group commit.
 struct Group {
     records: Chained,
     logged: Vec<Arc<Logged>>,
-    /// Of the requests that made them, in the same order.
     names: Vec<Name>,
-    /// Bytes of its records.
     bytes: usize,
-    /// Its last record.
     end: Held,
     waiters: Vec<Waiter>,
 }
 
-/// One who waits for a group.
 struct Waiter {
     name: Name,
     reply: Reply,
@@ -101,7 +85,6 @@ struct Waiter {
     _slot: QueueSlot,
 }
 
-/// Publishes groups when it's told that they are durable.
 struct Publisher {
     writer: Weak<Writer>,
     durable: mpsc::Receiver<()>,
@@ -116,25 +99,20 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// Its runtime ends. From here on the appender publishes; what this was told of before is left to do.
+    /// Publishes what was signalled; afterwards the appender publishes.
     fn drop(&mut self) {
         self.durable.close();
         self.publish();
     }
 }
 
-/// The appender's next work.
 pub(crate) enum Due {
-    /// Append these at the end of the log.
     Append(Chained),
-    /// Try the store again.
     Again,
-    /// Nothing any more.
     Nothing,
 }
 
 impl Writer {
-    /// Of a log whose durable end the shared state has.
     pub(crate) fn new(shared: Arc<Shared>, projector: SyncSender<Handed>, options: &Options) -> Self {
         let staged = Staged {
             stage: Stage::new(),
@@ -160,9 +138,8 @@ impl Writer {
         }
     }
 
-    /// Has groups published by a runtime from now on; only the first one that is named.
     pub(crate) fn publish_on(self: &Arc<Self>, runtime: &runtime::Handle) {
-        // One word is enough: whoever hears it publishes all that is durable.
+        // One signal is enough for all durable groups.
         let (sender, durable) = mpsc::channel(1);
         if self.publisher.set(sender).is_ok() {
             let mut publisher = Publisher { writer: Arc::downgrade(self), durable };
@@ -178,13 +155,11 @@ impl Writer {
         &self.shared
     }
 
-    /// Judges proposals in this order. What rests on durable state alone is answered to the caller, all else to those who
-    /// wait, when it's durable.
+    /// Returns verdicts that depend on durable state only; others come with their group.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
 
-    /// Judges parked proposals, an operator after the other, until the next group is full.
     fn serve_parked(&self) {
         loop {
             let mut staged = self.staged.lock();
@@ -197,7 +172,6 @@ impl Writer {
         }
     }
 
-    /// Judges proposals; those that had to wait for it have their turn, others are parked while a full group waits.
     fn judge_into(
         &self,
         mut staged: MutexGuard<'_, Staged>,
@@ -230,7 +204,7 @@ impl Writer {
             let mut subject = Subject::default();
             staged.stage.copy(&books, &proposal.stream, &mut subject);
             let mut head = subject.head();
-            // Who decided has read the player, so it's mostly here.
+            // The player is new or, rarely, not in memory.
             if head.version == 0 {
                 drop(books);
                 let loaded = self.shared.books_with(&proposal.stream);
@@ -264,36 +238,31 @@ impl Writer {
         known
     }
 
-    /// Verdicts that are not given yet.
     pub(crate) fn waiting(&self) -> usize {
         let staged = self.staged.lock();
         staged.waiting + staged.parked.count
     }
 
-    /// Time since the append in progress began.
     pub(crate) fn append_age(&self) -> Option<Duration> {
         self.staged.lock().appending.map(|begun| begun.elapsed())
     }
 
-    /// Whether a commit of a request is staged, and not durable yet.
     pub(crate) fn is_under_way(&self, name: Name, stream: &StreamId, request_id: &str) -> bool {
         let staged = self.staged.lock();
         staged.parked.has(stream, request_id) || staged.made_by(name, stream, request_id).is_some()
     }
 
-    /// Whether a failed append may have left a commit of a request in the log.
+    /// Returns whether a failed append may have left the commit in the log.
     pub(crate) fn is_in_doubt(&self, name: Name) -> bool {
         self.staged.lock().trouble.as_ref().is_some_and(|trouble| trouble.has_in_doubt(name))
     }
 
-    /// Takes no more proposals; what was proposed before is answered.
     pub(crate) fn close(&self) {
         self.staged.lock().closed = true;
         self.serve_parked();
         self.due.notify_one();
     }
 
-    /// Waits until there is something to do for the appender.
     pub(crate) fn due(&self) -> Due {
         let mut staged = self.staged.lock();
         loop {
@@ -314,7 +283,6 @@ impl Writer {
         }
     }
 
-    /// The group that was being appended, with these records, has become durable.
     pub(crate) fn appended(&self, records: Chained) {
         {
             let mut staged = self.staged.lock();
@@ -327,14 +295,13 @@ impl Writer {
         }
         self.shared.standings.clear(Hindrance::Store);
         self.shared.standings.clear(Hindrance::Append);
-        // Whoever has not heard the last word yet publishes this group, too.
+        // A full channel has a signal that covers this group.
         let told = self.publisher.get().map(|publisher| publisher.try_send(()));
         if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
             self.publish();
         }
     }
 
-    /// Publishes what is durable: the books absorb it, those who wait are answered, those who follow get it.
     pub(crate) fn publish(&self) {
         let mut waiters = vec![];
         {
@@ -343,7 +310,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // Before anything of it is answered or read.
+                // Written before any answer or read.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
@@ -354,14 +321,13 @@ impl Writer {
                 self.shared.publish(&mut staged.stage, &logged, sizes(), &names, end);
                 waiters.extend(of_group);
                 if self.shared.tail.receiver_count() > 0 {
-                    // Without the records of a long group, its followers read them from the log.
+                    // Followers read a long group from the log.
                     let records = if is_long { vec![] } else { Vec::from(records) };
                     let first = end.position + 1 - records.len() as Position;
-                    // The last follower may have left since.
                     let _ = self.shared.tail.send(Appended { first, records: records.into() });
                 }
                 let logged = if is_long { vec![] } else { logged };
-                // Where it's behind, it reads the log.
+                // A projector that is behind reads the log.
                 let _ = staged.projector.as_ref().map(|projector| projector.try_send(Handed { logged }));
             }
         }
@@ -369,13 +335,11 @@ impl Writer {
         self.serve_parked();
     }
 
-    /// The appender has ended: what it appended is published, and the index hears of no more.
     pub(crate) fn end(&self) {
         self.publish();
         self.staged.lock().projector = None;
     }
 
-    /// The append of the oldest group that is not durable failed: all that is staged is undone.
     pub(crate) fn failed(&self, error: Failed) {
         self.publish();
         let durable = *self.shared.head.borrow();
@@ -395,7 +359,6 @@ impl Writer {
         self.serve_parked();
     }
 
-    /// The error for those whose commits a failed append left out of the log, but for requests in doubt.
     fn failure(&self, error: Failed, staged: &mut Staged, in_doubt: Vec<Name>) -> AppendError {
         let reason = error.to_string();
         let (refusal, in_doubt) = match error {
@@ -417,12 +380,11 @@ impl Writer {
         refusal
     }
 
-    /// Whether the store may do what is due between appends: not while it's in trouble, until it's tried again.
+    /// Returns whether the store may do maintenance: after a failure, only at the next attempt.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }
 
-    /// The store has done what is due between appends, or failed to.
     pub(crate) fn tended(&self, tended: Result<(), Failed>) {
         let mut staged = self.staged.lock();
         match tended {
@@ -432,7 +394,7 @@ impl Writer {
             }
             Err(error) => {
                 if staged.trouble.is_none() {
-                    tracing::warn!(%error, "room for the next appends cannot be made ready yet");
+                    tracing::warn!(%error, "failed to prepare room for the next appends");
                 }
                 staged.trouble = Some(Trouble::after(staged.trouble.take()));
             }
@@ -441,43 +403,36 @@ impl Writer {
 }
 
 impl Group {
-    /// Empty, after a record.
     fn after(end: Held) -> Self {
         Self { records: Chained::after(end.hash), logged: vec![], names: vec![], bytes: 0, end, waiters: vec![] }
     }
 
-    /// Whether the group has reached the limit of commits or of bytes of one append.
     fn is_full(&self, commits_max: usize) -> bool {
         self.logged.len() >= commits_max || self.bytes >= GROUP_BYTES_MAX
     }
 }
 
 impl Staged {
-    /// Whether proposals wait for the next group: the youngest one that is not being appended is full, or others wait already.
     fn is_congested(&self, commits_max: usize) -> bool {
         !self.closed && (!self.parked.is_empty() || self.has_full_group(commits_max))
     }
 
-    /// Whether a full group waits to be appended.
     fn has_full_group(&self, commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
         youngest.is_some_and(|group| group.is_full(commits_max))
     }
 
-    /// The answer to a request that was not appended.
     fn refused(&self, name: Name, failure: &AppendError) -> AppendError {
         self.trouble.as_ref().map_or_else(|| failure.clone(), |trouble| trouble.of(name, failure))
     }
 
-    /// Whether the next commit begins a group.
     fn is_full(&self, commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
         youngest.is_none_or(|youngest| youngest.is_full(commits_max))
     }
 
-    /// The staged commit of a request.
     fn made_by(&self, name: Name, stream: &StreamId, request_id: &str) -> Option<Arc<Logged>> {
         let staged = self.groups.iter().flat_map(|group| group.names.iter().zip(&group.logged));
         let mut alike = staged.filter(|(of, _)| **of == name).map(|(_, logged)| logged);
@@ -485,7 +440,6 @@ impl Staged {
     }
 }
 
-/// A proposal that is judged.
 struct Judging<'a> {
     books: &'a Books,
     shared: &'a Shared,
@@ -494,13 +448,12 @@ struct Judging<'a> {
     name: Name,
     recalled: Option<Box<SettledRound>>,
     proposer: Option<Arc<Proposer>>,
-    /// Of the proposal's stream, staged commits included.
     head: Head,
 }
 
 impl Judging<'_> {
-    /// The order of the checks is the documented one: request id, the request of which it's a part (PL-42), version, what new commits are held to, the books'
-    /// invariants.
+    /// Judges a proposal in this order: request id, whole request (PL-42), version, conditions for new commits,
+    /// invariants of the books.
     fn judge(
         self,
         staged: &mut Staged,
@@ -515,7 +468,7 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // What the request made is on this stream: where that has not moved on, there is nothing to find.
+        // The request's commit would be on this stream, which has not changed otherwise.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {
@@ -550,7 +503,7 @@ impl Judging<'_> {
         }
         let recalled = recalled.as_deref();
         if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
-            // Nothing is staged: it's judged by what is durable.
+            // Nothing is staged: the durable state decides.
             books.admit(&commit)?;
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));

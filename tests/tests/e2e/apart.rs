@@ -259,12 +259,12 @@ async fn a_process_that_lacks_a_partition_and_knows_of_no_other_process_is_refus
     let store = Box::new(MemoryStore::new(0));
     let starting = Server::start(&config, store, Options::default(), dealer());
     let refused = tokio::time::timeout(NEVER, starting).await.expect("it does not wait").err().unwrap().to_string();
-    assert!(refused.contains("partitions [0] are here"), "{refused}");
+    assert!(refused.contains("found partitions [0]"), "{refused}");
     let origin = Origin { targets: vec![], credentials: Credentials::default(), partitions: PARTITIONS };
     let index = data.path().join("index");
     let joining = motherlode_ledger::join(origin, 1, &index, Options::default());
     let refused = tokio::time::timeout(NEVER, joining).await.expect("it does not wait").err().unwrap().to_string();
-    assert!(refused.contains("no process is named"), "{refused}");
+    assert!(refused.contains("no ledger process is configured"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -92,7 +92,7 @@ async fn pl_30_a_log_that_stays_shorter_than_its_replica_stops_it() {
     let second = ledger(&mut shorter).await;
     assert!(second.ledger().durable() < last);
     let why = stopped(&hasty).await;
-    assert!(why.contains("the log does not reach as far"), "{why}");
+    assert!(why.contains("the log is shorter than the replica"), "{why}");
     second.stop().await.unwrap();
     // A slow writer may have fewer records for a while: a replica with a long timeout continues later.
     assert!(!matches!(*patient.ledger().standing().borrow(), Standing::Failed(_)));
@@ -124,7 +124,7 @@ async fn pl_30_a_bet_that_another_log_took_is_not_answered_with_what_the_replica
     let refused = client.spin(bet("b", &bob, "0.01"), None).await.unwrap_err();
     assert_eq!((refused.code(), &*reason(&refused)), (Code::Unavailable, "OUTCOME_UNKNOWN"), "{refused:?}");
     let why = stopped(&replica).await;
-    assert!(why.contains("of another request"), "{why}");
+    assert!(why.contains("belongs to different requests"), "{why}");
     for server in [replica, second] {
         server.stop().await.unwrap();
     }
@@ -154,7 +154,7 @@ async fn pl_30_a_process_whose_replica_stops_ends_and_serves_the_other_log_when_
     for process in processes {
         let (code, printed) = process.ended().await;
         assert_eq!(code, Some(1), "{printed}");
-        assert!(printed.contains("motherlode: ") && printed.contains("what was read is not the log"), "{printed}");
+        assert!(printed.contains("motherlode: ") && printed.contains("this is not the expected log"), "{printed}");
     }
     let [spins, keeps_pools] = roles.map(|role| start(role, &target(&other)));
     let account = motherlode_tests::account("p0", EUR);

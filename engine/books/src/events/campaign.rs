@@ -1,67 +1,67 @@
-//! A campaign in the log: the free rounds that an operator grants to a player (PL-18).
+//! Free rounds that an operator grants to a player (PL-18).
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::values::{CoinValue, Currency, Minor, Nano};
 
-/// Free rounds as granted. They never change.
+/// Free rounds as granted, immutable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
-    /// The operator's own reference, unique for the player; an id as [`is_id`](crate::is_id) says.
+    /// Operator's reference; see [`is_id`](crate::is_id).
     pub id: SmolStr,
-    /// The game's name.
+    /// Name of the game.
     pub game: SmolStr,
-    /// The currency of the account that the wins go to.
+    /// Currency of the account.
     pub currency: Currency,
-    /// The stake of a round, above 0.
+    /// Stake of a round, above 0.
     pub bet: Minor,
-    /// The worth of a coin.
+    /// Value of a coin.
     pub coin_value: CoinValue,
     /// Pay lines.
     pub lines: u32,
-    /// Coins a line.
+    /// Coins per line.
     pub coins_per_line: u32,
-    /// The number of rounds, 1 to [`Campaign::ROUNDS_MAX`].
+    /// Number of rounds, 1 to [`Campaign::ROUNDS_MAX`].
     pub rounds: u32,
-    /// No round begins at this time or later, Unix ms.
+    /// Expiry, Unix ms.
     pub expires_ms: i64,
 }
 
 impl Campaign {
-    /// Most rounds of a campaign.
+    /// Maximum number of rounds.
     pub const ROUNDS_MAX: u32 = 10_000;
 }
 
-/// The most that a campaign can cost its operator, reserved before any of its rounds is granted (PL-36).
+/// Highest cost of a campaign, reserved before its grants (PL-36).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiabilityReserved {
-    /// The operator.
+    /// Operator.
     pub operator: SmolStr,
-    /// The operator's reference of the campaign.
+    /// Operator's reference.
     pub campaign: SmolStr,
-    /// The players that it's for.
+    /// Number of players.
     pub players: u32,
-    /// The most that its rounds can win, in EUR at the rate of this moment; above 0.
+    /// Highest sum of wins in EUR, above 0.
     pub highest: Nano,
-    /// No round of it begins at this time or later, Unix ms.
+    /// Expiry, Unix ms.
     pub expires_ms: i64,
-    /// The most that the operator's open campaigns may come to, this one among them; 0 for no such limit.
+    /// Cap on the operator's open campaigns; 0 for none.
     pub cap: Nano,
-    /// The players by their ids; none in older logs.
+    /// Player ids; empty in older logs.
     pub player_ids: Vec<SmolStr>,
 }
 
-/// Why a campaign has no round to play (any more).
+/// Reason why no round can be played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CampaignOver {
-    /// The operator took it back before its first round.
+    /// Cancelled before its first round.
     #[error("cancelled")]
     Cancelled,
     /// All rounds are played.
     #[error("used up")]
     UsedUp,
-    /// Its time is over.
+    /// Expired.
     #[error("expired")]
     Expired,
 }

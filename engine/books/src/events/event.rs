@@ -1,6 +1,5 @@
-//! The events: everything that a log can say, and nothing that can be derived from it.
-//!
-//! Events of old logs are read for ever. So a released variant or field keeps its meaning, and a new meaning gets a new one.
+//! Events of the log, without derivable data. A released variant or field keeps its meaning, since old logs must stay
+//! readable.
 
 use std::sync::Arc;
 
@@ -17,433 +16,420 @@ use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::DebitAsked;
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// One thing that happened. The comments name the stream that it stands in. Large ones are behind pointers, since events are moved
-/// about; the bet is shared with the round that it opens.
+/// Event. The variants name their streams.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Player: an account in a currency exists from here on, with balance 0 (PL-15).
+    /// Player: account opened (PL-15).
     AccountOpened {
-        /// The account's currency; one account a currency.
+        /// Currency, one account per currency.
         currency: Currency,
     },
-    /// Player: money came in. The transaction id is the commit's request id (PL-15).
+    /// Player: deposit (PL-15).
     Deposited {
-        /// The account's currency.
+        /// Currency of the account.
         currency: Currency,
         /// Above 0.
         amount: Minor,
     },
-    /// Player: money went out (PL-15).
+    /// Player: withdrawal (PL-15).
     Withdrawn {
-        /// The account's currency.
+        /// Currency of the account.
         currency: Currency,
         /// Above 0, at most the balance.
         amount: Minor,
     },
-    /// Player: the account of play money was filled by so much, for demo play (PL-17).
+    /// Player: play money for demo play (PL-17).
     PlayMoneyGiven {
         /// Above 0, in [`Currency::PLAY`].
         amount: Minor,
     },
-    /// Player: a collection in a game changed: crystals, potions, unlocked features, the picked witch (BW-05).
+    /// Player: changed collection, such as crystals or the picked witch (BW-05).
     CollectionChanged {
-        /// The game's name.
+        /// Name of the game.
         game: SmolStr,
-        /// The bet level that the collection belongs to; empty when it belongs to all.
+        /// Bet level; empty for all.
         scope: SmolStr,
-        /// Key and new value; 0 removes the key.
+        /// Keys and new values; 0 removes.
         changes: Vec<(SmolStr, i64)>,
     },
-    /// Player: a bet was accepted and the round is open (PL-02).
+    /// Player: accepted bet, which opens a round (PL-02).
     RoundStarted(Arc<RoundStarted>),
-    /// Player: one resolution inside an open round.
+    /// Player: step of a round.
     StepResolved(Box<StepResolved>),
-    /// Player: the step before it in this commit won the jackpot (BW-15). At most one a commit.
+    /// Player: jackpot won by the previous step in this commit; at most one (BW-15).
     JackpotHit {
-        /// The player's round.
+        /// Round number.
         round: u64,
-        /// The pool that the round contributed to.
+        /// Pool of the round's contribution.
         pool: SmolStr,
     },
-    /// Player: the player's next draw, by its seal. Where there is none yet, or its key is gone; else the step that uses a draw
-    /// seals the next.
+    /// Player: draw sealed outside a step.
     DrawSealed(DrawSealed),
-    /// Player: the dealt values of a round's sealed steps, in their order; directly after the settlement or the void that ends
-    /// the round.
+    /// Player: dealt values of a round, directly after its settlement or void.
     DrawsRevealed {
-        /// The player's round.
+        /// Round number.
         round: u64,
-        /// One a sealed step.
+        /// Dealt values in order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// Player: the dealt values of a voided round can't be revealed, since a draw key is gone; directly after the void.
+    /// Player: dealt values of a voided round cannot be revealed without the key; directly after the void.
     DrawsLost {
-        /// The player's round.
+        /// Round number.
         round: u64,
     },
-    /// Player: a part of an open round's win, which nothing risks any more, was credited at once (ME-16). It follows the
-    /// step that secured it.
+    /// Player: secured part of an open round's win, credited after its step (ME-16).
     WinCredited {
-        /// The player's round.
+        /// Round number.
         round: u64,
-        /// Above 0; with what was credited before, at most the round's win as of its latest step.
+        /// Above 0. All credits are at most the latest step's win.
         amount: Minor,
     },
-    /// Player: the round is over and its win credited, less what was credited before.
+    /// Player: settled round; the rest of its win is credited.
     RoundSettled {
-        /// The player's round.
+        /// Round number.
         round: u64,
-        /// The last step's win; the jackpot is paid apart.
+        /// Last step's win, without the jackpot.
         win: Minor,
     },
-    /// Player: malfunction; the round counts as not played (PL-04, BW-28). Where the round hit the jackpot, the approval stands
-    /// before it in the commit (PL-38).
+    /// Player: voided round (PL-04, BW-28). If it hit the jackpot, the approval comes first (PL-38).
     RoundVoided {
-        /// The player's round, open or settled.
+        /// Round number, open or settled.
         round: u64,
-        /// The reason, for support and the regulator.
+        /// Reason, for support and the regulator.
         reason: String,
-        /// The actor.
+        /// Actor.
         actor: String,
-        /// The bet, given back; 0 for a free round, which goes back to its campaign (PL-18).
+        /// Refund; 0 for a free round, which returns to its campaign (PL-18).
         refund: Minor,
-        /// The win, of an open round what was credited of it (ME-16), as far as the balance with the refund gives it back
-        /// (PL-09: never negative).
+        /// Credits taken back (ME-16), up to the balance after the refund (PL-09).
         win_taken_back: Minor,
-        /// The effect on the pool that the round contributed to.
+        /// Effect on the pool.
         jackpot: VoidedJackpot,
-        /// Settled round as of the void, in place of its records (PL-37); `None` for an open round and in older logs.
+        /// Settled round (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Player: the void of a round that hit the jackpot is proposed. Its unpaid awards are held until the platform approves or
-    /// rejects the void, at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) of logged time (PL-38). Its position names the proposal.
+    /// Player: proposed void of a round that hit the jackpot. It holds unpaid awards until the platform decides, at
+    /// most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The position is its id.
     VoidProposed {
-        /// The player's round, open or settled.
+        /// Round number, open or settled.
         round: u64,
-        /// The reason.
+        /// Reason.
         reason: String,
-        /// The actor.
+        /// Actor.
         actor: String,
     },
-    /// Player: an award reached the player's account.
+    /// Player: award paid.
     JackpotPaid {
-        /// The player's round.
+        /// Round number.
         round: u64,
-        /// The pool.
+        /// Pool.
         pool: SmolStr,
-        /// Position of the hit, in this stream's partition.
+        /// Position of the hit here.
         hit: u64,
-        /// The award's amount.
+        /// Amount of the award.
         amount: Minor,
-        /// The award's currency.
+        /// Currency of the award.
         currency: Currency,
     },
-    /// Player: an award can't be paid for now, since the account has no room for it. It's still owed, and paid once there is
-    /// room.
+    /// Player: award without room on the account; it remains a debt.
     AwardSetAside {
-        /// The player's round.
+        /// Round number.
         round: u64,
-        /// The pool.
+        /// Pool.
         pool: SmolStr,
-        /// Position of the hit, in this stream's partition.
+        /// Position of the hit here.
         hit: u64,
-        /// The award's amount.
+        /// Amount of the award.
         amount: Minor,
-        /// The award's currency.
+        /// Currency of the award.
         currency: Currency,
-        /// The reason why it can't be paid.
+        /// Reason.
         reason: String,
     },
-    /// Any stream: who made the commit that it ends (PL-22, PL-27). It changes nothing.
+    /// Any stream: actor of the commit that it ends (PL-22, PL-27).
     ActedBy {
-        /// The authenticated credential: its name for the platform, `operator/name` for an operator, [`ANYONE`](crate::ANYONE) where there are
-        /// no operators.
+        /// Credential: its name for the platform, `operator/name`, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// The caller's own words: on whose behalf it acts, a ticket's number. Nobody has checked them.
+        /// Caller's unverified remark.
         reference: String,
     },
-    /// Player: a session was opened; it takes the place of an earlier one of the game (PL-16).
+    /// Player: session opened, replacing an earlier one of the game (PL-16).
     SessionOpened(SessionOpened),
-    /// Player: a session was closed, or its connection dropped (BW-27). One that nothing was done in for too long ends without
-    /// an event.
+    /// Player: session closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
-        /// Its name.
+        /// Name of the session.
         session: SessionName,
-        /// Milliseconds for which the player can't come back to its game; 0 for one that was closed.
+        /// Hold in ms; 0 for a closed session.
         hold_ms: u32,
     },
-    /// Player: the player has acknowledged a reality check: the time played, and the net result (PL-26).
+    /// Player: acknowledged reality check (PL-26).
     RealityCheckAcknowledged {
-        /// The session in which it was shown.
+        /// Session that showed it.
         session: SessionName,
     },
-    /// Player: the operator grants free rounds (PL-18).
+    /// Player: free rounds are granted (PL-18).
     CampaignGranted(Campaign),
-    /// Player: the operator takes a campaign back of which no round was begun (PL-18).
+    /// Player: cancelled campaign without a begun round (PL-18).
     CampaignCancelled {
-        /// Its name.
+        /// Name of the campaign.
         campaign: SmolStr,
-        /// The reason.
+        /// Reason.
         reason: String,
-        /// The actor.
+        /// Actor.
         actor: String,
     },
-    /// Player, or system at home for requests on streams that operators share: the commit's request was not applied, and never
-    /// will be (PL-33). Of a request with several commits: no further one follows (PL-42). The commit has no other event but
-    /// [`ActedBy`](Self::ActedBy).
+    /// Player, or system at home for shared streams: the request (PL-33), or its remainder (PL-42), is never applied.
+    /// Only [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
-    /// Player or system: the commit is a part of another request on its stream: a round of an Autospin series, its debit, an opened
-    /// session, or the reservation of a campaign for many players (PL-42). The writer refuses it once that request is
-    /// cancelled. It changes nothing.
+    /// Player or system: the commit is a part of a larger request on its stream, such as an Autospin series (PL-42).
+    /// The writer refuses it after the whole request's cancellation.
     PartOf {
-        /// The id of the whole request.
+        /// Id of the whole request.
         request_id: SmolStr,
     },
-    /// Player: the operator keeps the player's money; in the commit that opens the first account of real money (PL-31).
+    /// Player: the operator keeps the money; in the commit of the first account with real money (PL-31).
     SeamlessChosen,
-    /// Player: a bet's debit is to be asked of the operator's wallet (PL-31). It's durable before the call goes out.
+    /// Player: debit to request from the operator's wallet, once durable (PL-31).
     DebitAsked(DebitAsked),
-    /// Player: the wallet has confirmed the debit of this commit's request; the round that it pays is in the commit.
+    /// Player: debit confirmed by the wallet; its round is in the commit.
     DebitConfirmed {
-        /// As it was asked.
+        /// Amount as requested.
         amount: Minor,
-        /// The balance that the wallet told, in minor units: passed on, and believed by nobody.
+        /// Balance reported by the wallet, in minor units; forwarded only.
         told: Minor,
     },
-    /// Player: the wallet has refused the debit of this commit's request: it's never applied.
+    /// Player: debit refused by the wallet.
     DebitRefused {
-        /// The operator's reason.
+        /// Operator's reason.
         reason: String,
     },
-    /// Player: a debit is to be rolled back, whatever the wallet says of it from here on.
+    /// Player: debit to roll back, whatever the wallet answers.
     RollbackAsked {
-        /// The request that bets.
+        /// Id of the bet's request.
         request_id: SmolStr,
-        /// The reason.
+        /// Reason.
         reason: String,
     },
-    /// Player: the wallet has acknowledged the rollback: this commit's request is never applied.
+    /// Player: rollback acknowledged by the wallet.
     DebitRolledBack,
-    /// Player: a credit that was due reached the operator's wallet.
+    /// Player: credit paid to the wallet.
     CreditPaid {
-        /// The request whose commit made it due.
+        /// Request that made it due.
         request_id: SmolStr,
-        /// The account's currency.
+        /// Currency of the account.
         currency: Currency,
-        /// As it was due.
+        /// Amount due.
         amount: Minor,
     },
-    /// System: debits or credits of an operator are under way for longer than they may be (PL-32).
+    /// System: overdue debits or credits (PL-32).
     WalletOverdue {
-        /// The operator.
+        /// Operator.
         operator: SmolStr,
-        /// The partition of the players.
+        /// Partition of the players.
         partition: u32,
-        /// Players whose debit or credit is overdue.
+        /// Number of players concerned.
         players: u64,
         /// Time of the oldest, Unix ms.
         oldest_ms: i64,
     },
-    /// System, at home: what a campaign for many players can cost is reserved, before any of it is granted (PL-36).
+    /// System, at home: reserved cost of a bulk campaign (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Rates: the rate of a currency from here on.
+    /// Rates: a currency gets a rate.
     RateSet {
-        /// Any but EUR, whose rate is 1, and play money, which has none.
+        /// Any currency except EUR and play money.
         currency: Currency,
-        /// EUR for one major unit.
+        /// EUR per major unit.
         rate: FxRate,
-        /// The source that it was read from.
+        /// Source of the rate.
         source: String,
     },
-    /// Pool: the pool exists and is active from here on.
+    /// Pool: a pool is opened.
     PoolOpened {
-        /// Its name, as in the stream.
+        /// Name, as in the stream.
         pool: SmolStr,
-        /// Its first terms.
+        /// First terms.
         terms: PoolTerms,
     },
-    /// Pool: contributions of a stretch of a partition were added to the increments (BW-11).
+    /// Pool: a stretch's contributions, added to the increments (BW-11).
     ContributionsPooled {
-        /// The partition of the bets.
+        /// Partition of the bets.
         partition: u32,
-        /// First position of the stretch: one after the last that was pooled.
+        /// First position, contiguous.
         from: u64,
-        /// Last position, never past a hit or a void that still waits.
+        /// Last position, before any pending hit or void.
         to: u64,
-        /// Sum of the stretch's contributions to this pool.
+        /// Sum of contributions.
         amount: Nano,
     },
-    /// Pool: the contribution of a voided round was taken back (BW-19).
+    /// Pool: contribution of a voided round, taken back (BW-19).
     ContributionTakenBack {
-        /// The partition of the round.
+        /// Partition of the round.
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// The round's contribution; the three parts add up to it.
+        /// Contribution, split into three parts.
         amount: Nano,
-        /// Part out of the increments.
+        /// Part from the increments.
         from_increments: Nano,
-        /// Part out of the reserve.
+        /// Part from the reserve.
         from_reserve: Nano,
-        /// Part that the house pays as seed funding.
+        /// Part from the house (seed funding).
         from_house: Nano,
     },
-    /// Pool: awards of a voided round went back to the pool (PL-38).
+    /// Pool: returned awards of a voided round (PL-38).
     AwardReversed {
-        /// The partition of the round.
+        /// Partition of the round.
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// The money that went back, EUR.
+        /// Amount in EUR.
         amount: Nano,
-        /// The part of it that reduces the house's seed funding; the rest joined the reserve.
+        /// Part for the house's seed funding; the rest joins the reserve.
         to_house: Nano,
-        /// The operator of the round.
+        /// Operator of the round.
         operator: SmolStr,
     },
-    /// Pool: the platform approved an incident (PL-38).
+    /// Pool: approved incident (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool: the contributions of all voids of an incident in a partition were returned. The only event of its commit.
+    /// Pool: returned contributions of an incident's voids in a partition; alone in its commit.
     ContributionsReturned {
-        /// The incident's name.
+        /// Name of the incident.
         incident: SmolStr,
-        /// The partition of the rounds.
+        /// Partition of the rounds.
         partition: u32,
         /// Number of voids.
         voids: u64,
-        /// Sum of their contributions, EUR; the three parts add up to it.
+        /// Sum in EUR, split into three parts.
         amount: Nano,
-        /// Part out of the increments.
+        /// Part from the increments.
         from_increments: Nano,
-        /// Part out of the reserve.
+        /// Part from the reserve.
         from_reserve: Nano,
-        /// Part that the house pays as seed funding.
+        /// Part from the house (seed funding).
         from_house: Nano,
     },
-    /// Pool: the platform decided that hits so far are awarded although the pool is suspended (BW-20).
+    /// Pool: earlier hits may be awarded despite the suspension (BW-20).
     HitsReleased {
-        /// The reason.
+        /// Reason.
         reason: String,
-        /// The actor.
+        /// Actor.
         actor: String,
     },
-    /// Pool: a hit was priced (BW-16, BW-17).
+    /// Pool: priced hit (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// Pool: other terms, from the next cycle on (BW-20).
+    /// Pool: terms of the next cycle (BW-20).
     PoolTermsChanged {
-        /// The terms to come; their version is one above the latest.
+        /// Terms, one version above the latest.
         terms: PoolTerms,
     },
-    /// Pool: no bet adds to it or can win it from here on (BW-20).
+    /// Pool: suspended, without contributions and wins (BW-20).
     PoolSuspended {
-        /// The reason.
+        /// Reason.
         reason: String,
-        /// The actor.
+        /// Actor.
         actor: String,
     },
-    /// Pool: active again, with the same figures (BW-20).
+    /// Pool: active again (BW-20).
     PoolResumed {
-        /// The actor.
+        /// Actor.
         actor: String,
     },
-    /// Pool: closed for ever; its money goes to another pool (BW-20).
+    /// Pool: retired; its money moves to another (BW-20).
     PoolRetired {
-        /// The pool that receives.
+        /// Receiving pool.
         into: SmolStr,
-        /// All of the increments.
+        /// All increments.
         increments: Nano,
         /// All of the reserve.
         reserve: Nano,
-        /// The actor.
+        /// Actor.
         actor: String,
     },
-    /// Pool: the money of a retired pool arrived (BW-20).
+    /// Pool: money of a retired pool (BW-20).
     PoolReceived {
-        /// The retired pool.
+        /// Retired pool.
         from: SmolStr,
-        /// As in its retirement; joins the increments.
+        /// Its increments, which join the increments.
         increments: Nano,
-        /// As in its retirement; joins the reserve.
+        /// Its reserve, which joins the reserve.
         reserve: Nano,
     },
-    /// Pool, at home: another partition reported a stretch of its log.
+    /// Pool, at home: another partition's report.
     PartitionReported(Box<PartitionReported>),
-    /// Pool, in another partition: the decisions at home were copied. The only event there.
+    /// Pool, in another partition: copied decisions of home.
     PoolMirrored(Box<PoolMirrored>),
-    /// System: a fresh draw key was made (PL-28).
+    /// System: new draw key (PL-28).
     GeneratorReseeded {
-        /// Name of the key; none in older logs.
+        /// Key name; `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System: a start of the writer began a generation of draws (PL-40).
+    /// System: new generation of draws (PL-40).
     GenerationBegun(Box<GenerationBegun>),
-    /// System: a part of the service takes no new rounds from here on, or takes them again (PL-25).
+    /// System: new rounds of a part of the service switched off or on (PL-25).
     SwitchSet {
-        /// The part.
+        /// Part of the service.
         switch: Switch,
-        /// Whether it takes new rounds; never what it was.
+        /// Whether it takes new rounds.
         on: bool,
-        /// The reason.
+        /// Reason.
         reason: String,
-        /// The actor.
+        /// Actor.
         actor: String,
     },
-    /// System: a check of the program, its books or a game's return failed (PL-22, PL-23, PL-29).
+    /// System: failed check of the program, books or a game's return (PL-22, PL-23, PL-29).
     IntegrityFailed {
-        /// The check that failed.
+        /// Failed check.
         check: String,
-        /// Its finding.
+        /// Finding.
         finding: String,
     },
-    /// System: a start verified the whole log after an [`IntegrityFailed`](Event::IntegrityFailed) of its bytes.
+    /// System: a start verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
     LogVerified {
-        /// Last position that was verified.
+        /// Last verified position.
         to: u64,
     },
-    /// System: a machine's clock was set, or was found behind the log (PL-22). The log's own time never runs back.
+    /// System: step of a machine's clock (PL-22).
     ClockSkewed {
-        /// Milliseconds, ahead or (below zero) back.
+        /// Milliseconds, negative for a step back.
         by_ms: i64,
     },
-    /// System: an actor asks for a change that needs a second one (PL-27). Its position names it.
+    /// System: proposed change (PL-27). The position is its id.
     ChangeProposed(ChangeProposed),
-    /// Pool or system: a second actor approves a proposed change, which is the next event of this commit (PL-27). Player: the
-    /// platform approves a proposed void, which is the next event (PL-38).
+    /// Pool or system: approval of the change that follows (PL-27). Player: approval of the void that follows (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
-        /// The actor who proposed it.
+        /// Actor of the proposal.
         proposed_by: String,
-        /// The actor who approves it: another one.
+        /// Approving actor, another one.
         actor: String,
     },
-    /// System: a proposed change will not be made: another actor rejects it, or the one who proposed it takes it back (PL-27).
-    /// Player: the same of a proposed void (PL-38).
+    /// System: rejected or withdrawn change (PL-27). Player: the same for a void (PL-38).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,
-        /// The actor.
+        /// Actor.
         actor: String,
-        /// The reason.
+        /// Reason.
         reason: String,
     },
 }
 
-/// A change that one actor asks for.
+/// Change proposed by an actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
-    /// The stream that it changes: a pool's, or the system's for a switch.
+    /// Stream to change.
     pub stream: StreamId,
-    /// The event to be logged there, without the parts that depend on its place in the log (see [`Event::as_proposed`]).
+    /// Event to log, see [`Event::as_proposed`].
     pub change: Box<Event>,
-    /// The actor who asks: the name of a credential.
+    /// Actor, the name of a credential.
     pub actor: String,
-    /// The time from which on nobody can approve it, Unix ms.
+    /// Expiry, Unix ms.
     pub lapses_ms: i64,
 }
 
 impl ChangeProposed {
-    /// The operator whose actor asks; `None` for the platform's.
+    /// Returns the actor's operator, if any.
     #[must_use]
     pub fn operator(&self) -> Option<&str> {
         operator_of(&self.actor)
@@ -451,10 +437,10 @@ impl ChangeProposed {
 }
 
 impl Event {
-    /// Name of the check of a log's bytes, in [`IntegrityFailed`](Self::IntegrityFailed).
+    /// Log check in [`IntegrityFailed`](Self::IntegrityFailed).
     pub const CHECK_OF_LOG: &str = "log";
 
-    /// The id of the request that a commit of these events is a part of.
+    /// Returns the whole request's id, if these are a part.
     #[must_use]
     pub fn part_of(events: &[Self]) -> Option<&SmolStr> {
         events.iter().find_map(|event| match event {
@@ -463,7 +449,7 @@ impl Event {
         })
     }
 
-    /// The change without the parts that depend on its place in the log: the version of terms, the figures of a retirement.
+    /// Returns the change without parts that depend on its place, such as a retirement's figures.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();
@@ -475,13 +461,12 @@ impl Event {
         change
     }
 
-    /// Whether it stops something for now: one actor is enough for that, and two start it again (PL-25).
+    /// Returns whether one actor is enough: a stop (PL-25).
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::SwitchSet { on: false, .. } | Self::PoolSuspended { .. })
     }
 
-    /// Whether it's a change of the stream that needs two actors.
     pub(crate) fn is_change_of(&self, stream: &StreamId) -> bool {
         match (stream, self) {
             (StreamId::Pool(name), Self::PoolOpened { pool, .. }) => pool == name,

@@ -1,183 +1,180 @@
-//! The requests that services make themselves, by the ids under which they stand in the log.
-//!
-//! An id says all of its request, so that the request has one effect after any crash, and needs no fingerprint. Each has a
-//! slash, which no caller's id can have. The ids are for ever, as logs hold them.
+//! Requests of services. Their ids contain all parameters, so each has one effect after any crash. They have a slash,
+//! which callers' ids cannot have, and never change, since logs contain them.
 
 use core::fmt;
 
 use super::session::SessionName;
 use crate::values::{Currency, is_id, number};
 
-/// A request that a service makes itself. Its `Display` is its request id.
+/// Request of a service; `Display` gives its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
-    /// Pays the award of a hit, on the winner's stream.
+    /// Pays an award, on the winner's stream.
     PayAward {
-        /// The pool.
+        /// Pool.
         pool: &'a str,
-        /// The hit's partition.
+        /// Partition of the hit.
         partition: u32,
-        /// The hit's position.
+        /// Position of the hit.
         hit: u64,
     },
-    /// Sets the award of a hit aside, on the winner's stream.
+    /// Sets an award aside, on the winner's stream.
     SetAwardAside {
-        /// The pool.
+        /// Pool.
         pool: &'a str,
-        /// The hit's partition.
+        /// Partition of the hit.
         partition: u32,
-        /// The hit's position.
+        /// Position of the hit.
         hit: u64,
     },
-    /// Opens a pool with the standard terms, on its stream.
+    /// Opens a pool, on its stream.
     OpenPool,
-    /// Appends a pool's next step, on its stream at home.
+    /// Appends a pool's next step at home.
     PoolStep {
-        /// The stream's version with it.
+        /// Version of the stream after it.
         version: u64,
     },
-    /// Hands a retired pool's money to another pool, on that one's stream.
+    /// Moves a retired pool's money, on the receiver's stream.
     ReceivePool {
-        /// The retired pool.
+        /// Retired pool.
         from: &'a str,
     },
-    /// Reports a partition's contributions to a pool, on the pool's stream at home.
+    /// Reports contributions, on the pool's stream at home.
     ReportPartition {
-        /// The pool.
+        /// Pool.
         pool: &'a str,
-        /// The partition.
+        /// Partition.
         partition: u32,
-        /// The last position that is reported.
+        /// Last reported position.
         to: u64,
     },
-    /// Mirrors a pool into a partition, on the pool's stream there.
+    /// Mirrors a pool into a partition.
     MirrorPool {
-        /// The pool.
+        /// Pool.
         pool: &'a str,
-        /// The position at home that is mirrored.
+        /// Mirrored position of home.
         home_position: u64,
     },
-    /// Copies a commit of home's rates or system stream into another partition.
+    /// Copies home's rates or system stream into another partition.
     CopyHome {
-        /// The commit's position at home.
+        /// Position at home.
         position: u64,
     },
-    /// Resolves a step for the player, on the player's stream.
+    /// Resolves a step automatically.
     AutomaticStep {
-        /// The round.
+        /// Round number.
         round: u64,
-        /// The step.
+        /// Step.
         step: u32,
     },
-    /// Collects a win for a series of autospins, on the player's stream.
+    /// Collects a win in an Autospin series.
     CollectInSeries {
-        /// The round.
+        /// Round number.
         round: u64,
-        /// The step.
+        /// Step.
         step: u32,
     },
-    /// Begins a generation of draws, on the system's stream (PL-40).
+    /// Begins a generation of draws (PL-40).
     BeginGeneration {
         /// Number of the generation.
         number: u64,
     },
-    /// Seals a draw apart from a step, on the player's stream.
+    /// Seals a draw outside a step.
     SealDraw {
-        /// The number of the draw.
+        /// Number of the draw.
         number: u64,
     },
-    /// Opens a session, on the player's stream; it keeps the fingerprint of the caller's request.
+    /// Opens a session, with the caller's fingerprint.
     OpenSession {
-        /// The caller's request id.
+        /// Caller's request id.
         request_id: &'a str,
     },
-    /// Asks for a bet's debit, on the player's stream (PL-31). It names the transaction at the operator's wallet, too.
+    /// Requests a debit (PL-31); also the wallet's transaction id.
     AskDebit {
-        /// The request that bets.
+        /// Id of the bet's request.
         request_id: &'a str,
     },
-    /// Asks for the rollback of a debit, on the player's stream.
+    /// Requests a debit's rollback.
     AskRollback {
-        /// The request that bets.
+        /// Id of the bet's request.
         request_id: &'a str,
     },
-    /// Notes that a credit was paid, on the player's stream. It names the transaction at the operator's wallet, too.
+    /// Records a paid credit; also the wallet's transaction id.
     PayCredit {
-        /// The request whose commit made it due; it may be an internal one.
+        /// Request that made it due, possibly internal.
         request_id: &'a str,
-        /// The account's currency.
+        /// Currency of the account.
         currency: Currency,
     },
-    /// Logs that debits or credits are overdue, on the system's stream.
+    /// Logs overdue debits or credits.
     LogOverdue {
-        /// The operator.
+        /// Operator.
         operator: &'a str,
-        /// The partition of the players.
+        /// Partition of the players.
         partition: u32,
         /// Hours since 1970.
         hour: i64,
     },
-    /// Logs an event of a session, on the player's stream.
+    /// Logs an event of a session.
     LogSession {
-        /// The session.
+        /// Session.
         session: SessionName,
-        /// The kind of event: open, seen, end.
+        /// Kind of event: open, seen, end.
         moment: &'static str,
-        /// The stream's version before it.
+        /// Version of the stream before it.
         version: u64,
     },
-    /// Logs that the clock was set.
+    /// Logs a step of the clock.
     LogClock {
-        /// Logged time, Unix milliseconds.
+        /// Log time, Unix ms.
         now_ms: i64,
-        /// How far the clock was set, milliseconds.
+        /// Step in milliseconds.
         by_ms: i64,
     },
-    /// Logs a failed check of integrity, once an hour for the same finding.
+    /// Logs a failed check hourly.
     LogIntegrity {
-        /// The check.
+        /// Check.
         check: &'a str,
         /// Hours since 1970.
         hour: i64,
-        /// A digest of the finding, hexadecimal.
+        /// Digest of the finding, hexadecimal.
         finding: &'a str,
     },
-    /// Logs that the log is damaged, found when it ended at a position.
+    /// Logs that the log is damaged.
     LogDamage {
-        /// The position.
+        /// End of the log.
         end: u64,
     },
-    /// Logs that a start verified the log up to a position.
+    /// Logs a verified log.
     LogVerified {
-        /// The position.
+        /// Last verified position.
         to: u64,
     },
-    /// Logs that the books refuse a proposal of the steward.
+    /// Logs a refused proposal of the steward.
     LogRefusal {
-        /// The proposal and the reason.
+        /// Proposal and reason.
         finding: &'a str,
     },
-    /// An operator's request on a stream that all operators share; it keeps the fingerprint of the caller's request.
+    /// Operator's request on a shared stream, with the caller's fingerprint.
     OfOperator {
-        /// The operator.
+        /// Operator.
         operator: &'a str,
-        /// The caller's request id.
+        /// Caller's request id.
         request_id: &'a str,
     },
 }
 
 impl InternalRequest<'_> {
-    /// The fingerprint of internal requests: their ids say it all.
+    /// Fingerprint of internal requests.
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Whether a request id on a stream that operators share is a caller's: its own, or an operator's
-    /// [`OfOperator`](Self::OfOperator).
+    /// Returns whether an id on a shared stream is a caller's, directly or as [`OfOperator`](Self::OfOperator).
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")
     }
 
-    /// The position at home that a request id copies; `None` if it is no [`CopyHome`](Self::CopyHome).
+    /// Returns the home position of a [`CopyHome`](Self::CopyHome).
     #[must_use]
     pub fn copied_position(request_id: &str) -> Option<u64> {
         number(request_id.strip_prefix("copy/")?)

@@ -1,4 +1,4 @@
-//! The contents of a log: commits, their events with all parts, and the reasons why the books refuse a commit.
+//! Contents of a log: commits, events, refusals.
 
 mod campaign;
 mod commit;

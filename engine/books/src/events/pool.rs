@@ -1,4 +1,4 @@
-//! The parts of a pool in the log: its terms and status, the hits and voids that it must decide, and the award of a hit.
+//! Pools in the log: terms, decisions, awards.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -6,43 +6,42 @@ use smol_str::SmolStr;
 use super::void::Reversal;
 use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 
-/// A pool's parameters, versioned like rules (BW-12, BW-17, BW-20).
+/// Parameters of a pool (BW-12, BW-17, BW-20).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolTerms {
-    /// 1, 2, 3 within the pool.
+    /// Version, contiguous and 1-based.
     pub version: u32,
-    /// Parts per million of a bet that a contribution is: 5,000 is 0.5 %.
+    /// Contribution in parts per million.
     pub contribution_ppm: u32,
-    /// The pool's figure after a win, in EUR: 20,000.
+    /// Base amount after a win in EUR.
     pub seed: Nano,
-    /// The coin value, in EUR, whose jackpot is the whole pool: 10. The same in all terms of a pool.
+    /// Coin value in EUR that wins the whole pool; never changes.
     pub base_coin: CoinValue,
-    /// The counter is refreshed at multiples of this in Unix time, milliseconds: 3,000.
+    /// Refresh interval in ms.
     pub refresh_ms: u32,
-    /// The share of a second win within one refresh.
+    /// Rule for second wins.
     pub collision_share: CollisionShare,
 }
 
-/// The share of a win that follows another within one refresh (BW-17).
+/// Second win within one refresh (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// The minimum of its coin value plus the whole of the increments since.
+    /// Minimum of its coin plus all increments since.
     Full,
-    /// Plain BW-16.
+    /// Share by coin value, like a first win (BW-16).
     Proportional,
 }
 
-/// Whether a pool takes bets (BW-20).
+/// Status of a pool (BW-20).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     /// Bets contribute and can win.
     Active,
-    /// A bet placed now neither contributes nor can win; what was staked before is still pooled and paid by its place in
-    /// the log.
+    /// New bets neither contribute nor win; earlier ones count.
     Suspended,
-    /// Closed for ever, with what it handed over.
+    /// Closed for good.
     Retired {
-        /// The receiving pool.
+        /// Receiving pool.
         into: SmolStr,
         /// K at retirement.
         increments: Nano,
@@ -51,19 +50,19 @@ pub enum PoolStatus {
     },
 }
 
-/// A hit or a void that the pool's stream must decide, in log order.
+/// Hit or void to decide, in log order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
-    /// A win to price.
+    /// Win to price.
     Hit(Hit),
-    /// A contribution to take back.
+    /// Contribution to take back.
     TakeBack(TakeBack),
-    /// Awards of a voided round that go back to the pool.
+    /// Awards to return to the pool.
     Reversal(Reversal),
 }
 
 impl Decision {
-    /// The partition that it stands in.
+    /// Returns its partition.
     #[must_use]
     pub fn partition(&self) -> u32 {
         match self {
@@ -73,7 +72,7 @@ impl Decision {
         }
     }
 
-    /// Its position in its partition's log.
+    /// Returns its position.
     #[must_use]
     pub fn position(&self) -> u64 {
         match self {
@@ -84,74 +83,74 @@ impl Decision {
     }
 }
 
-/// A jackpot hit with all that its price depends on, apart from the pool.
+/// Hit, with everything but the pool for its price.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
-    /// The partition that it stands in.
+    /// Partition.
     pub partition: u32,
-    /// Its place there.
+    /// Position.
     pub position: u64,
-    /// The logged time of its commit, Unix ms.
+    /// Time of its commit, Unix ms.
     pub time_ms: i64,
-    /// The winner.
+    /// Winner.
     pub stream: StreamId,
-    /// The winner's round.
+    /// Winner's round.
     pub round: u64,
-    /// The bet's currency.
+    /// Currency of the bet.
     pub currency: Currency,
-    /// The bet's coin value.
+    /// Coin value of the bet.
     pub coin_value: CoinValue,
-    /// The bet's rate.
+    /// Rate of the bet.
     pub rate: FxRate,
 }
 
-/// A voided round's contribution (BW-19).
+/// Contribution of a voided round (BW-19).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakeBack {
-    /// The partition of the round.
+    /// Partition of the round.
     pub partition: u32,
     /// Position of the void.
     pub position: u64,
     /// Position of the bet.
     pub contributed_at: u64,
-    /// The contribution, EUR.
+    /// Contribution in EUR.
     pub amount: Nano,
 }
 
-/// The price of a hit (BW-16, BW-17). Figures without a currency are EUR.
+/// Price of a hit (BW-16, BW-17), in EUR unless stated.
 ///
-/// `increments + seed_from_reserve + seed_from_house = paid + part of a cent left`, and
-/// `to_reserve = rest of the increments + part of a cent left`.
+/// `increments + seed_from_reserve + seed_from_house` equals `paid` plus the fraction of a cent. `to_reserve` is the rest of
+/// the increments plus that fraction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     /// Position of the hit.
     pub hit: u64,
     /// Partition of the hit.
     pub partition: u32,
-    /// The winner.
+    /// Winner.
     pub stream: StreamId,
-    /// The winner's round.
+    /// Winner's round.
     pub round: u64,
-    /// The cycle that it ends: 1, 2, 3 within the pool.
+    /// Cycle that it ends, 1-based.
     pub cycle: u64,
-    /// Whether it was priced as a second win within one refresh.
+    /// Whether it is a second win (BW-17).
     pub collision: bool,
-    /// The currency of the bet and of the amount.
+    /// Currency of the bet.
     pub currency: Currency,
-    /// The bet's coin value.
+    /// Coin value of the bet.
     pub coin_value: CoinValue,
-    /// The bet's rate.
+    /// Rate of the bet.
     pub rate: FxRate,
-    /// The player's win, in the player's currency.
+    /// Win in the player's currency.
     pub amount: Minor,
-    /// Share out of the increments.
+    /// Share from the increments.
     pub increments: Nano,
-    /// Share of the seed out of the reserve.
+    /// Seed share from the reserve.
     pub seed_from_reserve: Nano,
-    /// Share of the seed that the house pays.
+    /// Seed share from the house.
     pub seed_from_house: Nano,
-    /// The part that goes to the reserve.
+    /// Part for the reserve.
     pub to_reserve: Nano,
-    /// The amount booked as paid: the player's win in EUR at the bet's rate.
+    /// Win in EUR at the bet's rate.
     pub paid: Nano,
 }

@@ -1,8 +1,7 @@
-//! Why a commit was refused. A refused commit has changed nothing.
+//! Refusals of commits, which have no effect.
 //!
-//! A commit with several faults is refused for the first of them: its place in the log and in its stream (in the order of
-//! the first variants), then its events in order. A bet is checked for the switches, for its account and amount, for an
-//! open round and the round's number, for the rate, for the campaign or the money, for the contribution.
+//! The first fault is reported: place in log and stream, then events in order. A bet is checked for switches, account,
+//! amount, round, rate, campaign or money, contribution.
 
 use smol_str::SmolStr;
 
@@ -10,326 +9,326 @@ use super::campaign::CampaignOver;
 use super::pool::{Award, PoolStatus};
 use crate::values::{Currency, Minor, MoneyError, Nano, Switch};
 
-/// The invariant that a commit breaks.
+/// Invariant that a commit breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields say in the message what they are")]
 pub enum Refused {
-    /// The position does not follow the partition's last.
-    #[error("position {found} where {expected} comes next")]
+    /// Not the next position.
+    #[error("position {found}, expected {expected}")]
     WrongPosition { expected: u64, found: u64 },
-    /// The stream's expected version is stale: somebody else was faster (VERSION_CONFLICT).
-    #[error("version {found} of the stream where {expected} comes next")]
+    /// Stale version (VERSION_CONFLICT).
+    #[error("stream version {found}, expected {expected}")]
     WrongVersion { expected: u64, found: u64 },
-    /// The stream lives in another partition.
+    /// The stream is in another partition.
     #[error("stream of partition {expected} in partition {found}")]
     WrongPartition { expected: u32, found: u32 },
-    /// The link to the stream's commit before is wrong.
-    #[error("previous commit given as {found}, is {expected}")]
+    /// Wrong link to the previous commit.
+    #[error("previous commit {found}, expected {expected}")]
     WrongPrevious { expected: u64, found: u64 },
-    /// The time lies before the partition's last commit.
+    /// Time before the last commit.
     #[error("time {found} before {latest}")]
     TimeRanBack { latest: i64, found: i64 },
-    /// A commit without events says nothing.
+    /// The commit has no events.
     #[error("commit without events")]
     Empty,
-    /// A stream name that is not well formed.
+    /// Malformed stream name.
     #[error("stream name is not well formed")]
     BadStream,
-    /// An event that does not belong on this stream.
+    /// Event of another stream.
     #[error("event does not belong on this stream")]
     WrongStream,
 
-    /// No account in this currency.
+    /// Unknown account.
     #[error("no {currency} account")]
     UnknownAccount { currency: Currency },
-    /// The account is there already.
+    /// The account exists.
     #[error("{currency} account exists")]
     AccountExists { currency: Currency },
-    /// A player's events come after an account was opened.
+    /// The player has no account yet.
     #[error("unknown player")]
     UnknownPlayer,
-    /// A cancelled request that did something.
-    #[error("a cancelled request does nothing else")]
+    /// A cancelled request has other events.
+    #[error("the cancellation of a request has no other events")]
     NotCancelled,
-    /// An amount that must be above zero, or a win below zero.
+    /// Invalid amount.
     #[error("amount {amount} not allowed")]
     BadAmount { amount: Minor },
-    /// Play money is given, bet and won; nothing else (PL-17).
+    /// Play money can only be given, bet or won (PL-17).
     #[error("play money is neither deposited nor withdrawn nor granted, and adds to no pool")]
     PlayMoney,
-    /// Not enough money (BW-29, PL-10).
+    /// Insufficient funds (BW-29, PL-10).
     #[error("balance {balance}, {needed} needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
-    /// The operator keeps the player's money: it's neither deposited nor withdrawn, and that is chosen once (PL-31).
-    #[error("the operator's own wallet keeps this player's money")]
+    /// Seamless wallets have no deposits and withdrawals, and are final (PL-31).
+    #[error("the operator's wallet has this player's money")]
     SeamlessWallet,
-    /// Debits and credits are of players whose money the operator keeps.
-    #[error("this player's money is kept here")]
+    /// Only seamless wallets have debits and credits.
+    #[error("the player has a transfer wallet")]
     TransferWallet,
-    /// A debit of the player was asked and has not ended; a player has one at once.
-    #[error("a debit of this player is under way")]
+    /// The player has an open debit.
+    #[error("a debit of this player is open")]
     DebitOpen,
-    /// No such debit waits for this end: unknown, ended, being rolled back or not.
-    #[error("no debit waits for this")]
+    /// No such open debit.
+    #[error("there is no matching open debit")]
     NoSuchDebit,
-    /// A confirmed debit is for the round of its own commit, to the last unit.
-    #[error("the debit is not what the round costs")]
+    /// The confirmed debit does not match its round.
+    #[error("the debit differs from the cost of the round")]
     DebitUnused,
-    /// This credit is not the next that is due.
-    #[error("no such credit is due next")]
+    /// Not the next credit due.
+    #[error("this is not the next credit due")]
     NoSuchDue,
-    /// Too much is due to the operator's wallet for another round.
-    #[error("{most} credits wait for the operator's wallet")]
+    /// Too many credits are due for another round.
+    #[error("{most} credits are due to the operator's wallet, the maximum")]
     DuesWaiting { most: usize },
 
-    /// The part of the service that the bet is for takes no new rounds (PL-25).
+    /// Switched off (PL-25).
     #[error("{switch} is switched off: {reason}")]
     SwitchedOff { switch: Switch, reason: String },
-    /// A switch with a malformed name, or with a version and no game.
+    /// Malformed switch.
     #[error("switch is not well formed")]
     BadSwitch,
-    /// The switch is as it should become.
-    #[error("{switch} is switched so already")]
+    /// The switch already has this state.
+    #[error("{switch} already has this state")]
     SwitchUnchanged { switch: Switch },
 
-    /// A proposal without an actor, of something that is no change of that stream, or that has lapsed already.
+    /// Invalid proposal.
     #[error("not a change that can be proposed")]
     BadChange,
-    /// The most changes that may wait are waiting.
-    #[error("{most} changes wait already")]
+    /// Too many pending changes.
+    #[error("{most} changes are pending already, the maximum")]
     TooManyChanges { most: usize },
-    /// No proposed change of this name waits: unknown, made or rejected.
-    #[error("no change {change} waits")]
+    /// No such pending change.
+    #[error("no pending change {change}")]
     NoSuchChange { change: u64 },
-    /// The change was not approved in time.
+    /// The change has lapsed.
     #[error("change {change} has lapsed")]
     ChangeLapsed { change: u64 },
-    /// A change must be approved by another actor than the one who proposed it (PL-27).
+    /// The proposer cannot approve (PL-27).
     #[error("{actor} proposed change {change}: another actor must approve it")]
     SameActor { change: u64, actor: String },
-    /// The event after an approval is not the change that was proposed.
+    /// Not the proposed change.
     #[error("not the change that was proposed")]
     NotAsProposed,
 
-    /// The game's last round of this player is still open (PL-20).
+    /// The game has an open round (PL-20).
     #[error("round {round} of the game is open")]
     RoundOpen { round: u64 },
-    /// Round numbers are dense.
-    #[error("round {found} where {expected} comes next")]
+    /// Round numbers are contiguous.
+    #[error("round {found}, expected {expected}")]
     WrongRound { expected: u64, found: u64 },
-    /// No open round of this number.
+    /// No such open round.
     #[error("no open round {round}")]
     NoSuchRound { round: u64 },
-    /// The round is void already.
+    /// The round is voided.
     #[error("round {round} is void already")]
     AlreadyVoided { round: u64 },
-    /// A void of a round that is not open needs what the log says about it.
+    /// The settled round must be recalled.
     #[error("round {round} is not open: its settlement must be recalled from the log")]
     RecallNeeded { round: u64 },
-    /// Step numbers are dense within the round.
-    #[error("step {found} where {expected} comes next")]
+    /// Not the next step.
+    #[error("step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
-    /// The round has no step yet.
+    /// The round has no step.
     #[error("round {round} has no step")]
     NothingResolved { round: u64 },
-    /// A step without the player's sealed draw, or with a seed beside it.
+    /// Step without a sealed draw, or with a seed too.
     #[error("a step without the player's next draw, {number}")]
     DrawMissing { number: u64 },
-    /// Another draw than the player's next: it was used, isn't sealed, or is of another key.
-    #[error("draw {found} where {expected} comes next")]
+    /// Not the next draw.
+    #[error("draw {found}, expected {expected}")]
     WrongDraw { expected: u64, found: u64 },
-    /// A draw that is said to have been sealed in another record than the one in which it was.
+    /// Wrong sealing record.
     #[error("draw {number} was not sealed in the record that the step names")]
     SealedElsewhere { number: u64 },
-    /// A draw that is sealed though one is out, or anew though none is.
-    #[error("draw {number} is not to be sealed for this reason")]
+    /// A draw was sealed without need.
+    #[error("draw {number} must not be sealed for this reason")]
     SealUnfounded { number: u64 },
-    /// A client seed that is longer than it may be.
-    #[error("a client seed of {bytes} bytes")]
+    /// The client seed is too long.
+    #[error("a client seed of {bytes} bytes is too long")]
     ClientSeedTooLong { bytes: usize },
-    /// A seal of another generation than the current one, as from a process that follows an earlier writer (PL-40).
+    /// Seal of another generation (PL-40).
     #[error("draw {number} is sealed in generation {found} where {expected} is current")]
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
-    /// A step on a seal that ended unused (PL-40).
-    #[error("the seal of draw {number} ended unused with generation {generation}")]
+    /// Revoked seal (PL-40).
+    #[error("the seal of draw {number} was revoked, with generation {generation}")]
     SealEnded { number: u64, generation: u64 },
-    /// Not the next generation, or unused seals are kept without evidence (PL-40).
-    #[error("generation {number} of draws can't begin here")]
+    /// Invalid generation (PL-40).
+    #[error("generation {number} of draws cannot begin here")]
     BadGeneration { number: u64 },
-    /// A round with sealed draws ended without their reveal.
+    /// A round ended without its reveal.
     #[error("round {round} ends and its draws are not revealed")]
     RevealMissing { round: u64 },
-    /// A dealt value that isn't the one that was sealed.
+    /// Wrong dealt value.
     #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]
     RevealWrong { round: u64, step: u32 },
-    /// A reveal of a round that didn't just end with sealed draws, or a loss where it was not voided.
-    #[error("draws of round {round} are not to be revealed here")]
+    /// Reveal without need, or loss without a void.
+    #[error("draws of round {round} must not be revealed here")]
     RevealUnfounded { round: u64 },
-    /// A win, refund or payment that is not what the log makes it.
-    #[error("amount {found} where the log makes it {expected}")]
+    /// Amount differs from the log.
+    #[error("amount {found} but the log requires {expected}")]
     WrongAmount { expected: Minor, found: Minor },
-    /// No rate of this currency yet.
+    /// The currency has no rate.
     #[error("no rate of {currency}")]
     NoRate { currency: Currency },
-    /// Not the rate at this place in the log.
+    /// Not the rate at this position.
     #[error("rate of {currency} is not the current one")]
     WrongRate { currency: Currency },
 
-    /// A campaign with an impossible name, bet, number of rounds or expiry.
+    /// Invalid campaign.
     #[error("campaign not allowed: {reason}")]
     BadCampaign { reason: String },
-    /// The player has or had a campaign of this name.
+    /// The campaign exists.
     #[error("campaign {campaign} exists")]
     CampaignExists { campaign: SmolStr },
-    /// The player has no campaign of this name.
+    /// Unknown campaign.
     #[error("no campaign {campaign}")]
     UnknownCampaign { campaign: SmolStr },
-    /// The campaign has no round to play.
+    /// The campaign has no round left.
     #[error("campaign {campaign} is {over}")]
     CampaignOver { campaign: SmolStr, over: CampaignOver },
-    /// A round of the campaign was begun: it can't be taken back any more.
-    #[error("campaign {campaign} is begun")]
+    /// The campaign has begun.
+    #[error("a round of campaign {campaign} has begun")]
     CampaignBegun { campaign: SmolStr },
-    /// A free round of another game, currency, bet or coin than its campaign's.
-    #[error("the round is not as campaign {campaign} grants it")]
+    /// Not a round of its campaign.
+    #[error("the round differs from the terms of campaign {campaign}")]
     NotOfCampaign { campaign: SmolStr },
-    /// A free round adds to no pool.
-    #[error("free round {round} adds to a pool")]
+    /// A free round cannot contribute.
+    #[error("free round {round} contributes to a pool")]
     FreeRoundPooled { round: u64 },
 
     /// No such pool.
     #[error("unknown pool {pool}")]
     UnknownPool { pool: SmolStr },
-    /// The pool was opened before.
+    /// The pool exists.
     #[error("pool exists")]
     PoolExists,
-    /// The pool is not in the status that the event needs.
+    /// The pool has another status.
     #[error("pool is {status:?}")]
     PoolStatus { status: PoolStatus },
-    /// The bet was computed by other terms of the pool than the current.
-    #[error("terms {found} of the pool where {expected} are current")]
+    /// Outdated terms.
+    #[error("terms {found} of the pool, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
-    /// Terms that no pool can have, or that change the base coin.
+    /// Invalid terms, or another base coin.
     #[error("pool terms not allowed: {reason}")]
     BadTerms { reason: String },
-    /// The contribution is not the bet's.
-    #[error("contribution {found} where the bet makes it {expected}")]
+    /// Wrong contribution.
+    #[error("contribution {found} but the bet requires {expected}")]
     ContributionWrong { expected: Nano, found: Nano },
-    /// A bet of a game whose pool is active adds nothing to it.
-    #[error("the bet adds nothing to the active pool {pool}")]
+    /// Missing contribution to the active pool.
+    #[error("the bet does not contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
-    /// The coin is worth more than the pool's base coin.
+    /// Coin above the base coin.
     #[error("coin worth more than the pool's base coin")]
     CoinTooLarge,
-    /// The session isn't the latest of its game, has ended, or names no game.
-    #[error("no such session, or not any more")]
+    /// Not the game's latest live session.
+    #[error("no such session, or it has ended")]
     NoSuchSession,
-    /// The bet is above, or could take the day's loss past, what a session of the day has limited it to (PL-26).
-    #[error("a bet of {bet} {currency} minor units is past the player's limit of {limit}")]
+    /// Bet above the day's bet or loss limit (PL-26).
+    #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
-    /// A hit without its step in the same commit, or in a round that did not contribute to the pool.
+    /// Hit without its step or contribution.
     #[error("hit of round {round} without a step or a contribution to the pool")]
     HitUnfounded { round: u64 },
-    /// A commit holds at most one hit or void of a pool, or one report of them.
+    /// More than one hit, void or report.
     #[error("a commit holds at most one hit, void or report of a pool")]
     SecondDecision,
 
-    /// An event of a pool's stream in another partition than home, or of a mirror's at home.
+    /// Wrong partition for the event.
     #[error("a pool is decided at home, and mirrored elsewhere")]
     DecidedAtHome,
-    /// A report of a partition that cannot be.
+    /// Invalid report of a partition.
     #[error("report of a partition not allowed: {reason}")]
     BadReport { reason: String },
-    /// The mirror copies a place of home that it has copied before.
-    #[error("mirror of position {found} where {expected} or later comes next")]
+    /// The mirror has this home position.
+    #[error("mirror of position {found}, expected {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
-    /// The stretch does not start after the last one, ends before it starts, or cuts a reported one in two.
-    #[error("stretch starts at {found} where {expected} comes next")]
+    /// Not the next stretch.
+    #[error("stretch starts at {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// The stretch reaches past what is durable, of another partition past what it reported.
-    #[error("stretch to {to} past the durable end {end}")]
+    /// The stretch is not durable, or not reported.
+    #[error("stretch to {to} ends after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
-    /// A hit or void before the end of the stretch must be decided first.
+    /// An earlier decision is pending.
     #[error("position {position} must be decided first")]
     DecisionWaits { position: u64 },
-    /// There is no such hit or void to decide next.
+    /// No such pending decision.
     #[error("nothing to decide at position {position}")]
     NothingToDecide { position: u64 },
-    /// A pool figure that is not what the log makes it.
-    #[error("pool figure {found} where the log makes it {expected}")]
+    /// Pool figure differs from the log.
+    #[error("pool figure {found} but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
-    /// The award is not the hit's price.
+    /// Not the hit's price.
     #[error("award is not the price of the hit")]
     AwardWrong { expected: Box<Award>, found: Box<Award> },
-    /// No award of this hit waits to be paid: unknown, another player's, or paid before.
+    /// No such unpaid award.
     #[error("no unpaid award of the hit at {hit}")]
     NoSuchAward { hit: u64 },
-    /// A round that hit the jackpot is voided only with the platform's approval (PL-38).
+    /// The void needs the platform's approval (PL-38).
     #[error("the void of round {round}, which hit the jackpot, is not approved")]
     VoidUnapproved { round: u64 },
-    /// The void says something else about the round's awards than the log: a paid one to be charged or lost, or none.
-    #[error("the void of round {round} states another effect on its awards than the log makes it")]
+    /// The void treats the awards wrongly.
+    #[error("the void of round {round} states an effect on its awards that differs from the log")]
     VoidedJackpotWrong { round: u64 },
-    /// The void states other facts of its settled round than the log, or none.
-    #[error("the void of round {round} does not state the settled round as the log has it")]
+    /// The void lacks its settled round, or has a wrong one.
+    #[error("the void of round {round} states no settled round, or one that differs from the log")]
     VoidFactsWrong { round: u64 },
-    /// The award of the round's hit is not priced yet.
+    /// The hit is not priced yet.
     #[error("the award of the hit at {hit} is not priced yet")]
     AwardPending { hit: u64 },
-    /// The award is held, since the void of its round is proposed.
+    /// A proposed void holds the award.
     #[error("the award of the hit at {hit} is held: the void of its round is proposed")]
     AwardHeld { hit: u64 },
-    /// The void of the round is proposed already, or such a proposal was rejected or has lapsed.
+    /// The void was proposed before.
     #[error("the void of round {round} was proposed before")]
     VoidProposedBefore { round: u64 },
-    /// An incident that cannot be.
+    /// Invalid incident.
     #[error("incident not allowed: {reason}")]
     BadIncident { reason: String },
-    /// An incident of the name was declared before.
+    /// The incident exists.
     #[error("an incident named {id} exists")]
     IncidentExists { id: SmolStr },
-    /// No incident of the name, or its commit has other events.
+    /// Unknown incident, or other events in its commit.
     #[error("no incident named {id} to return contributions for")]
     UnknownIncident { id: SmolStr },
-    /// More incidents of a pool than fit.
+    /// Too many incidents of the pool.
     #[error("the pool has {most} incidents")]
     TooManyIncidents { most: usize },
-    /// A pool with open rounds, contributions or decisions outstanding cannot be retired.
+    /// The pool has outstanding entries.
     #[error("pool has rounds, contributions or decisions outstanding")]
     PoolOutstanding,
-    /// No such transfer, or it arrived before.
+    /// No such pending transfer.
     #[error("no transfer from {pool}")]
     NoSuchTransfer { pool: SmolStr },
 
-    /// An amount above the ceiling of one call.
-    #[error("{amount} minor units of {currency} are more than the {ceiling} that one amount can be")]
+    /// Amount above the ceiling.
+    #[error("{amount} minor units of {currency} are more than the {ceiling} of one amount")]
     AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
-    /// A balance above the ceiling of deposits, or of bets.
-    #[error("the {currency} balance of {balance} leaves no room: it can be {ceiling} minor units")]
+    /// Balance above the ceiling.
+    #[error("the {currency} balance of {balance} leaves no room: the maximum is {ceiling} minor units")]
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
-    /// A rate that would take figures out of their range.
+    /// The rate would overflow figures.
     #[error("the rate of {currency} is out of bounds: a minor unit is worth 10^-9 to 10^4 EUR")]
     RateOutOfBounds { currency: Currency },
-    /// An award is set aside only where it can't be paid.
+    /// The award can be paid.
     #[error("the award of the hit at {hit} can be paid")]
     AwardPayable { hit: u64 },
-    /// An operator switches on what its own actors have switched off.
+    /// The platform's switch.
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
-    /// Changes of an operator's are its own actors' to approve, those of the platform the platform's.
-    #[error("change {change} is for another operator's actors to approve")]
+    /// Actors of another operator.
+    #[error("change {change} must be approved by another operator's actors")]
     OtherActors { change: u64 },
 
-    /// An operator's open campaigns could come to cost more than they may (PL-36).
-    #[error("open campaigns can cost {open} EUR and this one {highest} EUR: together at most {cap} EUR")]
+    /// Campaigns above their cap (PL-36).
+    #[error("open campaigns can cost {open} EUR and this one {highest} EUR: together above the cap of {cap} EUR")]
     LiabilityAboveCap { open: Nano, highest: Nano, cap: Nano },
 
-    /// A figure that does not fit.
+    /// A figure overflows.
     #[error(transparent)]
     Money(#[from] MoneyError),
-    /// The commit's postings do not sum to zero. A fault of the books themselves.
+    /// Unbalanced postings, a bug.
     #[error("postings in {currency} are off by {by}")]
     Unbalanced { currency: Currency, by: Nano },
 }

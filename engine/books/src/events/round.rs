@@ -1,4 +1,4 @@
-//! The parts of a round in the log: its bet, its steps, and why a step was automatic.
+//! Rounds in the log.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -7,57 +7,56 @@ use super::draw::Draw;
 use super::session::SessionName;
 use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 
-/// A bet was accepted (see [`Event::RoundStarted`](crate::Event::RoundStarted)).
+/// Accepted bet (see [`Event::RoundStarted`](crate::Event::RoundStarted)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStarted {
-    /// The player's rounds count 1, 2, 3 over all games.
+    /// Player's round number, 1-based over all games.
     pub round: u64,
-    /// The game's name.
+    /// Name of the game.
     pub game: SmolStr,
-    /// The rules that the round is played by, to its end (PL-01).
+    /// Rules version (PL-01).
     pub rules_version: SmolStr,
     /// SHA-256 of the game's model.
     pub model_hash: [u8; 32],
-    /// The currency of the account that pays, and that the win goes to.
+    /// Currency of the account.
     pub currency: Currency,
-    /// The stake, above 0. The operator pays the stake of a free round.
+    /// Stake, above 0, also of a free round.
     pub bet: Minor,
-    /// The worth of a coin, for the jackpot's price.
+    /// Value of a coin.
     pub coin_value: CoinValue,
-    /// Its further terms.
+    /// Further terms.
     pub stake: LoggedTerms,
-    /// The rate of the currency at this place in the log; 1 for play money, so that limits in EUR count its units.
+    /// Rate at this position; 1 for play money.
     pub rate: FxRate,
-    /// The contribution to a pool; none while the pool is suspended, in games without one, for free rounds (PL-18) and play money
-    /// (PL-17).
+    /// Contribution; `None` without an active pool, for free rounds (PL-18) and play money (PL-17).
     pub contribution: Option<Contribution>,
-    /// The session that it was bet in, if any (PL-16, PL-21).
+    /// Session of the bet (PL-16, PL-21).
     pub session: Option<SessionName>,
-    /// The jurisdiction that it was bet under; empty for the one that restricts nothing (PL-26).
+    /// Jurisdiction; empty for the unrestricted one (PL-26).
     pub jurisdiction: SmolStr,
-    /// The campaign that it's a free round of, if any (PL-18).
+    /// Campaign of a free round (PL-18).
     pub campaign: Option<SmolStr>,
 }
 
 impl RoundStarted {
-    /// The player's own cost of the round: the bet, or nothing for a free round.
+    /// Returns the player's cost: 0 for a free round.
     #[must_use]
     pub fn charged(&self) -> Minor {
         if self.campaign.is_some() { Minor::ZERO } else { self.bet }
     }
 }
 
-/// The terms of a round, as logged with its bet.
+/// Terms of a round as logged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedTerms {
-    /// As the game took it.
+    /// Valid terms.
     Terms(RoundTerms),
-    /// Bytes that are no terms: no game opens a round with them, and the log keeps them as they are.
+    /// Invalid bytes, kept as logged.
     Unreadable(Vec<u8>),
 }
 
 impl LoggedTerms {
-    /// The terms, where it has any.
+    /// Returns the valid terms.
     #[must_use]
     pub fn terms(&self) -> Option<&RoundTerms> {
         match self {
@@ -67,12 +66,12 @@ impl LoggedTerms {
     }
 }
 
-/// The terms that the outcomes depend on beside the bet. With them a round replays from its own commits alone.
+/// Terms besides the bet, sufficient for a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     /// Pay lines.
     pub lines: u32,
-    /// Coins a line.
+    /// Coins per line.
     pub coins_per_line: u32,
     /// Whether the jackpot can be won.
     pub jackpot: bool,
@@ -80,58 +79,58 @@ pub struct RoundTerms {
     pub double: bool,
     /// Whether the feature was bought (ME-18).
     pub buy_feature: bool,
-    /// The limit of the gamble in minor units; 0 where none is offered (ME-14, ME-15).
+    /// Gamble's limit in minor units, or 0 (ME-14, ME-15).
     pub gamble_max_minor: u64,
-    /// The figures that the player carried when the round opened, in the order of the game's figures.
+    /// Carried figures at the bet.
     pub carried: Vec<i64>,
-    /// The number of the witch who accompanies the player (BW-05); 0 for none.
+    /// Picked witch (BW-05), or 0.
     pub witch: u32,
 }
 
-/// The contribution of a bet to a pool (BW-11).
+/// Contribution to a pool (BW-11).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contribution {
-    /// The pool.
+    /// Pool.
     pub pool: SmolStr,
-    /// The pool's terms that it was computed by.
+    /// Version of the pool's terms.
     pub terms_version: u32,
-    /// In EUR.
+    /// Amount in EUR.
     pub amount: Nano,
 }
 
-/// One resolution inside a round (see [`Event::StepResolved`](crate::Event::StepResolved)).
+/// Step of a round (see [`Event::StepResolved`](crate::Event::StepResolved)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepResolved {
-    /// The player's round.
+    /// Round number.
     pub round: u64,
-    /// 1, 2, 3 within the round.
+    /// Step number within the round, 1-based.
     pub step: u32,
-    /// The seed of the step's draws (PL-06), where it was logged: in older logs. Newer ones have `draw`.
+    /// Seed (PL-06), only in older logs.
     pub seed: Option<[u8; 32]>,
-    /// The choice as the game wrote it; opaque here.
+    /// Choice, encoded by the game.
     pub choice: Vec<u8>,
-    /// The outcome as the game wrote it; opaque here.
+    /// Outcome, encoded by the game.
     pub outcome: Vec<u8>,
-    /// The round's win as of this step, jackpot excluded; it can fall (a lost double).
+    /// Round's win after this step, without the jackpot; it can fall.
     pub win: Minor,
-    /// On whose word the game's rule chose; none where the player chose.
+    /// Reason of an automatic step.
     pub automatic: Option<Automatic>,
-    /// The sealed draw that the seed follows from; none where the seed was logged.
+    /// Sealed draw; `None` in older logs.
     pub draw: Option<Draw>,
 }
 
-/// Why a step was chosen by the rule of its game instead of by the player (PL-03).
+/// Reason of an automatic step (PL-03).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
-    /// The player skipped to the round's result (DM-21).
+    /// Skipped by the player (DM-21).
     Skipped,
-    /// The game's time was over (ME-20).
+    /// The game's time expired (ME-20).
     TimeOver,
     /// The operator closed the round (PL-20).
     Closed {
-        /// The actor.
+        /// Actor.
         actor: String,
-        /// The reason.
+        /// Reason.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! A session in the log: its name, its opening, and the limits that it sets for the player's day (PL-16, PL-26).
+//! Sessions in the log, with day limits (PL-16, PL-26).
 
 use core::num::NonZeroU32;
 
@@ -7,43 +7,43 @@ use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor, Nano, Rates, exchange};
 
-/// Names a session in the log, where everybody may read it: a digest of its id.
+/// Session's public name, a digest.
 pub type SessionName = [u8; 16];
 
-/// A session was opened (see [`Event::SessionOpened`](crate::Event::SessionOpened)).
+/// Opened session (see [`Event::SessionOpened`](crate::Event::SessionOpened)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOpened {
-    /// Its name.
+    /// Name.
     pub session: SessionName,
-    /// The game that it binds.
+    /// Game.
     pub game: SmolStr,
-    /// The currency that it binds.
+    /// Currency.
     pub currency: Currency,
-    /// The jurisdiction that it binds; empty for the one that restricts nothing.
+    /// Jurisdiction; empty for the unrestricted one.
     pub jurisdiction: SmolStr,
-    /// Milliseconds without an action after which it's over.
+    /// Idle milliseconds until it expires.
     pub idle_ms: NonZeroU32,
-    /// Limits from here to the end of the player's day, whatever sessions follow.
+    /// Limits until the day's end, also for later sessions.
     pub limits: DayLimits,
 }
 
-/// The limits that hold for the rest of a player's day: the strictest of every session that was opened in it.
+/// Limits of the day: the strictest of its sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
-    /// Time played after which no bet is taken until the player has acknowledged it.
+    /// Time played until a reality check is due.
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time played in the day after which no bet is taken.
+    /// Time played until bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
-    /// The most that may be lost in the day, in whole EUR at the rate of the bet.
+    /// Maximum loss in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// The most that may be lost in the day over all currencies. Each entry holds.
+    /// Maximum losses over all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
-    /// The most that a round may cost. Each entry holds, converted to the currency of the bet.
+    /// Maximum costs of a round, converted to its currency.
     pub bets_max: Vec<(Currency, Minor)>,
 }
 
 impl DayLimits {
-    /// Keeps the stricter of each.
+    /// Takes the stricter of each limit.
     pub fn restrict(&mut self, other: &Self) {
         let least = |one: &mut Option<NonZeroU32>, other: Option<NonZeroU32>| {
             *one = one.iter().copied().chain(other).min();
@@ -61,7 +61,7 @@ impl DayLimits {
         }
     }
 
-    /// The most that a round may cost in a currency; `None` for no limit.
+    /// Returns the maximum cost in a currency.
     #[must_use]
     pub fn bet_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
         self.bets_max
@@ -71,7 +71,7 @@ impl DayLimits {
             .map(clamp)
     }
 
-    /// The most that may be lost in the day, counted in a currency; `None` for no limit.
+    /// Returns the maximum loss in a currency.
     #[must_use]
     pub fn loss_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
         let eur = self

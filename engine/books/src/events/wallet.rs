@@ -1,19 +1,19 @@
-//! The parts of a seamless wallet in the log (PL-31): money that the operator keeps, and what it is asked for.
+//! Seamless wallets in the log (PL-31).
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor};
 
-/// A bet's debit is to be asked of the operator's wallet (see [`Event::DebitAsked`](crate::Event::DebitAsked)).
+/// Debit to request from the operator's wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebitAsked {
-    /// The request that bets. Its one commit ends the debit.
+    /// Id of the bet's request.
     pub request_id: SmolStr,
-    /// The fingerprint of that request.
+    /// Fingerprint of that request.
     pub fingerprint: [u8; 16],
-    /// The account's currency.
+    /// Currency of the account.
     pub currency: Currency,
-    /// The bet, above 0.
+    /// Bet, above 0.
     pub amount: Minor,
 }

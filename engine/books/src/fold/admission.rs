@@ -1,12 +1,7 @@
-//! Admission: the limits that a new commit must keep beyond those of the fold. Above all the ceilings of balances and amounts.
+//! Limits of new commits beyond the fold, above all ceilings of balances and amounts.
 //!
-//! Cash is counted in 64 bits. The ceilings keep every sum far below their end, even with wins on top. A deposit that would lift
-//! a balance above its ceiling is refused. A win or an award never is: above the ceiling there is room for 9,000 times as
-//! much again.
-//!
-//! These limits hold for proposals, not for the log. The one writer of a partition asks [`Stage::admit`] before it stages a
-//! commit; a replay never asks. So logs from before there were ceilings still fold, and a ceiling can change without a second
-//! rule for old logs. Nothing enters the log but by the writer.
+//! Ceilings keep sums far below 64 bits. Deposits above are refused; wins and awards are not. Only the writer calls
+//! [`Stage::admit`], so older logs still fold.
 
 use super::stage::{Stage, Subject};
 use super::view::View;
@@ -14,25 +9,22 @@ use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, R
 use crate::state::{Books, Changes, PlayerState, Wallet};
 use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Above this no bet is taken, in any currency: only deposits from before there were ceilings lead there, and what is won on
-/// top must have room. An eighth of what 64 bits hold.
+/// A win needs room above the balance. Only older logs have such balances.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
-/// EUR that one minor unit of a currency is worth, in 1e-9: at least one, at most 10,000 EUR. A pool of 10^9 EUR is then at
-/// most 10^18 minor units of any currency.
+/// EUR per minor unit, in 1e-9: a pool of 10^9 EUR has at most 10^18 minor units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
-/// The largest seed of a pool, in EUR: its figure in any currency stays far below what an account can hold.
+/// Keeps a pool's figure far below an account's limit in any currency.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
-/// Most proposed voids of one operator that wait for the platform.
+/// Pending proposed voids per operator.
 const VOID_PROPOSALS_MAX: usize = 256;
 
-/// The largest base coin of a pool: 1,000 EUR.
+/// 1,000 EUR.
 const BASE_COIN_MAX: CoinValue = CoinValue(1_000_000_000);
 
 impl Ceiling {
-    /// Refuses an amount above the ceiling.
     fn admits(self, currency: Currency, amount: Minor) -> Result<(), Refused> {
         let ceiling = self.amount;
         if amount <= ceiling { Ok(()) } else { Err(Refused::AmountAboveCeiling { currency, amount, ceiling }) }
@@ -40,21 +32,14 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// Admits a new commit after what is staged, or not; `subject` is a copy of its stream. Commits of the log are never asked (see the
-    /// module's words).
-    ///
-    /// # Errors
-    /// The first limit that an event passes.
+    /// Checks a new commit after the staged ones; `subject` is its stream.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }
 }
 
 impl Commit {
-    /// Refuses a void by [`ANYONE`] without an approval of the platform: with operators, each actor has a name (PL-38).
-    ///
-    /// # Errors
-    /// [`Refused::VoidUnapproved`].
+    /// Refuses a void by [`ANYONE`] if operators are configured (PL-38).
     pub fn admit_actors(&self) -> Result<(), Refused> {
         let mut approved = false;
         for event in &self.events {
@@ -70,20 +55,16 @@ impl Commit {
 }
 
 impl Books {
-    /// Admits a new commit after the last one of these books, or not.
-    ///
-    /// # Errors
-    /// As [`Stage::admit`].
+    /// See [`Stage::admit`].
     pub fn admit(&self, commit: &Commit) -> Result<(), Refused> {
         let view = self.view();
         Admission { view, player: view.player(&commit.stream), commit }.admit()
     }
 }
 
-/// A new commit, and the state that it comes after.
 struct Admission<'a> {
     view: View<'a>,
-    /// Whose stream it is, if it's a player's.
+    /// Player of the stream, if any.
     player: Option<&'a PlayerState>,
     commit: &'a Commit,
 }
@@ -95,7 +76,7 @@ impl Admission<'_> {
             match event {
                 Event::Deposited { currency, amount } => {
                     currency.ceiling().admits(*currency, *amount)?;
-                    // A commit is one deposit; several are held to the ceiling together, whatever their currencies.
+                    // One ceiling for all deposits of a commit.
                     deposited = Minor(deposited.0.saturating_add(amount.0));
                     self.deposit(*currency, deposited)?;
                 }
@@ -106,11 +87,11 @@ impl Admission<'_> {
                 Event::CampaignGranted(campaign) => {
                     campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
                 }
-                // Older logs alone take a contribution back without the platform (PL-38).
+                // Only in older logs (PL-38).
                 Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
                     return Err(Refused::VoidedJackpotWrong { round: *round });
                 }
-                // Voids of older logs alone need the records of their settled rounds (PL-37).
+                // Only in older logs (PL-37).
                 Event::RoundVoided { round, settled: None, .. }
                     if self.player.is_some_and(|player| player.open_round(*round).is_none()) =>
                 {
@@ -126,7 +107,6 @@ impl Admission<'_> {
 
     fn admit_of_platform(&self, event: &Event) -> Result<(), Refused> {
         match event {
-            // A copy of what home has taken is no new rate.
             Event::RateSet { currency, rate, .. } if self.commit.partition == HOME => check_rate(*currency, *rate),
             Event::SwitchSet { switch, on: true, actor, .. } if self.commit.partition == HOME => {
                 self.switch_on(switch, actor)
@@ -140,7 +120,6 @@ impl Admission<'_> {
         }
     }
 
-    /// An operator's proposed voids that wait for the platform are bounded.
     fn propose_void(&self) -> Result<(), Refused> {
         let StreamId::Player { operator, .. } = &self.commit.stream else { return Err(Refused::WrongStream) };
         let waiting = self.view.durable.proposed_voids(operator, self.commit.time_ms).count();
@@ -148,7 +127,7 @@ impl Admission<'_> {
         if waiting < most { Ok(()) } else { Err(Refused::TooManyChanges { most }) }
     }
 
-    /// BW-20: while the pool is suspended, a hit that came after the suspension waits.
+    /// Refuses the award of a hit after the suspension (BW-20).
     fn award(&self, award: &Award) -> Result<(), Refused> {
         let StreamId::Pool(name) = &self.commit.stream else { return Err(Refused::WrongStream) };
         let Some(pool) = self.view.pool(name) else { return Ok(()) };
@@ -163,7 +142,7 @@ impl Admission<'_> {
         }
     }
 
-    /// PL-25: only the operator that switched a part off, or the platform, switches it on again.
+    /// Checks that the operator that switched a part off, or the platform, switches it on (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -180,8 +159,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// A win has room on top of the balance. Credits that are due to an operator's wallet that doesn't answer are bounded: no
-    /// further round adds to it (PL-31).
+    /// Checks that a win has room, and that few credits are due (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();
@@ -196,17 +174,15 @@ impl Admission<'_> {
     }
 }
 
-/// A rate that keeps every figure of the service within its type.
 fn check_rate(currency: Currency, rate: FxRate) -> Result<(), Refused> {
     let (numerator, denominator) = rate.fraction();
-    // A minor unit is worth so many 1e-9 EUR, as a fraction; below 1e18 * 1e9 and 1e12, times 1e13.
+    // Below 1e18 * 1e9 and 1e12, times 1e13.
     let worth = numerator * currency.nanos_per_minor();
     let (least, most) = MINOR_WORTH;
     let is_within = least * denominator <= worth && worth <= most * denominator;
     if is_within { Ok(()) } else { Err(Refused::RateOutOfBounds { currency }) }
 }
 
-/// Terms that keep a pool's figure within what an account can hold.
 fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
     let fault = if terms.seed > SEED_MAX {
         "the seed is at most 10^8 EUR"
@@ -219,11 +195,7 @@ fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
 }
 
 impl Changes {
-    /// Whether an actor may propose one more change: each actor and each operator has a share of the places, so that nobody's
-    /// keep another from proposing.
-    ///
-    /// # Errors
-    /// [`Refused::TooManyChanges`].
+    /// Limits the pending changes of each actor and operator.
     fn admit(&self, actor: &str, time_ms: i64) -> Result<(), Refused> {
         let waiting = |of: &dyn Fn(&str) -> bool| {
             let waiting = self.pending().filter(|(_, change)| time_ms < change.proposed.lapses_ms);

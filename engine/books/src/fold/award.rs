@@ -1,5 +1,3 @@
-//! Events that bring a jackpot's award to its player.
-
 use std::sync::Arc;
 
 use super::transition::{Transition, add_cash, expect_amount};
@@ -32,7 +30,7 @@ impl<'s> Transition<'s, '_> {
         self.pay_player(Account::Exchange, account, currency, amount)
     }
 
-    /// An award waits where the account has no room for it. No money moves, and the debt stays.
+    /// Sets aside an award without room on the account; the debt stays.
     pub fn set_aside(
         &mut self,
         round: u64,
@@ -50,7 +48,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The award of a hit of this player's that waits to be paid.
     fn unpaid(
         &self,
         round: u64,

@@ -1,4 +1,4 @@
-//! Events of a player's campaigns (PL-18).
+//! Events of campaigns (PL-18).
 
 use super::transition::Transition;
 use crate::events::{Campaign, Refused};
@@ -22,7 +22,6 @@ impl Transition<'_, '_> {
         self.campaign(id)?.cancel(now_ms)
     }
 
-    /// The player's campaign of a name.
     pub fn campaign(&mut self, id: &str) -> Result<&mut CampaignState, Refused> {
         let state = self.player()?.campaign_mut(id);
         state.ok_or_else(|| Refused::UnknownCampaign { campaign: id.into() })

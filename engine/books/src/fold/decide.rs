@@ -1,7 +1,4 @@
-//! Deciding one commit: every invariant is checked and every consequence computed on copies, before anything changes.
-//!
-//! [`decide`] checks the commit's place, then runs its events in order over a copy of the commit's stream. It returns a
-//! [`Delta`] only when all of the commit was found right.
+//! Decision about a commit: computes all consequences on copies before anything changes.
 
 use super::delta::Delta;
 use super::price::TakenBack;
@@ -11,8 +8,7 @@ use crate::events::{Commit, Event, Refused, SettledRound};
 
 use crate::values::{Account, End, HOME, Head, Nano, Posting, StreamId};
 
-/// Decides a commit into a fresh delta, its consequences: its postings, or the first invariant that it breaks, and then the delta says
-/// nothing.
+/// Decides a commit and returns its postings. After a refusal, `delta` is invalid.
 pub(super) fn decide<'s>(
     view: View<'s>,
     commit: &'s Commit,
@@ -23,7 +19,7 @@ pub(super) fn decide<'s>(
     decide_on(view, commit, recalled, delta)
 }
 
-/// The same into a delta that has the state of the commit's stream already.
+/// Decides a commit on a copy of its stream in `delta`.
 pub(super) fn decide_on<'s>(
     view: View<'s>,
     commit: &'s Commit,
@@ -50,7 +46,7 @@ pub(super) fn decide_on<'s>(
     Ok(transition.postings)
 }
 
-/// Checks the commit's place in the log and in its stream, and moves the head of the stream's copy there.
+/// Checks position, version and time, and advances the copied head.
 fn place(view: View<'_>, commit: &Commit, delta: &mut Delta) -> Result<(), Refused> {
     let end = view.end(commit.partition);
     let expected = end.position + 1;
@@ -207,9 +203,9 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Refuses postings that do not sum to zero: the second check, after the care of each handler.
+/// Checks again that the postings sum to zero.
 fn sum_to_zero(postings: &[Posting<'_>]) -> Result<(), Refused> {
-    // Postings are few, and most commits have one currency.
+    // Usually few postings and one currency.
     for &Posting { currency, .. } in postings {
         let amounts = postings.iter().filter(|posting| posting.currency == currency);
         let by = Nano(amounts.map(|posting| posting.amount.0).sum());

@@ -1,4 +1,4 @@
-//! The consequences of one commit, once it is found right, and how books take them over.
+//! Consequences of one commit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,12 +14,11 @@ use crate::state::{
 };
 use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
-/// The consequences of one commit. States replace those of the books, totals add to them. It's large, and filled in where it lies.
+/// States replace, totals are added. Large, so it is built in place.
 #[derive(Default)]
 pub(super) struct Delta {
     pub end: End,
     pub player: Option<PlayerState>,
-    /// Whether the commit sealed the player's next draw.
     pub sealed: bool,
     pub pool: Option<Box<PoolState>>,
     pub rates: Option<Box<CurrentRates>>,
@@ -27,20 +26,19 @@ pub(super) struct Delta {
     pub pending: PendingDeltas,
     pub awarded: Vec<(AwardKey, UnpaidAward)>,
     pub paid: Vec<AwardKey>,
-    /// Contributions of voids that a pool took up: the sums after the commit.
     pub void_sums: BTreeMap<VoidKey, VoidSum>,
-    /// The sums whose contributions were returned.
+    /// Sums whose contributions were returned.
     pub returned: Vec<VoidKey>,
-    /// The totals of the operator that the commit's stream belongs to.
+    /// Totals of the stream's operator.
     pub operator: OperatorTotals,
-    /// On a pool's stream: EUR that operators' houses received.
+    /// Returns to operators' houses, in EUR.
     pub houses: Vec<(SmolStr, Nano)>,
     pub exchange: PerCurrency<Nano>,
     pub transfer: Nano,
     pub interpartition: Nano,
 }
 
-/// The part of a commit that is for pools, and of awards.
+/// Entries of a commit for pools.
 #[derive(Debug, Clone, Default)]
 pub struct Left {
     pub(super) pending: PendingDeltas,
@@ -48,24 +46,20 @@ pub struct Left {
     pub(super) paid: Vec<AwardKey>,
 }
 
-/// The parts of a commit that wait for pools: hardly ever more than one.
 pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
-/// The part of a commit that waits for a pool.
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// A copy: threads that share a name would wait for each other to count it.
+    /// Threads would contend for a shared count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position and amount.
     pub contribution: Option<(u32, u64, Nano)>,
     pub decision: Option<Box<Decision>>,
-    /// Voids whose contributions stay in the pool.
     pub voids: Vec<PendingVoid>,
 }
 
 impl Delta {
-    /// Copies the state of a stream, to work on.
     pub fn copy(&mut self, view: View<'_>, stream: &StreamId) {
         match stream {
             StreamId::Player { .. } => self.player = Some(view.player(stream).cloned().unwrap_or_default()),
@@ -75,7 +69,6 @@ impl Delta {
         }
     }
 
-    /// The head of the stream that was copied; none of a pool that is yet to be opened.
     pub fn head_mut(&mut self) -> Option<&mut Head> {
         let Self { player, pool, rates, system, .. } = self;
         let player = player.as_mut().map(|player| &mut player.head);
@@ -85,7 +78,6 @@ impl Delta {
             .or(system.as_mut().map(|system| &mut system.head))
     }
 
-    /// Takes up the hash of the commit's record, by which the next draw names where it was sealed.
     pub fn recorded(&mut self, hash: RecordHash) {
         if self.sealed
             && let Some(draw) = self.player.as_mut().and_then(|player| player.draw.as_mut())
@@ -94,7 +86,6 @@ impl Delta {
         }
     }
 
-    /// Writes the delta of a commit into books, or into the books of an overlay.
     pub fn merge_into(mut self, books: &mut Books, commit: &Commit) {
         books.ends.insert(commit.partition, self.end);
         if let Some(rates) = self.rates.take() {
@@ -117,7 +108,7 @@ impl Delta {
         }
     }
 
-    /// Writes the totals into books, and the player, unless that was taken out; what is left is for the pools.
+    /// Returns the entries for pools.
     pub fn merge_player(self, books: &mut Books, commit: &Commit) -> Left {
         if let StreamId::Player { operator, player: name } = &commit.stream {
             if !books.operators.contains_key(operator) {
@@ -138,7 +129,7 @@ impl Delta {
 }
 
 impl Left {
-    /// Writes it into books, which need not have the player.
+    /// Merges into books that may lack the player.
     pub(super) fn merge_into(&self, books: &mut Books) {
         for delta in &self.pending {
             let pending = match books.pending.get_mut(&*delta.pool) {
@@ -159,7 +150,6 @@ impl Left {
         self.note_awards(books);
     }
 
-    /// Writes its awards alone.
     pub(super) fn note_awards(&self, books: &mut Books) {
         books.unpaid.extend(self.awarded.iter().cloned());
         for key in &self.paid {

@@ -1,4 +1,4 @@
-//! Events of sealed draws: which draw a step uses.
+//! Events of sealed draws.
 
 use smallvec::SmallVec;
 
@@ -29,7 +29,7 @@ impl Transition<'_, '_> {
         Ok(())
     }
 
-    /// PL-40: new seals belong to the current generation alone.
+    /// Refuses a seal of another generation than the current one (PL-40).
     fn expect_generation(&self, number: u64, found: u64) -> Result<(), Refused> {
         let expected = self.view.system().generations.current().number;
         match expected == found {
@@ -38,8 +38,7 @@ impl Transition<'_, '_> {
         }
     }
 
-    /// Uses the player's next draw for a step, and takes up the seal of the one after it. A player who has none sealed is of
-    /// an older log, and the step holds its seed.
+    /// Uses the next draw. In older logs the step has its seed instead.
     pub fn draw(&mut self, step: &StepResolved) -> Result<Drawn, Refused> {
         let request_id = &self.commit.request_id;
         let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;

@@ -1,14 +1,11 @@
-//! A proposed change, completed for its place in the log (PL-27).
+//! Completes a proposed change for its place in the log (PL-27).
 
 use crate::events::{Event, Refused};
 use crate::state::Books;
 use crate::values::StreamId;
 
 impl Event {
-    /// A proposed change as it must be logged on a stream now.
-    ///
-    /// # Errors
-    /// [`Refused::UnknownPool`].
+    /// Returns the event to log for a proposed change.
     pub fn as_due(&self, stream: &StreamId, books: &Books) -> Result<Self, Refused> {
         let pool = || match stream {
             StreamId::Pool(name) => books.pool(name).ok_or_else(|| Refused::UnknownPool { pool: name.clone() }),

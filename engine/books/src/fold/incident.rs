@@ -1,5 +1,4 @@
-//! Events of a pool's stream about voided rounds (PL-38): incidents, the return of their contributions, and the reversal of
-//! awards.
+//! Events of a pool's stream about voids (PL-38).
 
 use std::sync::Arc;
 
@@ -10,10 +9,9 @@ use crate::events::{Decision, Event, Incident, Refused, VoidReturn};
 use crate::state::{Books, PoolState, RETURN_MINUTES, VoidKey, VoidSum};
 use crate::values::{Account, Currency, Nano};
 
-/// Most incidents of a pool whose contributions can still be returned.
+/// Incidents per pool with returnable contributions.
 const INCIDENTS_MAX: usize = 256;
 
-/// The contributions of an incident's voids in a partition, summed.
 struct Due<'s> {
     keys: Vec<&'s VoidKey>,
     sum: VoidSum,
@@ -36,7 +34,7 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// The voids of a stretch that the pool takes up join their sums. Those of bets that are too old are dropped.
+    /// Drops voids of bets that are too old.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;
@@ -89,8 +87,7 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// The contributions of an incident's voids in a partition go back to the operator's house: from K in the same cycle,
-    /// else from R, else from H (BW-19).
+    /// Returns contributions to the operator's house from K in the same cycle, else from R, else from H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -132,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The awards of a voided round go back: the house's share of the seed to the house funding, the rest to the reserve.
+    /// Returns awards: the house's seed share to the house, the rest to the reserve.
     pub fn reverse(
         &mut self,
         name: &'s str,
@@ -162,7 +159,7 @@ impl<'s> Transition<'s, '_> {
 }
 
 impl Books {
-    /// The next return of contributions of voided rounds for an approved incident of a pool; none where nothing is due.
+    /// Returns the next due return of contributions.
     #[must_use]
     pub fn pool_return(&self, pool: &str) -> Option<Event> {
         let (view, state) = (self.view(), self.pool(pool).filter(|state| state.mirrors().is_none())?);

@@ -1,8 +1,6 @@
-//! The fold: it decides whether a commit may change the books, and changes them.
-//!
-//! A commit's way: [`stage`] has [`decide`] judge it, which runs each event on a [`transition`] in the file that is named for
-//! its subject ([`wallet`], [`round`], [`pool`] and so on). The resulting [`delta`] is merged. Before a commit is proposed,
-//! [`steward`], [`price`](mod@price) and [`due`] work out its events, and [`admission`] holds it to the ceilings.
+//! Fold of commits into books: [`stage`] passes a commit to [`decide`], which runs its events on a [`transition`] and
+//! merges the [`delta`]. [`steward`], [`price`](mod@price) and [`due`] compute events of proposals, and [`admission`]
+//! checks their limits.
 
 mod admission;
 mod award;

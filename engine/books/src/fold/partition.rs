@@ -1,4 +1,4 @@
-//! Events between partitions about a pool: reports at home, mirrors elsewhere.
+//! Reports at home, mirrors elsewhere.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use crate::state::{BetPlace, Pending, PendingVoid, PoolState, UnpaidAward};
 use crate::values::{Account, Currency, Head, Nano, StreamId};
 
 impl<'s> Transition<'s, '_> {
-    /// Another partition's stretch leaves its contributions and its decision where this partition's own bets leave them.
     pub fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
         let PartitionReported { partition, from, to, contributions, ref end, ref voids, cycle } = *report;
         let position = self.commit.position;
@@ -25,7 +24,7 @@ impl<'s> Transition<'s, '_> {
         }
         let pool = self.pool(name)?;
         if cycle != if voids.is_empty() { 0 } else { pool.cycle } {
-            return Err(Refused::BadReport { reason: "its voids rest on another cycle".to_owned() });
+            return Err(Refused::BadReport { reason: "its voids refer to another cycle".to_owned() });
         }
         let reports = &mut pool.reports;
         let expected = reports.get(&partition).map_or(1, |reported| reported.to + 1);
@@ -38,7 +37,7 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the mirror copies what is not there, or less than before".to_owned(),
+                    reason: "the mirror is ahead of home, or behind its earlier state".to_owned(),
                 });
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
@@ -65,7 +64,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Takes over the decisions at home about this partition's bets, and the terms and status for the next bets.
     pub fn mirror(&mut self, name: &'s str, mirrored: &'s PoolMirrored) -> Result<(), Refused> {
         let Head { partition, .. } = self.mirrored_pool(name, mirrored)?.head;
         let view = self.view;
@@ -124,7 +122,7 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Interpartition, due, Currency::EUR, taken_back);
         for VoidReturn { operator, amount } in &mirrored.returns {
             if *amount <= Nano::ZERO {
-                return Err(Refused::BadReport { reason: "a return of nothing".to_owned() });
+                return Err(Refused::BadReport { reason: "a return of zero".to_owned() });
             }
             self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);
         }
@@ -132,7 +130,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The mirror's copy, begun by the first such commit.
+    /// Returns the mirror's state, created by its first commit.
     fn mirrored_pool(&mut self, name: &str, mirrored: &PoolMirrored) -> Result<&mut PoolState, Refused> {
         let PoolMirrored { home_position, terms, status, .. } = mirrored;
         check_terms(terms, terms.version.max(1))?;
@@ -157,7 +155,6 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// The voids of a reported sum, by the place of their bets.
 fn pending_voids(
     voids: &ReportedVoids,
     partition: u32,
@@ -167,7 +164,7 @@ fn pending_voids(
     let ReportedVoids { operator, game, rules_version, minute, voids: count, in_stretch, in_cycle, earlier } =
         voids.clone();
     let parts = [(BetPlace::InStretch, in_stretch), (BetPlace::InCycle(cycle), in_cycle), (BetPlace::Earlier, earlier)];
-    // The number is that of all three: it stands with the first.
+    // The number of voids is stored with the first part.
     let counts = [count, 0, 0];
     parts.into_iter().zip(counts).filter(|((_, amount), count)| *amount != Nano::ZERO || *count > 0).map(
         move |((bet, amount), voids)| PendingVoid {
@@ -184,14 +181,13 @@ fn pending_voids(
     )
 }
 
-/// Checks a report by itself, whatever was reported before.
 fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     let PartitionReported { partition, to, contributions, ref end, ref voids, .. } = *report;
     let is_sum = |voids: &ReportedVoids| {
         voids.voids > 0 && [voids.in_stretch, voids.in_cycle, voids.earlier].iter().all(|part| *part >= Nano::ZERO)
     };
     let reason = match end {
-        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => "sums of voids that cannot be",
+        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => "invalid sums of voids",
         _ if contributions < Nano::ZERO => "contributions below 0",
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
@@ -203,15 +199,15 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
             "the decision is not at the end of the stretch"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
-            "a void of what was not contributed before"
+            "a void without an earlier contribution"
         }
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>
         {
-            "a reversal of nothing"
+            "a reversal of zero"
         }
         StretchEnd::Decision(Decision::Hit(hit)) if !matches!(hit.stream, StreamId::Player { .. }) => {
-            "a hit that is no player's"
+            "a hit without a player"
         }
         StretchEnd::Decision(_) => return Ok(()),
     };

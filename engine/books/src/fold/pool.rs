@@ -1,4 +1,4 @@
-//! Events of a pool's stream: taking up contributions, awards, take-backs, terms and status.
+//! Events of a pool's stream.
 
 use std::sync::Arc;
 
@@ -9,13 +9,12 @@ use crate::state::{PoolState, UnpaidAward};
 use crate::values::{Account, Currency, Nano};
 
 impl<'s> Transition<'s, '_> {
-    /// The pool's copy.
+    /// Returns the pool's copy.
     pub fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
         let pool = self.delta.pool.as_deref_mut();
         pool.ok_or_else(|| Refused::UnknownPool { pool: name.into() })
     }
 
-    /// The pool's copy, in a status.
     fn pool_in(&mut self, name: &str, status: &PoolStatus) -> Result<&mut PoolState, Refused> {
         let pool = self.pool(name)?;
         if pool.status == *status { Ok(pool) } else { Err(Refused::PoolStatus { status: pool.status.clone() }) }
@@ -33,7 +32,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-11: contributions of a stretch become increments; exactly, once, and in log order with hits and voids.
+    /// Adds contributions to the increments once, in log order with hits and voids (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -46,7 +45,7 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // A reported stretch is one entry: cut in two, its contributions could be of two cycles.
+        // A reported stretch is indivisible: a part could belong to another cycle.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {
@@ -69,7 +68,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The oldest decision of a partition, if it stands at a position and everything up to it is pooled.
+    /// Returns the oldest decision, if it is at this position and everything before is pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -78,7 +77,7 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// BW-16, BW-17: the award must be the hit's price to the last nano.
+    /// Applies an award, which must be exactly the hit's price (BW-16, BW-17).
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
@@ -103,7 +102,7 @@ impl<'s> Transition<'s, '_> {
         for marks in pool.marks.values_mut() {
             marks.cycle_from = marks.pooled_to;
         }
-        // The winner's partition pays: it's told by its mirror, and the money goes there at once.
+        // The winner's partition pays.
         let abroad = pool.reports.get_mut(&award.partition);
         let is_abroad = abroad.is_some();
         if let Some(reported) = abroad {
@@ -119,7 +118,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The shares become payable to the player; the part of a cent left and the rest of the increments go to the reserve.
+    /// Posts an award; the rest of the increments goes to the reserve.
     fn post_award(&mut self, name: &'s str, award: &Award, increments: Nano) {
         let payable = Account::JackpotPayable(name);
         let reserve = Account::Reserve(name);
@@ -132,7 +131,7 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Increments(name), reserve, Currency::EUR, rest);
     }
 
-    /// BW-19.
+    /// Takes back a voided contribution (BW-19).
     pub fn take_back(
         &mut self,
         name: &'s str,
@@ -162,7 +161,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20: announced now, in effect from the next cycle on.
+    /// Changes the terms from the next cycle on (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
@@ -176,7 +175,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20.
+    /// See BW-20.
     pub fn suspend(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         let pool = self.pool_in(name, &PoolStatus::Active)?;
@@ -185,20 +184,20 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// BW-20.
+    /// See BW-20.
     pub fn resume(&mut self, name: &str) -> Result<(), Refused> {
         self.pool_in(name, &PoolStatus::Suspended)?.status = PoolStatus::Active;
         Ok(())
     }
 
-    /// BW-20: hits so far are awarded although the pool is suspended.
+    /// Allows awards of earlier hits despite the suspension (BW-20).
     pub fn release_hits(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         self.pool_in(name, &PoolStatus::Suspended)?.release_hits(home, position);
         Ok(())
     }
 
-    /// BW-20: everything is finished first, so that nobody who contributed loses the chance that the bet bought.
+    /// Requires that nothing is outstanding (BW-20).
     pub fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let view = self.view;
         let pool = self.pool_in(name, &PoolStatus::Suspended)?;
@@ -241,14 +240,13 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Terms that a pool can work by.
 pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused> {
     let fault = if terms.contribution_ppm > 1_000_000 {
         "a contribution is at most the bet"
     } else if !(Nano::ZERO..=Nano::major(1_000_000_000)).contains(&terms.seed) {
         "the seed is between 0 and 10^9 EUR"
     } else if terms.base_coin.0 == 0 {
-        "the base coin is worth something"
+        "the base coin must be above 0"
     } else if terms.refresh_ms == 0 {
         "the refresh interval is above 0"
     } else if terms.version != version {

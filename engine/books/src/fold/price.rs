@@ -1,16 +1,10 @@
-//! The pool's arithmetic, as pure functions of its figures: the jackpot figure of a coin, the price of a hit, the split of
-//! a void's contribution. Exact integers throughout; 128 bits hold pools up to 10^9 EUR at every valid rate, beyond that the
-//! answer is an error, never a wrong figure.
+//! Arithmetic of pools in exact integers. Pools above 10^9 EUR can give an error, never a wrong figure.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// The jackpot figure of a coin value in the player's own currency: P x coin / base coin (BW-13; the exchange rate
-/// cancels). Cut at 1e-9.
-///
-/// # Errors
-/// [`MoneyError::OutOfRange`] when it does not fit.
+/// Returns a coin's jackpot figure in the player's currency, P x coin / base coin (BW-13), rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0
@@ -20,21 +14,17 @@ pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
         .ok_or(MoneyError::OutOfRange)
 }
 
-/// Whether no counter refresh lies between two logged times (BW-17). Refreshes are at the multiples of the interval.
+/// Returns whether no refresh, at a multiple of the interval, is between two times (BW-17).
 fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     let interval = i64::from(refresh_ms).max(1);
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
 }
 
-/// Prices a hit (BW-16, BW-17) on the pool as of the hit's place in the log: every contribution up to and including the
-/// hit's position pooled, every earlier hit awarded.
+/// Prices a hit (BW-16, BW-17) on the pool as of its place: contributions up to it pooled, earlier hits awarded.
 ///
-/// The award's exact worth is `weighted x coin / base coin + whole`: of the base pool as a proportion, or, as a second
-/// win within one refresh, of the seed as a proportion and of the increments as a whole. The player gets it cut to the
-/// minor unit of the player's currency; the part of a cent left goes to the reserve.
-///
-/// # Errors
-/// [`MoneyError::OutOfRange`] when a figure does not fit.
+/// The value is `weighted x coin / base coin + whole`: a proportion of the base pool. For a second win within one refresh
+/// it is a proportion of the seed plus all increments. It is rounded down to the player's minor unit; the rest goes to
+/// the reserve.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));
@@ -47,8 +37,7 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let paid = worth.paid(amount).ok_or(MoneyError::OutOfRange)?;
     let seed_share = worth.in_eur(terms.seed).ok_or(MoneyError::OutOfRange)?;
 
-    // Cutting the total and the seed share apart can leave the odd nano with the increments' share. It is at most K:
-    // the coin is worth at most the base coin, and K is whole.
+    // Rounding can leave one nano more; at most K, since K is an integer.
     let increments = Nano(total.0 - seed_share.0);
     let seed_from_reserve = seed_share.min(pool.reserve);
     let left = total.0 - paid.0;
@@ -71,15 +60,14 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     })
 }
 
-/// The fractions that a hit's price is made of.
 struct Worth {
-    /// Coin, 1e-6 of the currency.
+    /// 1e-6 of the currency.
     coin: i128,
-    /// Base coin, 1e-6 EUR.
+    /// 1e-6 EUR.
     base: i128,
-    /// EUR for one unit of the currency, as a fraction.
+    /// EUR per unit, as a fraction.
     rate: (i128, i128),
-    /// Nanos in a minor unit of the currency.
+    /// Nanos per minor unit.
     minor: i128,
 }
 
@@ -93,13 +81,13 @@ impl Worth {
         }
     }
 
-    /// `eur x coin x rate / base`, cut at 1e-9 EUR.
+    /// Returns `eur x coin x rate / base`, rounded down.
     fn in_eur(&self, eur: Nano) -> Option<Nano> {
         let numerator = eur.0.checked_mul(self.coin)?.checked_mul(self.rate.0)?;
         numerator.checked_div(self.base.checked_mul(self.rate.1)?).map(Nano)
     }
 
-    /// `weighted x coin / base + whole / rate`, cut at the minor unit of the currency.
+    /// Returns `weighted x coin / base + whole / rate`, rounded down.
     fn in_minor(&self, weighted: Nano, whole: Nano) -> Option<Minor> {
         let proportion = weighted.0.checked_mul(self.coin)?;
         let (numerator, denominator) = if whole == Nano::ZERO {
@@ -110,36 +98,33 @@ impl Worth {
             (numerator, self.base.checked_mul(self.rate.0)?)
         };
         let minor = numerator.checked_div(denominator.checked_mul(self.minor)?)?;
-        // What no account could hold is cut to what one can; the rest goes to the reserve, like the part of a cent.
+        // The excess goes to the reserve.
         Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
     }
 
-    /// `amount x rate`, cut at 1e-9 EUR.
+    /// Returns `amount x rate`, rounded down.
     fn paid(&self, amount: Minor) -> Option<Nano> {
         let nanos = i128::from(amount.0).checked_mul(self.minor)?;
         nanos.checked_mul(self.rate.0)?.checked_div(self.rate.1).map(Nano)
     }
 }
 
-/// A voided contribution, split by who gives it back. The three parts add up to it.
+/// Sources of a voided contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TakenBack {
-    /// Out of the increments, while the contribution's cycle runs.
     pub from_increments: Nano,
-    /// Else out of the reserve, as far as it goes.
     pub from_reserve: Nano,
-    /// Else by the house.
+    /// Rest, paid by the house.
     pub from_house: Nano,
 }
 
-/// Splits a contribution to be taken back (BW-19) on the pool as of the void's place in the log.
+/// Splits a contribution to take back (BW-19).
 #[must_use]
 pub fn take_back(pool: &PoolState, void: &TakeBack) -> TakenBack {
     let running = void.contributed_at > pool.marks(void.partition).cycle_from;
     split(pool, void.amount, if running { void.amount } else { Nano::ZERO })
 }
 
-/// Splits contributions to be given back by a pool, of which a part belongs to the running cycle.
 #[must_use]
 pub(super) fn split(pool: &PoolState, amount: Nano, in_cycle: Nano) -> TakenBack {
     let from_increments = in_cycle.min(pool.increments);

@@ -1,4 +1,4 @@
-//! Proposed voids of rounds that hit the jackpot, on the player's stream (PL-38).
+//! Proposed voids of jackpot rounds (PL-38).
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::state::VoidProposal;
 use crate::values::operator_of;
 
 impl Transition<'_, '_> {
-    /// From here on the round's unpaid awards are held.
+    /// Holds the round's unpaid awards.
     pub fn propose_void(&mut self, round: u64, reason: &str, actor: &str) -> Result<(), Refused> {
         let (position, time_ms) = (self.commit.position, self.commit.time_ms);
         let player = self.player()?;
@@ -26,7 +26,6 @@ impl Transition<'_, '_> {
         proposal.add(Arc::make_mut(player.void_proposals.get_or_insert_default()))
     }
 
-    /// The platform approves a proposed void, which must be the next event.
     pub fn approve_void(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
         let proposal = self.waiting_void(change)?;
         if proposal.actor != proposed_by || actor.is_empty() {
@@ -42,7 +41,7 @@ impl Transition<'_, '_> {
         Ok(())
     }
 
-    /// A proposed void is rejected, or taken back: the round's awards are paid.
+    /// Releases the round's awards.
     pub fn reject_void(&mut self, change: u64) -> Result<(), Refused> {
         self.waiting_void(change)?;
         let proposals = self.player()?.void_proposals.as_mut().map(Arc::make_mut);
@@ -52,7 +51,6 @@ impl Transition<'_, '_> {
         Ok(())
     }
 
-    /// The proposals of a round that is void now are dropped.
     pub fn drop_proposals(&mut self, round: u64) -> Result<(), Refused> {
         let player = self.player()?;
         if player.void_proposals().any(|proposal| proposal.round == round) {

@@ -1,4 +1,4 @@
-//! The reveal of sealed draws that the end of a round demands.
+//! Reveal of draws when a round ends.
 
 use smallvec::SmallVec;
 
@@ -6,22 +6,21 @@ use crate::events::{Event, Refused};
 use crate::state::OpenRound;
 use crate::values::{Dealt, Seal, draw};
 
-/// The reveal that a round's end demands of the next event.
+/// Reveal required of the next event.
 pub(super) struct RevealDue {
     pub round: u64,
     seals: SmallVec<[Seal; 1]>,
-    /// The round was voided: only then a key may be lost.
+    /// Only a void may lose a key.
     voided: bool,
 }
 
 impl RevealDue {
-    /// The demand of a round that ends; none where no step of it was sealed.
+    /// Returns the required reveal; `None` without a sealed step.
     pub fn of(round: &OpenRound, voided: bool) -> Option<Self> {
         let seals: SmallVec<_> = round.draws().map(|draw| draw.seal).collect();
         (!seals.is_empty()).then_some(Self { round: round.started.round, seals, voided })
     }
 
-    /// Holds an event against the demand.
     pub fn reveal(self, event: &Event) -> Result<(), Refused> {
         let number = self.round;
         match event {

@@ -1,4 +1,4 @@
-//! Events of a player's rounds, from the bet to the settlement.
+//! Events of rounds.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl<'s> Transition<'s, '_> {
             Some(_) if !currency.is_real() => Err(Refused::PlayMoney),
             None if started.campaign.is_some() || !currency.is_real() => Ok(()),
             Some(contribution) => self.contribute(house, started, contribution),
-            // A pool takes the bets of the game of its name: none passes it by while it's active.
+            // An active pool takes its game's bets.
             None => match self.view.pool(&started.game) {
                 Some(pool) if pool.status == PoolStatus::Active => {
                     Err(Refused::ContributionMissing { pool: started.game.clone() })
@@ -75,7 +75,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// Nothing that is switched off takes a bet (PL-25).
+    /// Refuses bets covered by a switch (PL-25).
     fn check_switches(&self, operator: &str, started: &RoundStarted) -> Result<(), Refused> {
         let switches = &self.view.system().switches;
         match switches.against(operator, &started.game, &started.rules_version) {
@@ -84,7 +84,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// A bet's contribution leaves the house at once and waits for the pool to take it up (BW-11).
+    /// Posts the contribution, which the house pays and the pool takes up later (BW-11).
     fn contribute(
         &mut self,
         house: Account<'s>,
@@ -111,7 +111,7 @@ impl<'s> Transition<'s, '_> {
         let Commit { partition, position, .. } = *self.commit;
         let change = self.pending(&given.pool);
         change.totals.open_rounds += 1;
-        // Two rounds begun in one commit stand at one position: one entry.
+        // One entry for both rounds of a commit.
         let earlier = change.contribution.map_or(Nano::ZERO, |(_, _, amount)| amount);
         change.contribution = Some((partition, position, super::transition::add_figure(earlier, expected)?));
         Ok(())
@@ -139,7 +139,6 @@ impl<'s> Transition<'s, '_> {
         (round.last_position, round.last_ms) = (commit.position, commit.time_ms);
         let real = round.started.currency.is_real();
         self.stepped = Some(step.round);
-        // What the player didn't choose is no action of the player's.
         if step.automatic.is_none() {
             self.player()?.day_mut(real).act(commit.time_ms);
         }
@@ -169,7 +168,7 @@ impl<'s> Transition<'s, '_> {
         self.leave(pool, Decision::Hit(hit))
     }
 
-    /// A part of an open round's win reaches the player before the round is over (ME-16).
+    /// Credits a secured part of the win (ME-16).
     pub fn credit(
         &mut self,
         account: Account<'s>,
@@ -201,14 +200,13 @@ impl<'s> Transition<'s, '_> {
             self.pending(&given.pool).totals.open_rounds -= 1;
         }
         self.reveal = RevealDue::of(&round, false);
-        // No step wins less than what was credited before it.
+        // Not below the credits.
         let due = win.checked_sub(round.credited).ok_or(Refused::BadAmount { amount: win })?;
         self.pay_player(house, account, round.started.currency, due)
     }
 }
 
-/// Refuses a bet above the bet limit of the day's sessions, or one that could take the day's loss past their loss limit
-/// (PL-26). Further limits of the jurisdiction and the operator are not in the log.
+/// Checks the limits of the day (PL-26). Other limits are not in the log.
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

@@ -1,7 +1,5 @@
-//! Events of seamless wallets: a debit and its one end, credits that become due and are paid (PL-31).
-//!
-//! The books of such a player hold no balance. A confirmed debit brings the bet into the account in the commit of its round, and
-//! what a commit leaves in the account is due to the operator's wallet. So a round without its debit is one without funds.
+//! Seamless wallets (PL-31). A confirmed debit adds the bet in its round's commit; the balance after a commit becomes
+//! due to the wallet.
 
 use std::sync::Arc;
 
@@ -11,7 +9,6 @@ use crate::state::{Debit, Due, Wallet};
 use crate::values::{Account, Currency, Minor, is_id};
 
 impl<'s> Transition<'s, '_> {
-    /// The operator keeps the player's money, from the first account of real money on.
     pub fn choose_seamless(&mut self) -> Result<(), Refused> {
         let opened = |event: &Event| matches!(event, Event::AccountOpened { currency } if currency.is_real());
         let opens = self.commit.events.iter().any(opened);
@@ -24,12 +21,12 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Money that the operator keeps is neither brought nor taken by calls (PL-31).
+    /// Refuses deposits and withdrawals of a seamless wallet (PL-31).
     pub fn check_kept_here(&mut self) -> Result<(), Refused> {
         if self.player()?.wallet.is_some() { Err(Refused::SeamlessWallet) } else { Ok(()) }
     }
 
-    /// No request is cancelled whose debit has not ended: the operator's wallet may have applied it.
+    /// Refuses to cancel a request with an open debit, which the wallet may have applied.
     pub fn check_no_debit(&mut self) -> Result<(), Refused> {
         let request_id = &self.commit.request_id;
         match self.player()?.debit() {
@@ -63,7 +60,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The bet comes in; the round that it pays must be in the same commit.
     pub fn confirm_debit(&mut self, operator: &'s str, account: Account<'s>, amount: Minor) -> Result<(), Refused> {
         let debit = self.end_debit(false)?;
         expect_amount(debit.amount, amount)?;
@@ -71,7 +67,6 @@ impl<'s> Transition<'s, '_> {
         self.pay_player(Account::External(operator), account, debit.currency, amount)
     }
 
-    /// Holds a round against the debit that pays it.
     pub fn take_debit(&mut self, currency: Currency, charged: Minor) -> Result<(), Refused> {
         match self.debited.take() {
             Some(debited) if debited != (currency, charged) => Err(Refused::DebitUnused),
@@ -93,7 +88,6 @@ impl<'s> Transition<'s, '_> {
         self.end_debit(true).map(|_| ())
     }
 
-    /// Ends the debit of the commit's request, which is being rolled back or not.
     fn end_debit(&mut self, rolling_back: bool) -> Result<Debit, Refused> {
         let commit = self.commit;
         let ends = |debit: &Debit| {
@@ -108,7 +102,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// A credit reached the operator's wallet: the oldest, since they are paid in order.
+    /// Credits are paid in order.
     pub fn pay_credit(
         &mut self,
         operator: &'s str,
@@ -123,7 +117,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// At the end of a commit: what it left in the account is due.
     pub fn make_due(&mut self, operator: &'s str, account: Account<'s>) -> Result<(), Refused> {
         if self.debited.is_some() {
             return Err(Refused::DebitUnused);

@@ -1,10 +1,10 @@
-//! Events of a player's sessions (PL-16, PL-26).
+//! Events of sessions (PL-16, PL-26).
 
 use super::transition::{Transition, expect_positive};
 use crate::events::{Refused, SessionName, SessionOpened};
 
 impl Transition<'_, '_> {
-    /// The latest session of a game takes its seat. The service decides who may open a session.
+    /// Opens a session. The service decides who may.
     pub fn open_session(&mut self, opened: &SessionOpened) -> Result<(), Refused> {
         self.check_account(opened.currency)?;
         let limits = &opened.limits;

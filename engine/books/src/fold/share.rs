@@ -1,7 +1,5 @@
-//! Some of the players, folded apart from the others.
-//!
-//! A player's commit is judged by the player's own state and by what commits of other streams alone change: pools' terms, awards,
-//! rates, switches. So players can be folded on as many threads as there are shares of them.
+//! Fold of some players separately, so that shares run on several threads. A player's commit depends on the player and
+//! on state changed only by other streams.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,17 +14,14 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// The books of some of the players, beside the books of everything else. The players themselves are with who judges them.
+/// Books for folding some players, which the caller has.
 ///
-/// A share judges the commits of its players. The [`Books`] judge those of other streams, take up what each player's commit has
-/// [left](Left) in the log's order, and the shares' [`Totals`]. Where a commit of another stream has changed what players are judged
-/// by, each share [follows](Share::follow) it before it goes on.
-///
-/// The same as [`Books::apply_recorded`] of all commits, except that of a commit with several faults another may be found.
+/// The [`Books`] judge other streams, and take each commit's [`Left`] in log order and the shares' [`Totals`]. Shares
+/// [follow](Share::follow) changes of the shared state. The result equals [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
-/// The state that all players are judged by.
+/// State shared by all players.
 #[derive(Debug, Clone)]
 pub struct Shared {
     pools: BTreeMap<Arc<str>, PoolState>,
@@ -35,7 +30,7 @@ pub struct Shared {
     system: System,
 }
 
-/// The changes that the commits of a share's players have made of the holdings of all.
+/// Changes of common totals.
 #[derive(Debug, Clone)]
 pub struct Totals {
     operators: Vec<(SmolStr, OperatorTotals)>,
@@ -45,7 +40,7 @@ pub struct Totals {
 }
 
 impl Shared {
-    /// Whether a commit may change it. What pools take up changes no terms and no awards.
+    /// Returns whether a commit may change it.
     #[must_use]
     pub fn is_changed_by(commit: &Commit) -> bool {
         let takes_up = |event: &Event| {
@@ -64,18 +59,14 @@ impl Shared {
 }
 
 impl Share {
-    /// Generations of draws (PL-40).
+    /// Returns the generations of draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> &Generations {
         self.0.generations()
     }
 
-    /// Applies a durable commit to its player, in place. Once it is found right, `record` gives the hash of its record, and sees the
-    /// player as that is after it.
-    ///
-    /// # Errors
-    /// The first invariant that it breaks; the share is then as before, and the player is lost. Its place among all is for
-    /// [`Books::take_left`] to judge.
+    /// Applies a durable commit to its player in place; `record` returns the record's hash. After an error the player
+    /// is invalid. [`Books::take_left`] checks the order.
     pub fn apply_recorded(
         &mut self,
         player: &mut PlayerState,
@@ -98,19 +89,15 @@ impl Share {
         Ok(left)
     }
 
-    /// Goes on from what all players are judged by as of a commit of another stream.
+    /// Takes the shared state.
     pub fn follow(&mut self, shared: &Shared) {
         let Self(books) = self;
         let Shared { pools, unpaid, rates, system } = shared.clone();
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Updates the state shared by all players from a commit of another stream, for a share without the [`Books`] of the whole log.
-    /// Rates and the system are folded as in the books. The figures of a pool depend on the commits of all players, and are neither
-    /// judged nor kept. `is_kept` selects the players whose awards are kept.
-    ///
-    /// # Errors
-    /// The first invariant broken by a commit of the rates or the system.
+    /// Updates the shared state from another stream's commit without the whole [`Books`], except figures of pools.
+    /// `is_kept` selects the players whose awards are kept.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {
@@ -129,7 +116,7 @@ impl Share {
         Ok(())
     }
 
-    /// The first part of the shared state that differs from `shared`, of the parts kept by [`take_over`](Self::take_over).
+    /// Returns the first difference of the parts updated by [`take_over`](Self::take_over).
     #[must_use]
     pub fn difference(&self, shared: &Shared, is_kept: impl Fn(&StreamId) -> bool) -> Option<&'static str> {
         let Self(books) = self;
@@ -146,7 +133,7 @@ impl Share {
         .find_map(|(what, is_same)| (!is_same).then_some(what))
     }
 
-    /// Takes out what its commits have changed of the holdings of all, since the last call.
+    /// Returns the changes since the last call.
     pub fn take_totals(&mut self) -> Totals {
         let Self(books) = self;
         let operators = books.operators.iter_mut();
@@ -162,7 +149,6 @@ impl Share {
 }
 
 impl Books {
-    /// Takes over the part of a pool's event by which players are judged.
     fn take_over_pool(&mut self, name: &str, commit: &Commit, event: &Event, is_kept: impl Fn(&StreamId) -> bool) {
         let Self { pools, unpaid, system, .. } = self;
         let mut award = |name: &Arc<str>, award: MirroredAward| {
@@ -206,17 +192,14 @@ impl Books {
         }
     }
 
-    /// The state that all players are judged by as of now.
+    /// Returns the state shared by all players.
     #[must_use]
     pub fn shared(&self) -> Shared {
         let Self { pools, unpaid, rates, system, .. } = self;
         Shared { pools: pools.clone(), unpaid: unpaid.clone(), rates: rates.clone(), system: system.clone() }
     }
 
-    /// Takes up what a player's commit has left, at its place in the log.
-    ///
-    /// # Errors
-    /// It is not the next one, or the time ran back.
+    /// Takes a commit's entries for pools, in log order.
     pub fn take_left(&mut self, commit: &Commit, left: &Left) -> Result<(), Refused> {
         let end = self.end(commit.partition);
         let expected = end.position + 1;
@@ -231,7 +214,7 @@ impl Books {
         Ok(())
     }
 
-    /// Takes up the totals of a share.
+    /// Adds the totals of a share.
     pub fn take_totals(&mut self, totals: &Totals) {
         for (name, totals) in &totals.operators {
             self.operators.entry(name.clone()).or_default().totals.add(totals);
@@ -241,7 +224,7 @@ impl Books {
         self.interpartition.0 += totals.interpartition.0;
     }
 
-    /// Takes over a player that a share has judged, once the share's totals were taken up.
+    /// Takes a player, after the share's totals.
     pub fn join(&mut self, stream: StreamId, player: PlayerState) {
         if let StreamId::Player { operator, player: name } = stream {
             self.operators.entry(operator).or_default().put(&name, Arc::new(player), self.watch);

@@ -1,4 +1,4 @@
-//! Staging: commits that are decided but not durable yet.
+//! Staged commits.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,7 @@ use crate::events::{Commit, Refused, SettledRound};
 use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
-/// Commits that are decided but not durable yet, over durable books, in groups that become durable one after the other.
-///
-/// Readers see durable state only. So the one writer of a partition stages commits over the durable [`Books`], makes each
-/// group durable, and only then lets the books absorb it; meanwhile the next group is staged over both. When a write fails
-/// the stage is dropped with all its groups, and nothing has happened.
+/// Decided commits that are not durable yet, in groups over the durable [`Books`]. After a failed write it is dropped.
 ///
 /// ```
 /// # use motherlode_books::{Books, Commit, Refused, Stage};
@@ -21,7 +17,7 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 ///     let mut stage = Stage::new();
 ///     for group in groups {
 ///         for commit in group {
-///             stage.apply(books, commit)?; // a refusal leaves the stage as it was
+///             stage.apply(books, commit)?; // a refusal leaves the stage unchanged
 ///         }
 ///         stage.seal();
 ///     }
@@ -33,29 +29,27 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 /// }
 /// ```
 ///
-/// Cost: a group holds copies of the players and pools that it touches, and additions to everything else. A look-up asks
-/// each group before it asks the books.
+/// A group copies the players and pools that it changes. A lookup searches the groups, then the books.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
-    /// The oldest first.
+    /// Oldest first.
     groups: VecDeque<Overlay>,
-    /// Whether the next commit begins a group.
     sealed: bool,
 }
 
-/// The state of a stream after all groups of a stage, copied to work a commit out on. It's looked for once.
+/// Copied stream on which a commit is decided.
 #[derive(Default)]
 pub struct Subject(pub(super) Delta);
 
 impl Subject {
-    /// The stream's head.
+    /// Returns the stream's head.
     pub fn head(&mut self) -> Head {
         self.0.head_mut().copied().unwrap_or_default()
     }
 }
 
 impl Stage {
-    /// No commits.
+    /// Creates an empty stage.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -65,24 +59,17 @@ impl Stage {
         View { durable: books, over: &self.groups }
     }
 
-    /// Ends the youngest group: the next commit begins another.
+    /// Ends the youngest group.
     pub fn seal(&mut self) {
         self.sealed = true;
     }
 
-    /// Adds a commit to the youngest group.
-    ///
-    /// # Errors
-    /// The first invariant that it breaks; the stage is then as before.
+    /// Adds a commit; a refusal has no effect.
     pub fn apply(&mut self, books: &Books, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(books, commit, None)
     }
 
-    /// Adds a commit that voids a settled round. `recalled` is that round, read back from the log (see
-    /// [`Refused::RecallNeeded`]).
-    ///
-    /// # Errors
-    /// As [`Stage::apply`].
+    /// Adds a void of a settled round (see [`Refused::RecallNeeded`]).
     pub fn apply_recalling(
         &mut self,
         books: &Books,
@@ -95,16 +82,12 @@ impl Stage {
         Ok(())
     }
 
-    /// Copies the state of a stream after all groups.
+    /// Copies a stream after all groups.
     pub fn copy(&self, books: &Books, stream: &StreamId, subject: &mut Subject) {
         subject.0.copy(self.over(books), stream);
     }
 
-    /// Adds a commit as [`Stage::apply_recalling`] does, with its record. Once the commit is found right, `record` makes its record
-    /// from the player of its stream, as that is after it, and gives the record's hash.
-    ///
-    /// # Errors
-    /// As [`Stage::apply`]; no record is made then.
+    /// Like [`Stage::apply_recalling`]; `record` makes the record of an accepted commit from the player after it.
     pub fn apply_recorded(
         &mut self,
         books: &Books,
@@ -117,10 +100,7 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// The same on a copy of the commit's stream that was made since the last commit.
-    ///
-    /// # Errors
-    /// As [`Stage::apply_recorded`].
+    /// Like [`Stage::apply_recorded`], on a fresh copy of the stream.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,
@@ -151,26 +131,26 @@ impl Stage {
         delta.merge_into(&mut over.books, commit);
     }
 
-    /// The end of a partition's log after all groups.
+    /// Returns a partition's end after all groups.
     #[must_use]
     pub fn end(&self, books: &Books, partition: u32) -> End {
         self.over(books).end(partition)
     }
 
-    /// Whether the oldest group leaves hits or voids for pools to decide on.
+    /// Returns whether the oldest group has decisions for pools.
     #[must_use]
     pub fn leaves_decisions(&self) -> bool {
         let mut left = self.groups.front().into_iter().flat_map(|group| group.books.pending.values());
         left.any(|pending| pending.decisions.values().any(|waiting| !waiting.is_empty()))
     }
 
-    /// A player after all groups.
+    /// Returns a player after all groups.
     #[must_use]
     pub fn player<'a>(&'a self, books: &'a Books, stream: &StreamId) -> Option<&'a PlayerState> {
         self.over(books).player(stream)
     }
 
-    /// The head of a stream after all groups.
+    /// Returns a stream's head after all groups.
     #[must_use]
     pub fn head(&self, books: &Books, stream: &StreamId) -> Head {
         self.over(books).head(stream)
@@ -182,16 +162,14 @@ impl Books {
         View { durable: self, over: &NOTHING }
     }
 
-    /// Takes over all groups of a stage, once they have become durable. The stage must have been built over these books, unchanged
-    /// since.
+    /// Absorbs all groups, once durable.
     pub fn absorb(&mut self, mut stage: Stage) {
         while !stage.groups.is_empty() {
             self.absorb_oldest(&mut stage);
         }
     }
 
-    /// Takes over the oldest group of a stage, once it has become durable; the groups after it stay over these books. The stage
-    /// must have been built over them, unchanged since but for groups absorbed before.
+    /// Absorbs the oldest group, once durable.
     pub fn absorb_oldest(&mut self, stage: &mut Stage) {
         let Some(Overlay { books: over, rates_changed, system_changed, paid, returned }) = stage.groups.pop_front()
         else {
@@ -230,18 +208,12 @@ impl Books {
         self.interpartition.0 += over.interpartition.0;
     }
 
-    /// Applies one durable commit: a replay's step, the same as staging and absorbing it alone.
-    ///
-    /// # Errors
-    /// The first invariant that it breaks; the books are then as before.
+    /// Applies a durable commit; a refusal has no effect.
     pub fn apply(&mut self, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(commit, None)
     }
 
-    /// Applies one durable commit that voids a settled round (see [`Stage::apply_recalling`]).
-    ///
-    /// # Errors
-    /// As [`Books::apply`].
+    /// Applies a void of a settled round (see [`Stage::apply_recalling`]).
     pub fn apply_recalling(&mut self, commit: &Commit, recalled: Option<&SettledRound>) -> Result<(), Refused> {
         let mut delta = Delta::default();
         decide(self.view(), commit, recalled, &mut delta)?;
@@ -249,10 +221,7 @@ impl Books {
         Ok(())
     }
 
-    /// Applies one durable commit, whose record has this hash.
-    ///
-    /// # Errors
-    /// As [`Books::apply`].
+    /// Applies a durable commit with its record's hash.
     pub fn apply_recorded(
         &mut self,
         commit: &Commit,
@@ -266,10 +235,7 @@ impl Books {
         Ok(())
     }
 
-    /// The postings that a commit would make, without making them.
-    ///
-    /// # Errors
-    /// As [`Books::apply`].
+    /// Returns a commit's postings without applying it.
     pub fn postings<'a>(
         &'a self,
         commit: &'a Commit,

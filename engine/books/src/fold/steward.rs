@@ -1,5 +1,4 @@
-//! The pool's steward: the next events of a pool's stream. It's a pure function of the books, so a rerun after a crash comes
-//! to the same events. The fold checks them like any others.
+//! Steward: the next events of a pool's stream, a pure function of the books, so a rerun gives the same events.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +10,9 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// The events of the next commit on a pool's stream: contributions up to the next hit or void of a partition, or to
-    /// its end, and the decision about that hit or void. Voids that follow each other are decided together, up to
-    /// [`DECISIONS_MAX`]; a hit is the last of its commit. `None` when nothing waits.
-    ///
-    /// Of several partitions, one with a decision comes first, then the one that is furthest behind.
-    ///
-    /// # Errors
-    /// [`MoneyError::OutOfRange`] when a price does not fit.
+    /// Returns the next events of a pool: contributions up to a partition's next hit or void, and its decision.
+    /// Consecutive voids are decided together, up to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a
+    /// decision come first, then the furthest behind.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -34,7 +28,7 @@ impl Books {
             let to = match (first, decision) {
                 (None, _) => end,
                 (Some(_), Some(decision)) => decision.position(),
-                // A hit waits, with the bets of its stretch: they are pooled with it.
+                // Pooled with the pending hit.
                 (Some(hit), None) => pending.last_before(partition, hit.position())?,
             };
             let waits = decision.is_some()
@@ -46,14 +40,14 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// The next report of a partition to a pool: up to the partition's next hit or void, or to its end. `self` are the
-    /// durable books of home, `there` those of the partition. `None` when the pool needs to know nothing more.
+    /// Returns a partition's next report, if the pool needs one. `self` are home's durable books, `there` the
+    /// partition's.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;
         let report = self.partition_report_to(pool, partition, there, u64::MAX)?;
         let reported = state.reports.get(&partition);
-        // The retirement of a suspended pool depends on it.
+        // A suspended pool's retirement depends on it.
         let is_new = reported.is_none_or(|reported| match report.end {
             StretchEnd::Standing { open_rounds, mirrored } => {
                 let stands = mirrored >= state.suspended_at
@@ -67,7 +61,7 @@ impl Books {
         is_new.then_some(report)
     }
 
-    /// Report of a partition up to its next hit or void, or to a position, including one without news for the pool.
+    /// Reports up to the next decision or a position, even without news.
     #[must_use]
     pub fn partition_report_to(
         &self,
@@ -100,9 +94,8 @@ impl Books {
         (to >= from).then_some(PartitionReported { partition, from, to, contributions, end, voids, cycle })
     }
 
-    /// The next event of a partition's mirror of a pool: terms, status, new awards, and how far the pool has taken the partition
-    /// up. `self` are the durable books of home, `there` those of the partition. `None` when the mirror is current, or the
-    /// partition has not joined yet.
+    /// Returns the next event of a partition's mirror, unless current. `self` are home's durable books, `there` the
+    /// partition's.
     #[must_use]
     pub fn pool_mirror(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
@@ -120,8 +113,7 @@ impl Books {
         (!is_current).then_some(mirrored)
     }
 
-    /// The mirror of a pool in a partition as of now, whether or not the partition has it. `None` when the partition has not joined
-    /// yet.
+    /// Returns the present mirror of a joined partition.
     #[must_use]
     pub fn mirror_as_of_now(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
@@ -142,7 +134,6 @@ impl Books {
     }
 }
 
-/// The voids of a stretch, summed by operator, game, version and minute.
 fn reported_voids<'a>(pool: &PoolState, voids: impl Iterator<Item = &'a PendingVoid>, from: u64) -> Vec<ReportedVoids> {
     let mut sums = BTreeMap::<_, ReportedVoids>::new();
     for void in voids {
@@ -168,7 +159,6 @@ fn reported_voids<'a>(pool: &PoolState, voids: impl Iterator<Item = &'a PendingV
     sums.into_values().collect()
 }
 
-/// The part of a partition's log that a pool takes up in one step.
 struct Stretch<'a> {
     partition: u32,
     from: u64,
@@ -180,7 +170,7 @@ impl Stretch<'_> {
     fn events(&self, pool: &PoolState, pending: &Pending) -> Result<Vec<Event>, MoneyError> {
         let Self { partition, from, to, decision } = *self;
         let mut events = Vec::with_capacity(2);
-        // Each decision is made on the figures as of its place: with the contributions of its stretch.
+        // Figures as of the decision's place.
         let mut as_of = pool.clone();
         let Some(_) = decision else {
             pool_stretch(&mut as_of, pending, (partition, from, to), &mut events)?;
@@ -203,10 +193,9 @@ impl Stretch<'_> {
     }
 }
 
-/// Most decisions in one commit.
 const DECISIONS_MAX: usize = 256;
 
-/// Whether the pool decides it now: a hit waits while the pool is suspended (BW-20).
+/// Returns whether the pool decides it now: a hit waits while the pool is suspended (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),
@@ -214,7 +203,6 @@ fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     }
 }
 
-/// Adds the contributions of a stretch to the increments.
 fn pool_stretch(
     pool: &mut PoolState,
     pending: &Pending,
@@ -230,7 +218,6 @@ fn pool_stretch(
 }
 
 impl PoolState {
-    /// The figures that the next decision rests on, after a void's.
     fn give_back(&mut self, decided: &Event) {
         match decided {
             Event::ContributionTakenBack { from_increments, from_reserve, from_house, .. } => {

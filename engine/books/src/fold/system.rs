@@ -1,5 +1,4 @@
-//! Events of the rates' stream and of the system's: rates, switches, changes that need two actors, and
-//! reserved liabilities.
+//! Events of the rates and system.
 
 use std::sync::Arc;
 
@@ -41,7 +40,7 @@ impl Transition<'_, '_> {
                 Ok(())
             }
             (Event::GenerationBegun(begun), Some(system)) => {
-                // Seals are kept on evidence alone.
+                // Only evidence keeps seals.
                 let ends = matches!(begun.evidence, StartEvidence::Missing | StartEvidence::Restored);
                 let begins = (begun.unused_seals_end || !ends) && Arc::make_mut(&mut system.generations).begin(begun);
                 if begins { Ok(()) } else { Err(Refused::BadGeneration { number: begun.number }) }
@@ -66,7 +65,7 @@ impl Transition<'_, '_> {
         }
     }
 
-    /// PL-27: a proposed change is approved, on the stream that it changes and by another actor.
+    /// Requires another actor than the proposer (PL-27).
     pub fn approve(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
         let view = self.view;
         let system = self.delta.system.get_or_insert_with(|| Box::new(view.system().clone()));

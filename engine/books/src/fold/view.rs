@@ -1,4 +1,4 @@
-//! The state that a commit is judged by: the durable books, and over them the changes of the groups before it.
+//! Durable books with the changes of staged groups.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -8,34 +8,31 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// The changes of a group. States (players, pools, ends) replace those beneath; totals and pending entries add to them.
+/// States replace those below, the rest is added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
-    /// Whether `books.rates` replaces the rates beneath.
+    /// Whether `books.rates` replaces the rates below.
     pub rates_changed: bool,
-    /// Whether `books.system` replaces the system's state beneath.
     pub system_changed: bool,
-    /// Awards that the group has paid.
+    /// Paid awards.
     pub paid: BTreeSet<AwardKey>,
-    /// Sums of voids whose contributions the group has returned.
+    /// Sums whose contributions were returned.
     pub returned: BTreeSet<VoidKey>,
 }
 
-/// A view of the books, with or without groups over them. Every look-up asks the groups first, the youngest of them before
-/// the others.
+/// Lookups search the groups, youngest first, then the books.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,
-    /// The oldest first.
+    /// Oldest first.
     pub over: &'a VecDeque<Overlay>,
 }
 
-/// No groups.
 pub(super) static NOTHING: VecDeque<Overlay> = VecDeque::new();
 
 impl<'a> View<'a> {
-    /// The groups, the youngest first.
+    /// Returns the groups, youngest first.
     fn groups(self) -> impl Iterator<Item = &'a Overlay> {
         self.over.iter().rev()
     }
@@ -69,7 +66,7 @@ impl<'a> View<'a> {
         self.staged().find_map(|books| books.pool(pool)).or_else(|| self.durable.pool(pool))
     }
 
-    /// Every pool; one that groups have changed comes more than once.
+    /// Returns every pool; changed ones occur more than once.
     pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
         let names = self.durable.pools.keys().chain(self.staged().flat_map(|books| books.pools.keys()));
         names.filter_map(move |name| self.pool(name))
@@ -97,7 +94,6 @@ impl<'a> View<'a> {
         self.durable.unpaid.get(&key)
     }
 
-    /// A sum of voids whose contributions were not returned.
     pub fn void_sum(self, key: &VoidKey) -> Option<VoidSum> {
         for group in self.groups() {
             if group.returned.contains(key) {
@@ -110,20 +106,19 @@ impl<'a> View<'a> {
         self.durable.void_sums.get(key).copied()
     }
 
-    /// The keys of a pool's sums of voids, by minutes from the first to before the last.
+    /// Returns the keys of these minutes; `last` is exclusive.
     pub fn void_keys(self, pool: &Arc<str>, (first, last): (i64, i64)) -> BTreeSet<&'a VoidKey> {
         let range = VoidKey::first(pool, first)..VoidKey::first(pool, last.max(first));
         let all = self.staged().chain([self.durable]);
         all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
-    /// The durable contributions and decisions that wait for a pool. A pool takes up no others.
+    /// Returns durable entries only, since pools take up no others.
     pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
         self.durable.pending.get(pool)
     }
 
-    /// The last position of a partition that a pool may take up: the durable end of its own partition, the end of the last
-    /// durable report of another.
+    /// Returns the durable end of the pool's partition, or of another partition's last report.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;
@@ -131,7 +126,6 @@ impl<'a> View<'a> {
         self.durable.pool(&pool.name).map_or(0, |pool| pool.reported_to(partition))
     }
 
-    /// Whether a pool has open rounds, contributions or decisions outstanding in any partition, durable or staged.
     pub fn outstanding(self, pool: &PoolState) -> bool {
         let pending = || self.staged().chain([self.durable]).filter_map(|books| books.pending.get(&pool.name));
         let open_rounds: i64 = pending().map(|pending| pending.totals.open_rounds).sum();

@@ -1,4 +1,4 @@
-//! Events that void a player's rounds (PL-04).
+//! Voids of rounds (PL-04).
 
 use super::reveal::RevealDue;
 use super::transition::{Transition, expect_amount};
@@ -34,7 +34,7 @@ impl<'s> Transition<'s, '_> {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).totals.open_rounds -= 1;
                 }
-                // Nothing was paid yet but what HALVE credited (ME-16).
+                // Only HALVE has credited anything (ME-16).
                 (&open.started, open.opened_at, open.opened_ms, &open.jackpots, open.credited)
             }
             (None, Some(settled)) if settled.started.round == number => {
@@ -55,7 +55,7 @@ impl<'s> Transition<'s, '_> {
             let bet = started.bet.to_nano(started.currency);
             self.transfer(house, Account::Promotion(operator), started.currency, bet);
         }
-        // A win that the player has spent or withdrawn is the house's loss (PL-09: never negative).
+        // PL-09: the house bears the missing part.
         let balance = self.check_account(started.currency)?;
         expect_amount(win.min(balance), win_taken_back)?;
         self.charge_player(account, house, started.currency, win_taken_back)?;
@@ -72,7 +72,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The contribution stays in the pool: the house that gave the bet back bears it (PL-38).
+    /// Keeps the contribution in the pool at the cost of the operator's house (PL-38).
     fn keep_contribution(&mut self, operator: &str, started: &RoundStarted, (opened_at, opened_ms): (u64, i64)) {
         let Some(given) = &started.contribution else { return };
         let void = PendingVoid {
@@ -89,8 +89,7 @@ impl<'s> Transition<'s, '_> {
         self.pending(&given.pool).voids.push(void);
     }
 
-    /// The awards of a voided round: unpaid ones go back to the pool, paid ones stay with the player and are charged to the
-    /// operator's house or lost (PL-38).
+    /// Returns unpaid awards to the pool; paid ones stay with the player (PL-38).
     fn void_awards(
         &mut self,
         operator: &'s str,
@@ -133,7 +132,7 @@ impl<'s> Transition<'s, '_> {
         )
     }
 
-    /// A voided round's contribution goes back to the house at once; the pool takes it back in its turn (BW-19).
+    /// Pays the contribution back to the house, before the pool takes it back (BW-19).
     fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
         let Some(given) = &started.contribution else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Events of a player's accounts and collections.
+//! Events of accounts and collections.
 
 use smol_str::SmolStr;
 
@@ -8,7 +8,7 @@ use crate::state::PlayerState;
 use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s, '_> {
-    /// The player's copy; a player exists from the first account on.
+    /// Returns the player, which exists from the first account on.
     pub fn player(&mut self) -> Result<&mut PlayerState, Refused> {
         let Some(player) = &mut self.delta.player else { return Err(Refused::WrongStream) };
         if player.balances.is_empty() {
@@ -17,7 +17,7 @@ impl<'s> Transition<'s, '_> {
         Ok(player)
     }
 
-    /// A request is cancelled by a commit in its name that does nothing else (PL-33).
+    /// Checks that the commit has no other effect (PL-33).
     pub fn cancel_request(&self) -> Result<(), Refused> {
         let does_more = |event: &Event| !matches!(event, Event::RequestCancelled | Event::ActedBy { .. });
         if self.commit.events.iter().any(does_more) { Err(Refused::NotCancelled) } else { Ok(()) }
@@ -37,7 +37,7 @@ impl<'s> Transition<'s, '_> {
         player.balance(currency).ok_or(Refused::UnknownAccount { currency })
     }
 
-    /// An account that money can be brought to, taken from and promised to (PL-17).
+    /// Refuses play money (PL-17).
     pub fn check_real(&self, currency: Currency) -> Result<(), Refused> {
         self.check_account(currency)?;
         if currency.is_real() { Ok(()) } else { Err(Refused::PlayMoney) }
@@ -79,7 +79,6 @@ impl<'s> Transition<'s, '_> {
         self.pay_player(external, player, Currency::PLAY, amount)
     }
 
-    /// Cash from an account to the player.
     pub fn pay_player(
         &mut self,
         from: Account<'s>,
@@ -93,7 +92,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Cash from the player to an account; a balance is never negative (PL-09).
+    /// Takes cash; the balance is never negative (PL-09).
     pub fn charge_player(
         &mut self,
         player: Account<'s>,

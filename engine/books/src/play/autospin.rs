@@ -1,51 +1,46 @@
-//! Autospin: when a series of rounds that plays by itself comes to its end (BW-25, PL-07).
-//!
-//! A pure state machine over finished rounds. It neither spins nor waits: its caller plays the rounds, reports how
-//! each ended, and plays the next one until it answers with a stop. The same rounds give the same stop, so a series that is
-//! asked for again ends where it ended before. Cost: a few additions a round.
+//! When an Autospin series stops (BW-25, PL-07): a pure state machine over finished rounds.
 
 use crate::values::Minor;
 
-/// Limits that end a series before its spins are used up. Each is optional; by default all spins are played.
+/// Limits that end a series early.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AutospinLimits {
-    /// Stops by the loss of the series.
+    /// Limit of the series' loss.
     pub loss: Option<LossStop>,
-    /// Stops by the win of one round, jackpot included.
+    /// Win limit of one round, with jackpot.
     pub win: Option<WinStop>,
-    /// Stops when a round wins the jackpot.
+    /// Stop at a jackpot.
     pub on_jackpot: bool,
-    /// Stops when a round plays a feature (WF-19).
+    /// Stop at a feature (WF-19).
     pub on_feature: bool,
 }
 
-/// When the loss of a series, all bets minus all wins, ends it. Limits are not negative.
+/// Limit of a series' loss, not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossStop {
-    /// It has passed the limit: the limit plus all wins minus all bets is below zero (BW-25, ME-19).
+    /// Above the limit (BW-25, ME-19).
     Passed(Minor),
-    /// It has come to the limit (WF-19).
+    /// At the limit (WF-19).
     Reached(Minor),
-    /// The next round's bet could bring it past the limit: that round isn't begun (DM-26).
+    /// Before the next bet could exceed it (DM-26).
     Prevented {
-        /// The most that may be lost.
+        /// Maximum loss.
         limit: Minor,
-        /// The bet of each round; zero for free rounds.
+        /// Bet of each round, or zero.
         bet: Minor,
     },
 }
 
-/// When the win of one round ends a series.
+/// Limit of one round's win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WinStop {
-    /// It reaches the limit (BW-25, WF-19).
+    /// At the limit (BW-25, WF-19).
     Reached(Minor),
-    /// It passes the limit (ME-19).
+    /// Above the limit (ME-19).
     Passed(Minor),
 }
 
 impl LossStop {
-    /// Whether a series that has won and bet so much ends.
     fn ends(self, wins: i128, bets: i128) -> bool {
         let left = |limit: Minor| i128::from(limit.0) + wins - bets;
         match self {
@@ -65,35 +60,35 @@ impl WinStop {
     }
 }
 
-/// Why a series ended. Where several reasons hold, the first in this order is named.
+/// Reason why a series ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AutospinStop {
     /// The jackpot was won.
     Jackpot,
-    /// A round's win reached the win limit.
+    /// Win limit.
     WinLimit,
-    /// The loss met the loss limit.
+    /// Loss limit.
     LossLimit,
-    /// A round played a feature.
+    /// A feature was played.
     Feature,
-    /// Every spin is played.
+    /// All spins were played.
     Complete,
 }
 
-/// How a round ended.
+/// Finished round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FinishedRound {
-    /// The bet; zero where it was refunded.
+    /// Bet; zero after a refund.
     pub bet: Minor,
-    /// The win, jackpot excluded.
+    /// Win without the jackpot.
     pub win: Minor,
-    /// The jackpot's payment, where the round won it.
+    /// Jackpot payment, if any.
     pub jackpot: Option<Minor>,
-    /// Whether the round played more than the paid spin's window: free spins, a respin, a bonus.
+    /// Whether it played a feature.
     pub feature: bool,
 }
 
-/// A series under way.
+/// Series in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Autospin {
     limits: AutospinLimits,
@@ -103,40 +98,40 @@ pub struct Autospin {
 }
 
 impl Autospin {
-    /// Most spins of a series.
+    /// Maximum number of spins.
     pub const SPINS_MAX: u32 = 1000;
 
-    /// The request id of a spin of a series, counted from 1.
+    /// Returns the request id of a spin.
     #[must_use]
     pub fn spin_request_id(series: &str, spin: u32) -> String {
         format!("{series}.{spin}")
     }
 
-    /// A series of some spins, at least one.
+    /// Creates a series.
     #[must_use]
     pub fn new(spins: u32, limits: AutospinLimits) -> Self {
         Self { limits, spins_left: spins, bets: 0, wins: 0 }
     }
 
-    /// Spins that are not finished.
+    /// Returns the number of unfinished spins.
     #[must_use]
     pub fn spins_left(&self) -> u32 {
         self.spins_left
     }
 
-    /// All bets of finished rounds.
+    /// Returns all bets of finished rounds.
     #[must_use]
     pub fn bets(&self) -> Minor {
         saturated(self.bets)
     }
 
-    /// All wins of finished rounds, jackpots included.
+    /// Returns all wins, jackpots included.
     #[must_use]
     pub fn wins(&self) -> Minor {
         saturated(self.wins)
     }
 
-    /// Whether the series ends before its first round: a single bet could pass the loss limit (DM-26).
+    /// Returns whether the first bet could exceed the loss limit (DM-26).
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()
@@ -146,7 +141,7 @@ impl Autospin {
         self.limits.loss.is_some_and(|stop| stop.ends(self.wins, self.bets))
     }
 
-    /// Counts a finished round; says whether the series ends with it, and why.
+    /// Counts a finished round; returns the reason to stop.
     pub fn finish(&mut self, round: FinishedRound) -> Option<AutospinStop> {
         let won = i128::from(round.win.0) + round.jackpot.map_or(0, |jackpot| i128::from(jackpot.0));
         self.spins_left = self.spins_left.saturating_sub(1);
@@ -169,7 +164,7 @@ impl Autospin {
     }
 }
 
-/// For show: the sums are kept exactly, and no account holds more than an i64.
+/// Limits a sum for display, since sums can exceed an i64.
 fn saturated(sum: i128) -> Minor {
     Minor(i64::try_from(sum).unwrap_or(i64::MAX))
 }

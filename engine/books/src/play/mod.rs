@@ -1,4 +1,4 @@
-//! Rules of play that services apply themselves. None of this is in the log.
+//! Rules of play in services, not in the log.
 
 mod autospin;
 mod profile;

@@ -1,8 +1,5 @@
-//! Profiles: the permissions and limits of a jurisdiction, an operator or a player, and the strictest of several (PL-08,
-//! PL-26).
-//!
-//! A profile is data, read from files; [`Profile::default`] restricts nothing. An open round is played to its end by the
-//! profile of its bet.
+//! Permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26). An open round keeps its bet's
+//! profile.
 
 use core::num::NonZeroU32;
 
@@ -12,32 +9,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
-    /// Rounds may play themselves (PL-07).
+    /// Allows Autospin (PL-07).
     pub autoplay: bool,
-    /// A feature may be bought (ME-18).
+    /// Allows buying a feature (ME-18).
     pub buy_feature: bool,
-    /// Wins may be gambled (BW-22, ME-14).
+    /// Allows gambling wins (BW-22, ME-14).
     pub gamble: bool,
-    /// The client may show rounds faster than usual (WF's turbo mode, stopping the reels). The service has no reels to
-    /// speed up: it passes this on to the client, and keeps the time between rounds itself.
+    /// Allows faster display by the client.
     pub turbo: bool,
-    /// A game with a progressive jackpot may be played. Where it may not, such a game is refused whole: the return that
-    /// its rules promise includes the jackpot (BW-21), so without it it would be another game.
+    /// Allows jackpot games; their promised return includes the jackpot (BW-21).
     pub jackpot: bool,
-    /// The most that a round may cost, the price of a bought feature included, in whole EUR, converted at the rate of the bet.
+    /// Maximum cost of a round in whole EUR.
     pub bet_eur_max: Option<NonZeroU32>,
-    /// The least time from one bet of a player to the next, over all games and both kinds of money.
+    /// Minimum time between bets, over all games.
     pub round_ms_min: u32,
-    /// Time without an action after which a session expires (BW-26).
+    /// Idle limit of a session (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
-    /// Time in a session, or played in sessions that follow each other, after which no bet is taken until the player has
-    /// acknowledged it.
+    /// Time until a reality check is due.
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time in a session, or played in the sessions of a day, after which no bet is taken.
+    /// Time per day until bets are refused.
     pub session_ms_max: Option<NonZeroU32>,
-    /// The most that may be lost in a day, in whole EUR, converted at the rate of the bet.
+    /// Maximum loss of a day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// The player sets the length of each session and its loss limit before it begins.
+    /// Whether the player sets limits for each session.
     pub limits_by_player: bool,
 }
 
@@ -61,7 +55,7 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// Allows what both allow, within the stricter of each limit.
+    /// Returns the stricter of each.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         let least = |one: Option<NonZeroU32>, other: Option<NonZeroU32>| one.into_iter().chain(other).min();
@@ -81,7 +75,7 @@ impl Profile {
         }
     }
 
-    /// Whether it has limits that hold in a session only, so that a bet needs one.
+    /// Returns whether bets need a session.
     #[must_use]
     pub fn needs_session(&self) -> bool {
         self.reality_check_ms.is_some()

@@ -1,32 +1,29 @@
-//! Places that operators share: each has some that are its own, and nobody can take all.
-//!
-//! Half of the places are divided evenly between the operators, and are theirs alone. The other half is open to all.
-//! Where there is one operator it can take all. Cost: a look-up by name a place.
+//! Slots shared by operators: half divided evenly, half open to all.
 
 use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
-/// The places of one kind.
+/// Slots of one kind.
 #[derive(Debug, Clone)]
 pub struct Quota {
-    /// The places that each operator has for itself.
+    /// Reserved slots per operator.
     own: usize,
-    /// The places left of the common half.
+    /// Free common slots.
     common: usize,
-    /// The places taken, by operator; only operators that hold some.
+    /// Taken slots by operator, without zeros.
     taken: BTreeMap<SmolStr, usize>,
 }
 
 impl Quota {
-    /// Divides a number of places between a number of operators; at least one for each.
+    /// Divides slots, at least one per operator.
     #[must_use]
     pub fn new(places: usize, operators: usize) -> Self {
         let own = (places - places / 2) / operators.max(1);
         Self { own: own.max(1), common: places / 2, taken: BTreeMap::new() }
     }
 
-    /// Takes a place for an operator; false where there is none for it.
+    /// Takes a slot, if one is free.
     pub fn take(&mut self, operator: &str) -> bool {
         let taken = self.taken.get(operator).copied().unwrap_or_default();
         if taken >= self.own {
@@ -40,7 +37,7 @@ impl Quota {
         true
     }
 
-    /// Gives back a place of an operator that it had taken.
+    /// Releases a slot of an operator.
     pub fn give(&mut self, operator: &str) {
         let Some(taken) = self.taken.get_mut(operator) else { return };
         if *taken > self.own {

@@ -1,12 +1,8 @@
-//! Sessions: who is at which game, and for how long (BW-26, BW-27, PL-16).
+//! Table of sessions (BW-26, BW-27, PL-16), not in the log.
 //!
-//! A session binds a player, a currency, a game, a jurisdiction and limits for its whole life. It ends when it's closed,
-//! when nothing is done in it for too long, or when its connection drops; after a drop nobody can open the same game for
-//! the player for a while. Bets are refused while a reality check is due, and when its time is up (PL-26).
-//! This table is not in the log. The log keeps the play, and the next session continues it.
-//!
-//! Promises: time is an argument; at most one live session a player and game, and one more in play money; never more
-//! entries than allowed, since every call drops those that have expired. Cost: a few tree operations a call.
+//! A session ends when closed, idle or disconnected; then the game is held for a while. Bets are refused while a
+//! reality check is due and after the time limit (PL-26). There is at most one live session per player and game, plus
+//! one in play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,14 +13,14 @@ use super::profile::Profile;
 use super::quota::Quota;
 use crate::values::{Currency, Minor, StreamId};
 
-/// The limits of sessions: how long they last, and how many there can be.
+/// Limits of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Milliseconds without an action after which a session expires (BW-26).
+    /// Idle limit in ms (BW-26).
     pub idle_ms_max: i64,
-    /// Milliseconds after a dropped connection in which no session is opened again (BW-27).
+    /// Hold after a dropped connection in ms (BW-27).
     pub hold_ms: i64,
-    /// Sessions and holds at one time.
+    /// Maximum number of sessions and holds.
     pub count_max: usize,
 }
 
@@ -34,82 +30,78 @@ impl Default for SessionLimits {
     }
 }
 
-/// Names a session. Whoever knows it can use the session, so it must be drawn from a cryptographic generator.
+/// Secret id, from a cryptographic generator.
 pub type SessionId = u128;
 
-/// The terms of a session, unchangeable (PL-16).
+/// Fixed terms of a session (PL-16).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOf {
-    /// The player, and with it the operator.
+    /// Player with its operator.
     pub stream: StreamId,
-    /// The currency of the account; play money is demo mode.
+    /// Currency of the account.
     pub currency: Currency,
-    /// The game.
+    /// Game.
     pub game: SmolStr,
-    /// The jurisdiction's name.
+    /// Name of the jurisdiction.
     pub jurisdiction: SmolStr,
-    /// Its permissions and limits: the strictest of jurisdiction, operator and player.
+    /// Strictest profile.
     pub profile: Profile,
-    /// The most that may be lost in it, in minor units of the currency, where the player has set a limit.
+    /// Maximum loss in minor units, set by the player.
     pub loss_max: Option<Minor>,
-    /// The most that a round may cost, in minor units of the currency, where the player or the operator has set a limit.
+    /// Maximum cost of a round in minor units, set by player or operator.
     pub bet_max: Option<Minor>,
 }
 
-/// Why a session is not given or not accepted.
+/// Refusal of a session or an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
-    /// The player has a live session of the game, or the session has a keeper.
+    /// The player has a live session of the game, or it has another connection.
     #[error("the session is in use")]
     InUse,
-    /// The connection dropped a short while ago (BW-27).
+    /// The connection dropped recently (BW-27).
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held {
-        /// Milliseconds until it's possible.
+        /// Milliseconds until it is possible.
         left_ms: i64,
     },
-    /// It has expired, was closed or dropped, or never was: who asks about another's session learns nothing else.
+    /// No such live session of the player.
     #[error("the session is over")]
     Expired,
-    /// It's the player's, but of another game or currency.
+    /// Another game or currency.
     #[error("the session is bound to another game or currency")]
     Mismatch,
-    /// The request that opened the live session named another currency.
+    /// The id was used for another currency.
     #[error("the request id was used for a different session")]
     RequestIdReused,
-    /// The player has not acknowledged the time played (PL-26).
+    /// A reality check is due (PL-26).
     #[error("a reality check is due: it must be acknowledged before the next bet")]
     RealityCheckDue,
-    /// The session has lasted as long as it may; open rounds go on (PL-26).
-    #[error("the session's time is up: no bet is taken in it")]
+    /// The time limit is reached (PL-26).
+    #[error("the session's time limit is reached: it takes no more bets")]
     TimeUp,
-    /// There is no room for one more: of all, or of the operator.
+    /// All slots are taken.
     #[error("there are too many sessions")]
     Full,
 }
 
-/// The sessions. `K` is the handle by which a session keeps its connection. It's dropped when the session ends, and so the
-/// connection learns of the end.
+/// Sessions. `K` is a connection's handle, dropped when its session ends.
 #[derive(Debug)]
 pub struct Sessions<K> {
     limits: SessionLimits,
-    /// Places by operator.
     quota: Quota,
     entries: BTreeMap<SessionId, Entry<K>>,
-    /// The entry of a place.
     by_seat: BTreeMap<SeatKey, SessionId>,
-    /// When each entry passes, the next first.
+    /// Next first.
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Where there is one session at most: a player and a game, for real money or for play money (PL-17).
+/// Player, game, and whether with real money (PL-17).
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
     (of.stream.clone(), of.game.clone(), of.currency.is_real())
 }
 
-/// The operator of a player.
 fn operator(stream: &StreamId) -> &str {
     match stream {
         StreamId::Player { operator, .. } => operator,
@@ -122,41 +114,36 @@ struct Entry<K> {
     of: SessionOf,
     request_id: SmolStr,
     opened_ms: i64,
-    /// When the time played was acknowledged; at first, when it was opened.
+    /// Time of the last acknowledgement, or of the opening.
     acknowledged_ms: i64,
-    /// When a live session expires or a hold ends.
+    /// Expiry, or end of a hold.
     deadline_ms: i64,
     state: State<K>,
 }
 
 #[derive(Debug)]
 enum State<K> {
-    /// With its keeper, where its connection is kept.
+    /// With the handle of its connection.
     Live(Option<K>),
-    /// Over by a dropped connection.
+    /// The connection dropped.
     Held,
 }
 
 impl<K> Sessions<K> {
-    /// No sessions.
+    /// Creates an empty table.
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
         let quota = Quota::new(limits.count_max, 1);
         Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// Shares the places between a number of operators, so that none takes all (see [`Quota`]). Called before a session is
-    /// opened.
+    /// Divides the slots between operators (see [`Quota`]).
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session under a fresh id. The request that opened a live session gets its id again.
-    ///
-    /// # Errors
-    /// [`SessionRefused::InUse`], [`SessionRefused::Held`], [`SessionRefused::RequestIdReused`] or
-    /// [`SessionRefused::Full`].
+    /// Opens a session under a new id; a repetition gets its live session's.
     pub fn open(
         &mut self,
         of: SessionOf,
@@ -192,10 +179,7 @@ impl<K> Sessions<K> {
         Ok(fresh)
     }
 
-    /// An action in a session: it must be live and, as far as `game` is known, bound to it; it's idle from now on.
-    ///
-    /// # Errors
-    /// [`SessionRefused::Expired`], also for another player's session, or [`SessionRefused::Mismatch`].
+    /// Records an action in a live session, of this game if given.
     pub fn act(
         &mut self,
         id: SessionId,
@@ -215,11 +199,7 @@ impl<K> Sessions<K> {
         Ok(())
     }
 
-    /// A bet in a session: an action that is refused while a reality check is due and when the time is up. Returns the
-    /// session's terms.
-    ///
-    /// # Errors
-    /// As [`Sessions::act`], [`SessionRefused::TimeUp`] or [`SessionRefused::RealityCheckDue`].
+    /// Records a bet; returns the session's terms.
     pub fn bet(
         &mut self,
         id: SessionId,
@@ -241,11 +221,7 @@ impl<K> Sessions<K> {
         Ok(&entry.of)
     }
 
-    /// The player has seen how long the session has lasted: an action, and the reality check's interval begins anew.
-    /// Returns the session's terms, and its milliseconds so far.
-    ///
-    /// # Errors
-    /// [`SessionRefused::Expired`].
+    /// Records an acknowledged reality check; returns terms and duration in ms.
     pub fn acknowledge(&mut self, id: SessionId, now_ms: i64) -> Result<(&SessionOf, i64), SessionRefused> {
         self.expire(now_ms);
         self.live(id)?;
@@ -255,23 +231,20 @@ impl<K> Sessions<K> {
         Ok((&entry.of, now_ms.saturating_sub(entry.opened_ms)))
     }
 
-    /// The terms of a live session.
+    /// Returns a live session's terms.
     pub fn of(&mut self, id: SessionId, now_ms: i64) -> Option<&SessionOf> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| &entry.of)
     }
 
-    /// Milliseconds without an action after which a session expires: the service's limit or its profile's (BW-26).
+    /// Returns the idle limit in ms (BW-26).
     #[must_use]
     pub fn idle_ms_max(&self, of: &SessionOf) -> i64 {
         let profile = of.profile.idle_ms_max.map_or(i64::MAX, |limit| limit.get().into());
         self.limits.idle_ms_max.min(profile)
     }
 
-    /// Ties a live session to a connection. It's no action.
-    ///
-    /// # Errors
-    /// [`SessionRefused::Expired`], or [`SessionRefused::InUse`] while another connection keeps it.
+    /// Ties a live session to one connection.
     pub fn keep(&mut self, id: SessionId, keeper: K, now_ms: i64) -> Result<(), SessionRefused> {
         self.expire(now_ms);
         match &mut self.live(id)?.state {
@@ -283,8 +256,7 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// The connection of a kept session dropped: the session is over, and the game is held for the player (BW-27).
-    /// Without effect on one that is over already.
+    /// Ends a disconnected session and holds its game (BW-27).
     pub fn drop_connection(&mut self, id: SessionId, now_ms: i64) {
         self.expire(now_ms);
         if let Ok(entry) = self.live(id) {
@@ -293,13 +265,13 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Milliseconds for which a game is held after a dropped connection.
+    /// Returns a hold's duration in ms.
     #[must_use]
     pub fn hold_ms(&self) -> u32 {
         u32::try_from(self.limits.hold_ms.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Closes a session and gives back its keeper. Without effect on one that is over: a hold goes on.
+    /// Closes a session; returns its handle.
     pub fn close(&mut self, id: SessionId, now_ms: i64) -> Option<K> {
         self.expire(now_ms);
         self.live(id).ok()?;
@@ -309,25 +281,24 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Milliseconds that a live session has left without an action; `None` when it's over.
+    /// Returns a live session's remaining idle ms.
     pub fn left_ms(&mut self, id: SessionId, now_ms: i64) -> Option<i64> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| entry.deadline_ms.saturating_sub(now_ms))
     }
 
-    /// Live sessions and holds.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Drops sessions that have expired and holds that are over.
     fn expire(&mut self, now_ms: i64) {
         while let Some((deadline_ms, id)) = self.deadlines.first().copied()
             && deadline_ms <= now_ms

@@ -1,13 +1,11 @@
-//! Ages: the time from the beginning of one snapshot to the beginning of the next.
+//! Ages: intervals between starts of snapshots.
 
-/// How far snapshots are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {
-    /// The running age; 0 while nobody watches.
+    /// Current age; 0 while not watched.
     pub age: u32,
-    /// The latest age that a snapshot has.
+    /// Latest age in a snapshot.
     pub written: u32,
-    /// Whether a snapshot is being written.
     pub is_writing: bool,
 }
 
@@ -17,7 +15,7 @@ impl Watch {
     }
 }
 
-/// How snapshots are made is no part of what the books say.
+/// Progress of snapshots is not part of the state.
 impl PartialEq for Watch {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -1,4 +1,4 @@
-//! The books: the state that the whole log amounts to, and its queries.
+//! State of the log, with queries.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -22,7 +22,6 @@ use super::void_sums::{VoidKey, VoidSum};
 use crate::events::{Decision, Hit, ReportedVoids};
 use crate::values::{Account, Currency, End, FxRate, Head, Minor, Nano, PerCurrency, StreamId, Switch};
 
-/// Rates and where their stream stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CurrentRates {
     pub head: Head,
@@ -30,7 +29,7 @@ pub(crate) struct CurrentRates {
 }
 
 impl CurrentRates {
-    /// EUR for one unit of a currency; of EUR always 1, and of play money, whose units the limits in EUR count.
+    /// Returns EUR per unit; 1 for EUR and for play money, whose units count in limits.
     pub fn of(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
@@ -39,8 +38,7 @@ impl CurrentRates {
     }
 }
 
-/// The service itself: the head of its stream, its switches, the changes that wait for a second actor, and the
-/// liability of open campaigns.
+/// State of the system stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct System {
     pub head: Head,
@@ -48,21 +46,16 @@ pub(crate) struct System {
     pub changes: Changes,
     pub liabilities: Liabilities,
     pub generations: Arc<Generations>,
-    /// Whether damage of the log was found, and no later start found the log sound.
     pub log_damaged: bool,
 }
 
-/// Names an award to be paid: partition and position of its hit.
+/// Partition and position of the hit.
 pub(crate) type AwardKey = (u32, u64);
 
-/// The whole state of one partition's log.
+/// State of one partition's log.
 ///
-/// Cost: a lookup is O(log n) in players or pools; memory grows with players, open rounds, collections and the
-/// contributions that wait for pools, not with the length of the log.
-///
-/// Serialized they are without their players, which a snapshot has beside them ([`Books::freeze`]).
-///
-/// To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
+/// Lookups are O(log n) in players or pools. Memory does not grow with the log. Players are serialized separately
+/// ([`Books::freeze`]). Commits are applied by [`Stage`](crate::Stage) or [`Books::apply`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     pub(crate) ends: BTreeMap<u32, End>,
@@ -70,7 +63,7 @@ pub struct Books {
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
-    /// At home: contributions of voided rounds that were not returned.
+    /// Only at home.
     pub(crate) void_sums: BTreeMap<VoidKey, VoidSum>,
     pub(crate) rates: CurrentRates,
     pub(crate) system: System,
@@ -82,13 +75,12 @@ pub struct Books {
 }
 
 impl Books {
-    /// The books of an empty log.
+    /// Creates empty books.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets a pool's state, and drops everything that the pool has taken up.
     pub(crate) fn put_pool(&mut self, pool: PoolState) {
         if let Some(pending) = self.pending.get_mut(&pool.name) {
             pending.forget(&pool);
@@ -101,13 +93,13 @@ impl Books {
         self.pools.insert(Arc::clone(&pool.name), pool);
     }
 
-    /// The end of a partition's log.
+    /// Returns a partition's end.
     #[must_use]
     pub fn end(&self, partition: u32) -> End {
         self.ends.get(&partition).copied().unwrap_or(End::EMPTY)
     }
 
-    /// The head of a stream.
+    /// Returns the head of a stream.
     #[must_use]
     pub fn head(&self, stream: &StreamId) -> Head {
         match stream {
@@ -119,13 +111,13 @@ impl Books {
         .unwrap_or_default()
     }
 
-    /// A player, by stream.
+    /// Returns a player by stream.
     #[must_use]
     pub fn player(&self, stream: &StreamId) -> Option<&PlayerState> {
         self.shared_player(stream).map(AsRef::as_ref)
     }
 
-    /// The same, to be kept: the books put another state in its place, and never change it.
+    /// Returns a player for sharing.
     #[must_use]
     pub fn shared_player(&self, stream: &StreamId) -> Option<&Arc<PlayerState>> {
         match stream {
@@ -134,27 +126,27 @@ impl Books {
         }
     }
 
-    /// Every player, in order of operator and player: both names and the state.
+    /// Returns players by operator and name.
     pub fn players(&self) -> impl Iterator<Item = (&str, &str, &PlayerState)> {
         self.operators.iter().flat_map(|(name, operator)| {
             operator.players.by_name().map(move |(player, state)| (name.as_str(), player, state))
         })
     }
 
-    /// An operator's open rounds whose bet is past a position, the oldest first, with their players' names (PL-20).
+    /// Returns an operator's open rounds with bets after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(Name::of(name))?.open_round(number)?))
         })
     }
 
-    /// Number of an operator's open rounds.
+    /// Returns an operator's number of open rounds.
     #[must_use]
     pub fn open_count(&self, operator: &str) -> usize {
         self.operators.get(operator).map_or(0, |operator| operator.open.len())
     }
 
-    /// The same whether or not the players are in memory: positions of the bets, names and numbers.
+    /// Like [`Self::open_rounds`], with evicted players: positions, names, numbers.
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =
@@ -162,85 +154,83 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
-    /// An operator's players with a debit or a credit under way, by name, from the one after a name on (PL-31).
+    /// Returns an operator's players with a debit or credit in progress (PL-31).
     pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.busy.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Those of them for whom the operator's wallet is to be called: a credit is due, or a debit is to be rolled back.
+    /// Returns those for whom the wallet must be called.
     pub fn owing_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.owing.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// An operator's players whose debits wait for their bets, the oldest first: when they were asked (Unix ms), and the names.
+    /// Returns an operator's debits waiting for their bets, oldest first: Unix ms, name.
     pub fn waiting_debits(&self, operator: &str) -> impl Iterator<Item = (i64, &str)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(|operator| &operator.waiting).map(|(asked_ms, name)| (*asked_ms, name.as_str()))
     }
 
-    /// A pool.
+    /// Returns a pool.
     #[must_use]
     pub fn pool(&self, pool: &str) -> Option<&PoolState> {
         self.pools.get(pool)
     }
 
-    /// Every pool, by name.
+    /// Returns every pool, by name.
     pub fn pools(&self) -> impl Iterator<Item = &PoolState> {
         self.pools.values()
     }
 
-    /// EUR for one unit of a currency at the end of the log; of EUR and of play money always 1.
+    /// Returns EUR per unit; 1 for EUR and play money.
     #[must_use]
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         self.rates.of(currency)
     }
 
-    /// The most that an operator's open campaigns can cost, in EUR (PL-36): those that were reserved, whole, until the end of the day on
-    /// which they expire.
+    /// Returns the highest cost of open campaigns in EUR (PL-36). Each counts in full until its day of expiry ends.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)
     }
 
-    /// Generations of draws, as a shared reference (PL-40).
+    /// Returns the generations of draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> &Arc<Generations> {
         &self.system.generations
     }
 
-    /// Whether damage of the partition's log was found, and no later start found the log sound.
+    /// Returns whether the log was found damaged and not verified since.
     #[must_use]
     pub fn is_log_damaged(&self) -> bool {
         self.system.log_damaged
     }
 
-    /// Everything that is switched off, in order of operator, game and version (PL-25).
+    /// Returns all switches that are off (PL-25).
     pub fn switched_off(&self) -> impl Iterator<Item = (&Switch, &SwitchedOff)> {
         self.system.switches.off()
     }
 
-    /// The first of [`Books::switched_off`] that covers a bet, and so keeps it from being taken.
+    /// Returns the first switch covering a bet.
     #[must_use]
     pub fn switched_off_for(&self, operator: &str, game: &str, rules_version: &str) -> Option<(&Switch, &SwitchedOff)> {
         self.system.switches.against(operator, game, rules_version)
     }
 
-    /// Changes that wait for a second actor, by the positions of their proposals (PL-27). Ones that have lapsed may be
-    /// among them.
+    /// Returns pending changes by position, including lapsed ones (PL-27).
     pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.system.changes.pending()
     }
 
-    /// The hits and voids that a pool's stream must decide, in log order of each partition.
+    /// Returns a pool's pending decisions, in log order per partition.
     pub fn pending_decisions(&self, pool: &str) -> impl Iterator<Item = &Decision> {
         self.pending.get(pool).into_iter().flat_map(|pending| pending.decisions.values().flatten())
     }
 
-    /// The hits among [`Books::pending_decisions`].
+    /// Returns the hits among [`Books::pending_decisions`].
     pub fn pending_hits(&self, pool: &str) -> impl Iterator<Item = &Hit> {
         self.pending_decisions(pool).filter_map(|decision| match decision {
             Decision::Hit(hit) => Some(hit),
@@ -248,7 +238,7 @@ impl Books {
         })
     }
 
-    /// Sum of a partition's contributions that the pool has not taken up yet, up to a position.
+    /// Returns a partition's pending contributions up to a position.
     #[must_use]
     pub fn pending_contributions(&self, pool: &str, partition: u32, to: u64) -> Nano {
         let from = self.pool(pool).map_or(0, |pool| pool.pooled_to(partition)) + 1;
@@ -256,26 +246,25 @@ impl Books {
         Nano(pending.map_or(0, |p| p.contributions(partition, from, to).map(|amount| amount.0).sum()))
     }
 
-    /// This partition's open rounds that contributed to a pool and can still hit.
+    /// Returns the number of open rounds that can still hit.
     #[must_use]
     pub fn contributing_rounds(&self, pool: &str) -> u64 {
         let totals = self.pending.get(pool).map(|pending| pending.totals).unwrap_or_default();
         u64::try_from(totals.open_rounds).unwrap_or_default()
     }
 
-    /// Awards that have not reached their players, with partition and position of the hit.
+    /// Returns unpaid awards, by the hit's position.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }
 
-    /// The award of a hit that has not reached its player, by the hit's partition and position.
+    /// Returns a hit's unpaid award.
     #[must_use]
     pub fn unpaid_award(&self, partition: u32, hit: u64) -> Option<&UnpaidAward> {
         self.unpaid.get(&(partition, hit))
     }
 
-    /// The latest void of a round that contributed to a pool, if it stands at a position and the pool has not taken it up; its
-    /// contribution counts as one of the stretch.
+    /// Returns the latest pending void at this position.
     #[must_use]
     pub fn void_at(&self, pool: &str, position: u64) -> Option<ReportedVoids> {
         let pending = self.pending.get(pool)?;
@@ -293,7 +282,7 @@ impl Books {
         })
     }
 
-    /// Voids of rounds that contributed to a pool whose contributions were not returned, by operator (PL-38).
+    /// Returns kept contributions of voids, by operator (PL-38).
     #[must_use]
     pub fn voids_not_returned(&self, pool: &str) -> BTreeMap<SmolStr, VoidSum> {
         let mut sums = BTreeMap::<_, VoidSum>::new();
@@ -303,7 +292,7 @@ impl Books {
         sums
     }
 
-    /// An operator's proposed voids that wait for the platform (PL-38): names of players and rounds.
+    /// Returns an operator's pending proposed voids (PL-38).
     pub fn proposed_voids(&self, operator: &str, now_ms: i64) -> impl Iterator<Item = (&str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let after = (now_ms.saturating_add(1), SmolStr::default(), 0);
@@ -311,7 +300,7 @@ impl Books {
         waiting.map(|(_, player, round)| (player.as_str(), *round))
     }
 
-    /// The holding of an account in a currency.
+    /// Returns an account's holding.
     #[must_use]
     pub fn holding(&self, account: Account<'_>, currency: Currency) -> Nano {
         let of = |name: &str, holding: fn(&OperatorTotals) -> &PerCurrency<Nano>| {
@@ -342,26 +331,25 @@ impl Books {
         }
     }
 
-    /// The sum of all players' balances at an operator.
+    /// Returns an operator's sum of balances.
     #[must_use]
     pub fn players_total(&self, operator: &str, currency: Currency) -> Nano {
         let operator = self.operators.get(operator);
         operator.map_or(Nano::ZERO, |operator| operator.totals.players.held(currency))
     }
 
-    /// Number of an operator's players that are in memory, and of its open rounds.
+    /// Returns an operator's players in memory and open rounds.
     #[must_use]
     pub fn activity(&self, operator: &str) -> (usize, usize) {
         self.operators.get(operator).map_or((0, 0), |of| (of.players.count(), of.open.len()))
     }
 
-    /// Names of the operators that have players.
+    /// Returns the operators with players.
     pub fn operators(&self) -> impl Iterator<Item = &str> {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// The trial balance: the sum over all accounts, of each currency that it isn't zero in. Empty at every position (PL-09).
-    /// Costs O(operators + pools).
+    /// Returns the nonzero sums over all accounts; empty at every position (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

@@ -1,35 +1,29 @@
-//! Campaigns: free rounds that an operator grants to one of its players (PL-18).
-//!
-//! The fold counts the rounds, so that no commit can play one too many. A round names its campaign, has its game, currency
-//! and bet, and begins before it expires, by the log's own time. The operator's promotion pays the bet to its house.
+//! Campaigns of a player (PL-18). A free round begins before the expiry by log time; the operator's promotion pays its
+//! bet.
 
 use serde::{Deserialize, Serialize};
 
 use crate::events::{Campaign, CampaignOver, Refused, RoundStarted};
 use crate::values::{Minor, is_id};
 
-/// A campaign and its use so far.
+/// Campaign with its use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignState {
-    /// The grant.
+    /// Grant.
     pub campaign: Campaign,
     /// Position of the grant.
     pub granted_at: u64,
     /// Time of the grant, Unix ms.
     pub granted_ms: i64,
-    /// Rounds begun so far.
+    /// Rounds begun.
     pub begun: u64,
-    /// Rounds among them that are void, and so to be played again.
+    /// Voided rounds, which can be played again.
     pub given_back: u64,
-    /// The operator took it back.
+    /// Whether it was cancelled.
     pub cancelled: bool,
 }
 
 impl CampaignState {
-    /// A campaign that is granted at a place and time of the log.
-    ///
-    /// # Errors
-    /// [`Refused::BadCampaign`].
     pub(crate) fn granted(campaign: &Campaign, granted_at: u64, granted_ms: i64) -> Result<Self, Refused> {
         let bad = |reason: &str| Err(Refused::BadCampaign { reason: reason.to_owned() });
         match campaign {
@@ -48,13 +42,13 @@ impl CampaignState {
         }
     }
 
-    /// Rounds not played yet, those that a void gave back among them.
+    /// Returns the rounds left.
     #[must_use]
     pub fn left(&self) -> u64 {
         u64::from(self.campaign.rounds) + self.given_back - self.begun
     }
 
-    /// Why no round can begin at a time; none where one can. An expiry stands, also for rounds that are given back later.
+    /// Returns why no round can begin, if so.
     #[must_use]
     pub fn over(&self, now_ms: i64) -> Option<CampaignOver> {
         match self {
@@ -65,7 +59,6 @@ impl CampaignState {
         }
     }
 
-    /// A round of it begins.
     pub(crate) fn begin(&mut self, round: &RoundStarted, now_ms: i64) -> Result<(), Refused> {
         let Campaign { id, game, currency, bet, coin_value, .. } = &self.campaign;
         let RoundStarted { game: of, currency: paid_in, bet: staked, coin_value: coin, .. } = round;
@@ -81,7 +74,7 @@ impl CampaignState {
         }
     }
 
-    /// The operator takes it back, whole or not at all. Once begun it stays begun, whatever is voided.
+    /// Cancels the campaign, only before its first round.
     pub(crate) fn cancel(&mut self, now_ms: i64) -> Result<(), Refused> {
         let campaign = || self.campaign.id.clone();
         match self.over(now_ms) {

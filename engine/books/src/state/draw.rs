@@ -1,26 +1,26 @@
-//! A player's next draw.
+//! Next draw of a player.
 
 use serde::{Deserialize, Serialize};
 
 use crate::values::{DrawName, Epoch, RecordHash, Seal};
 
-/// A draw that no step has used yet.
+/// Draw that no step has used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextDraw {
-    /// Number among the player's draws, 1-based; each number is used once.
+    /// Player's draw number, 1-based.
     pub number: u64,
-    /// The key that gives its dealt value.
+    /// Draw key of its dealt value.
     pub epoch: Epoch,
-    /// Generation in which it was sealed (see [`Generations`](crate::Generations)).
+    /// Generation of its seal (see [`Generations`](crate::Generations)).
     pub generation: u64,
-    /// Its seal.
+    /// Seal.
     pub seal: Seal,
-    /// Hash of the record with its seal; `None` in a fold without hashes.
+    /// Record with its seal; `None` in a fold without hashes.
     pub sealed_by: Option<RecordHash>,
 }
 
 impl NextDraw {
-    /// Its name.
+    /// Returns the name of the draw.
     #[must_use]
     pub fn name(&self) -> DrawName {
         DrawName { number: self.number, epoch: self.epoch, generation: self.generation }

@@ -1,7 +1,5 @@
-//! The generations of a partition's draws (PL-40).
-//!
-//! Each start or takeover of the writer begins a generation and logs a fresh random salt for it. New seals are dealt under the salt of
-//! the current generation, so two continuations of one log never share a dealt value. Cost: 32 bytes per start of the writer.
+//! Generations of draws (PL-40). Each start of the writer logs a random salt for new seals, so two continuations of a
+//! log never share a dealt value.
 
 use std::collections::BTreeSet;
 
@@ -10,39 +8,37 @@ use serde::{Deserialize, Serialize};
 use crate::events::GenerationBegun;
 use crate::values::{Epoch, Salt};
 
-/// A generation: its number and its salt. Generation 0 is that of logs from before there were salts.
+/// Generation; 0 is that of logs without salts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generation {
-    /// Number of the generation in its partition; the first start that logs one begins generation 1.
+    /// Number within the partition.
     pub number: u64,
-    /// Salt of its dealt values; `None` for generation 0.
+    /// Salt; `None` for generation 0.
     pub salt: Option<Salt>,
 }
 
-/// All generations of a partition, and the draw keys named in its log.
+/// Generations of a partition, with draw keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
-    /// Salts of generations 1, 2, 3, ...
+    /// Salts from generation 1 on.
     salts: Vec<Salt>,
-    /// First generation whose unused seals still count.
+    /// Earlier generations' unused seals are revoked.
     first_usable: u64,
-    /// Largest position accepted as lost.
+    /// Last position accepted as lost.
     lost_to: u64,
-    /// Names of the draw keys in force.
     keys: BTreeSet<Epoch>,
-    /// Names of the draw keys whose loss was accepted.
     lost_keys: BTreeSet<Epoch>,
 }
 
 impl Generations {
-    /// The generation that new seals belong to.
+    /// Returns the generation of new seals.
     #[must_use]
     pub fn current(&self) -> Generation {
         let number = self.salts.len() as u64;
         Generation { number, salt: self.salts.last().copied() }
     }
 
-    /// A generation by its number; `None` for a later one.
+    /// Returns a generation by its number.
     #[must_use]
     pub fn get(&self, number: u64) -> Option<Generation> {
         let Some(before) = number.checked_sub(1) else { return Some(Generation { number, salt: None }) };
@@ -50,31 +46,29 @@ impl Generations {
         Some(Generation { number, salt: Some(salt) })
     }
 
-    /// Whether an unused seal of a generation still counts. After a start that could not rule out a loss, those of the
-    /// generations before it do not.
+    /// Returns whether a generation's unused seals are valid.
     #[must_use]
     pub fn is_usable(&self, generation: u64) -> bool {
         generation >= self.first_usable
     }
 
-    /// Largest position of a longer version of this log whose loss was accepted; 0 without one.
+    /// Returns the last position accepted as lost, or 0.
     #[must_use]
     pub fn lost_to(&self) -> u64 {
         self.lost_to
     }
 
-    /// Names of the draw keys in force, as far as the log names them.
+    /// Returns the names of draw keys, without lost ones.
     pub fn keys(&self) -> impl Iterator<Item = Epoch> + '_ {
         self.keys.iter().copied()
     }
 
-    /// Whether the loss of a draw key was accepted.
+    /// Returns whether a key's loss was accepted.
     #[must_use]
     pub fn is_lost(&self, key: Epoch) -> bool {
         self.lost_keys.contains(&key)
     }
 
-    /// Takes up the next generation; `false` if it is not the next one.
     pub(crate) fn begin(&mut self, begun: &GenerationBegun) -> bool {
         let current = self.current();
         if Some(begun.number) != current.number.checked_add(1) || self.salts.contains(&begun.salt) {
@@ -93,7 +87,6 @@ impl Generations {
         true
     }
 
-    /// Takes up the name of a fresh draw key.
     pub(crate) fn add_key(&mut self, key: Epoch) {
         self.keys.insert(key);
     }

@@ -1,7 +1,5 @@
-//! The liability of open campaigns: what they can cost their operators at most (PL-36).
-//!
-//! A campaign counts whole, from its reservation to the end of the day on which it expires, whatever is played or cancelled of it
-//! meanwhile: so what is counted is never too little, and takes a figure a day and no list of campaigns.
+//! Liability of open campaigns (PL-36). A campaign counts in full until its day of expiry ends, regardless of play, so
+//! one figure per day is enough.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +9,19 @@ use smol_str::SmolStr;
 use crate::events::{LiabilityReserved, Refused};
 use crate::values::{MoneyError, Nano, date, is_id};
 
-/// By operator and the day of expiry, in days since 1970.
+/// Operator to day of expiry (since 1970) to EUR.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
-    /// Days before its expiry that a campaign may be granted at most: the bound of what is kept of an operator.
+    /// Latest expiry in days after the grant, which bounds the state.
     const DAYS_MAX: i64 = 3_660;
 
-    /// The most that an operator's open campaigns can cost, in EUR.
     pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {
         let days = self.0.get(operator).into_iter().flat_map(|days| days.range(date::day_of(now_ms)..));
         Nano(days.map(|(_, highest)| highest.0).sum())
     }
 
-    /// Reserves the most that a campaign can cost.
-    ///
-    /// # Errors
-    /// [`Refused::LiabilityAboveCap`], [`Refused::BadCampaign`].
     pub(crate) fn reserve(&mut self, reserved: &LiabilityReserved, now_ms: i64) -> Result<(), Refused> {
         let LiabilityReserved { operator, campaign, players, highest, expires_ms, cap, player_ids } = reserved;
         let named = u32::try_from(player_ids.len()).unwrap_or(u32::MAX);
@@ -36,8 +29,8 @@ impl Liabilities {
         let (today, last) = (date::day_of(now_ms), date::day_of(*expires_ms));
         match reserved {
             _ if !is_id(operator) || !is_id(campaign) => return bad("its name is not well formed"),
-            _ if *players == 0 || *highest <= Nano::ZERO || *cap < Nano::ZERO => return bad("it is for nobody"),
-            _ if named > 0 && named != *players => return bad("it names other players than it counts"),
+            _ if *players == 0 || *highest <= Nano::ZERO || *cap < Nano::ZERO => return bad("it has no players"),
+            _ if named > 0 && named != *players => return bad("its number of players differs from its list"),
             _ if *expires_ms <= now_ms => return bad("it expires before it begins"),
             _ if last - today > Self::DAYS_MAX => return bad("it expires in more than ten years"),
             _ => {}

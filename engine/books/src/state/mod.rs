@@ -1,4 +1,4 @@
-//! The state that a log amounts to: players, pools, switches, pending changes, and the books that hold them all.
+//! State of a log.
 
 mod age;
 mod books;

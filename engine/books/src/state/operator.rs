@@ -1,4 +1,4 @@
-//! One operator: its players and the totals of its accounts.
+//! State of one operator.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,31 +14,28 @@ use super::void::VoidProposal;
 use super::wallet::Wallet;
 use crate::values::{Nano, PerCurrency};
 
-/// One tenant: its players, and the totals of its accounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
-    /// Those in memory. A snapshot has them beside the books.
+    /// Players in memory; a snapshot has them separately.
     #[serde(skip)]
     pub players: Players,
-    /// The players' open rounds: position of the bet, player, number.
+    /// Open rounds: position of the bet, player, number.
     pub open: BTreeSet<(u64, SmolStr, u64)>,
-    /// Players who have a debit or a credit under way with the operator's own wallet.
     pub busy: BTreeSet<SmolStr>,
-    /// Those of them for whom the wallet is to be called: a credit is due, or a debit is to be rolled back.
+    /// Players for whom the wallet must be called.
     pub owing: BTreeSet<SmolStr>,
-    /// Debits that wait for their bets: when they were asked, and their players.
+    /// Debits waiting for their bets: request time and player.
     pub waiting: BTreeSet<(i64, SmolStr)>,
-    /// Proposed voids that were not rejected: when they lapse, their players and rounds.
+    /// Proposed voids: expiry, player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 
 impl Operator {
-    /// Sets a player's state.
     pub fn put(&mut self, name: &str, player: Arc<PlayerState>, watch: Watch) {
         let after = Arc::clone(&player);
         let before = self.players.replace(name, player, watch);
-        // Most rounds settle in the commit of their bet: there's nothing before and nothing after.
+        // Most rounds settle in their bet's commit.
         let key = |round: &Arc<OpenRound>| (round.opened_at, SmolStr::new(name), round.started.round);
         for round in before.iter().flat_map(|before| &before.open) {
             self.open.remove(&key(round));
@@ -58,7 +55,6 @@ impl Operator {
         }
     }
 
-    /// Notes what is under way of a player from now on.
     fn put_wallet(&mut self, name: &str, before: Option<&Wallet>, after: Option<&Wallet>) {
         let is = |wallet: Option<&Wallet>, belongs: fn(&Wallet) -> bool| wallet.is_some_and(belongs);
         set(&mut self.busy, name, is(before, Wallet::is_busy), is(after, Wallet::is_busy));
@@ -72,7 +68,6 @@ impl Operator {
     }
 }
 
-/// Has a name in a set, or not, from now on.
 fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
     match (before, after) {
         (false, true) => _ = names.insert(name.into()),
@@ -81,7 +76,7 @@ fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
     }
 }
 
-/// An operator's totals. Players are summed, so that a trial balance costs operators, not players.
+/// A trial balance does not depend on the number of players.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency<Nano>,

@@ -1,8 +1,5 @@
-//! Everything that waits for a pool: contributions to take up, hits and voids to decide, awards to pay.
-//!
-//! Players' commits never write to a pool. A bet leaves a contribution, a hit or a void leaves a [`Decision`], both under
-//! their position in the log. The pool's own stream takes them up strictly in that order (BW-16: "as of its place in the
-//! log").
+//! Entries waiting for a pool. Players' commits leave contributions and [`Decision`]s, which the pool's stream takes up
+//! in log order (BW-16).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,54 +11,51 @@ use super::void_sums::PendingVoid;
 use crate::events::{Decision, MirroredAward};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// An award that has not reached the player yet.
+/// Unpaid award.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnpaidAward {
-    /// The pool.
+    /// Pool.
     pub pool: Arc<str>,
-    /// The winner.
+    /// Winner.
     pub stream: StreamId,
-    /// The winner's round.
+    /// Winner's round.
     pub round: u64,
-    /// The debt, in the player's currency.
+    /// Debt in the player's currency.
     pub amount: Minor,
-    /// The player's currency.
+    /// Player's currency.
     pub currency: Currency,
-    /// The amount booked for it, EUR.
+    /// Amount booked as paid, EUR.
     pub paid: Nano,
-    /// The house's share of the seed, EUR; 0 where an older log does not say.
+    /// House's seed share, EUR; 0 in older logs.
     pub seed_from_house: Nano,
-    /// Whether it waits for room on the account.
+    /// Whether the account lacks room.
     pub set_aside: bool,
 }
 
 impl UnpaidAward {
-    /// An award of a pool that its winner has not received.
     pub(crate) fn new(award: &MirroredAward, pool: Arc<str>) -> Self {
         let MirroredAward { stream, round, amount, currency, paid, seed_from_house, .. } = award.clone();
         Self { pool, stream, round, amount, currency, paid, seed_from_house, set_aside: false }
     }
 }
 
-/// Contributions and decisions that players' streams left for a pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// By partition, ascending positions. Entries at or below the pool's marks are gone.
+    /// Partition to ascending positions; dropped once taken up.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
-    /// Voids whose contributions stay in the pool, by partition, ascending positions.
+    /// Partition to ascending positions.
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,
 }
 
-/// The figures of [`Pending`] that are sums, so that changes to them can be added.
+/// Figures that can be added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingTotals {
-    /// Holding of the account `ContributionsDue`.
+    /// Holding of `ContributionsDue`.
     pub due: Nano,
-    /// Holding of the account `JackpotPayable`.
+    /// Holding of `JackpotPayable`.
     pub payable: Nano,
-    /// Open rounds that contributed and can still hit.
     pub open_rounds: i64,
 }
 
@@ -74,7 +68,7 @@ impl PendingTotals {
 }
 
 impl Pending {
-    /// Contributions at positions `from..=to`, ascending. Costs O(log n) to find the first.
+    /// Returns positions `from..=to`, ascending, in O(log n).
     pub fn contributions(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = Nano> + '_ {
         self.contributions.get(&partition).into_iter().flat_map(move |queue| {
             let start = queue.partition_point(|(position, _)| *position < from);
@@ -82,13 +76,11 @@ impl Pending {
         })
     }
 
-    /// Whether a contribution, or a reported stretch of them, stands at a position.
     pub fn ends_at(&self, partition: u32, to: u64) -> bool {
         let queue = self.contributions.get(&partition);
         queue.is_some_and(|queue| queue.binary_search_by_key(&to, |(position, _)| *position).is_ok())
     }
 
-    /// Decisions after a position, in order.
     pub fn decisions_after(&self, partition: u32, decided_to: u64) -> impl Iterator<Item = &Decision> {
         self.decisions
             .get(&partition)
@@ -97,14 +89,13 @@ impl Pending {
             .skip_while(move |decision| decision.position() <= decided_to)
     }
 
-    /// Position of the last contribution, or reported stretch of them, before a position.
     pub fn last_before(&self, partition: u32, before: u64) -> Option<u64> {
         let queue = self.contributions.get(&partition)?;
         let end = queue.partition_point(|(position, _)| *position < before);
         queue.get(end.checked_sub(1)?).map(|(position, _)| *position)
     }
 
-    /// Voids at positions `from..=to`, ascending.
+    /// Returns positions `from..=to`, ascending.
     pub fn voids(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = &PendingVoid> {
         self.voids.get(&partition).into_iter().flat_map(move |queue| {
             let start = queue.partition_point(|void| void.position < from);
@@ -112,7 +103,6 @@ impl Pending {
         })
     }
 
-    /// Whether anything of any partition waits beyond the pool's marks.
     pub fn waits(&self, pool: &PoolState) -> bool {
         let contributions = self.contributions.iter().any(|(partition, queue)| {
             queue.back().is_some_and(|(position, _)| *position > pool.marks(*partition).pooled_to)
@@ -126,7 +116,6 @@ impl Pending {
         contributions || decisions || voids
     }
 
-    /// Adds those of a batch.
     pub fn join(&mut self, more: Self) {
         self.totals.add(more.totals);
         for (partition, mut queue) in more.contributions {
@@ -140,7 +129,6 @@ impl Pending {
         }
     }
 
-    /// Drops everything that the pool has taken up.
     pub fn forget(&mut self, pool: &PoolState) {
         for (partition, marks) in &pool.marks {
             if let Some(queue) = self.contributions.get_mut(partition) {

@@ -1,7 +1,4 @@
-//! A player's state: accounts, open rounds, collections.
-//!
-//! Cloning is cheap (large parts are shared until they change), because staging works on a copy. The size grows with
-//! accounts, open rounds, collections, campaigns and voids; settled rounds leave nothing behind.
+//! State of a player, cheap to clone. Settled rounds leave nothing behind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +16,9 @@ use super::wallet::{Debit, Wallet};
 use crate::events::{RoundStarted, SessionName};
 use crate::values::{Currency, Epoch, Head, Minor, PerCurrency};
 
-/// Keys and values of one collection: of a game and a bet level.
+/// Keys and values of one collection.
 pub type Collection = BTreeMap<SmolStr, i64>;
 
-/// One collection that a player has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
     game: SmolStr,
@@ -36,63 +32,62 @@ impl Kept {
     }
 }
 
-/// The state of one player.
+/// State of one player.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerState {
-    /// Version and last commit of the player's stream.
+    /// Head of the stream.
     pub head: Head,
-    /// Rounds begun so far, all games together; the next round has the number after it.
+    /// Number of rounds begun.
     pub rounds_started: u64,
-    /// The draw that the next step uses; none in older logs, as long as the player has none sealed.
+    /// Next draw; `None` in older logs.
     pub draw: Option<NextDraw>,
     last_bet_ms: Option<i64>,
     day: Day,
-    /// With play money, which few players have.
+    /// Few players have one.
     demo_day: Option<Arc<Day>>,
     pub(crate) seats: Seats,
     pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
-    /// None of a player whose money is kept here.
+    /// `None` with a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
-    /// None of them empty, by game and scope; few, so that one look at the memory finds one.
+    /// Few, so a linear search suffices.
     collections: Option<Arc<Vec<Kept>>>,
-    /// In the order of their grants; few, so that one look at the memory finds one.
+    /// In order of grants, few.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
-    /// Hardly any player has one.
+    /// Rare.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// By game, of play money and of real money.
+    /// Play money, then real money; by game.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
-/// The net result of a session: the latest that bet at a game.
+/// Result of the latest session that bet at a game.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     session: SessionName,
-    /// Wins minus bets, minor units of the session's currency.
+    /// Wins minus bets in minor units.
     net: i128,
 }
 
 impl PlayerState {
-    /// Draw keys of the player's next draw and open rounds.
+    /// Returns the draw keys in use.
     pub fn depends_on(&self) -> impl Iterator<Item = Epoch> + '_ {
         let used = self.open_rounds().flat_map(OpenRound::draws);
         self.draw.into_iter().chain(used).map(|draw| draw.epoch)
     }
 
-    /// The balance of the account in a currency; none without an account.
+    /// Returns an account's balance.
     #[must_use]
     pub fn balance(&self, currency: Currency) -> Option<Minor> {
         self.balances.get(currency).copied()
     }
 
-    /// Every account, in currency order.
+    /// Returns every account in currency order.
     pub fn balances(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
         self.balances.iter().map(|(currency, balance)| (currency, *balance))
     }
 
-    /// Sums of the credits due to the operator's wallet, by currency of real money, zeros included; empty for a transfer wallet
-    /// (PL-31).
+    /// Returns credits due by currency, with zeros; empty for a transfer wallet (PL-31).
     pub fn due(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
         self.wallet.iter().flat_map(|wallet| {
             let real = self.balances().map(|(currency, _)| currency).filter(|currency| currency.is_real());
@@ -100,33 +95,31 @@ impl PlayerState {
         })
     }
 
-    /// The open rounds, oldest first (PL-20).
+    /// Returns open rounds, oldest first (PL-20).
     pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
         self.open.iter().map(AsRef::as_ref)
     }
 
-    /// The open round of a number.
+    /// Returns an open round by number.
     #[must_use]
     pub fn open_round(&self, number: u64) -> Option<&OpenRound> {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// The open round of a game that a bet in a currency would meet; there is at most one of real money, whatever the
-    /// currency (PL-20), and one of play money (PL-17).
+    /// Returns a game's open round: at most one with real money (PL-20), one with play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();
         self.open_rounds().find(|round| round.started.game == game && same(round.started.currency))
     }
 
-    /// Time of the latest bet, whatever the game and the currency, Unix ms; none before the first. A player plays one round
-    /// after the other, be it for play money (RTS 14E has the time from one game cycle to the next and excepts none).
+    /// Returns the latest bet's time in Unix ms, at any game (RTS 14E).
     #[must_use]
     pub fn last_bet_ms(&self) -> Option<i64> {
         self.last_bet_ms
     }
 
-    /// The player's day with the kind of money that a currency is.
+    /// Returns the day of a currency's kind of money.
     #[must_use]
     pub fn day(&self, currency: Currency) -> &Day {
         if currency.is_real() { &self.day } else { self.demo_day.as_deref().unwrap_or(Day::NONE) }
@@ -136,19 +129,19 @@ impl PlayerState {
         if real { &mut self.day } else { Arc::make_mut(self.demo_day.get_or_insert_default()) }
     }
 
-    /// Transactions under way with the operator's wallet; none of players whose money is kept here.
+    /// Returns the state of a seamless wallet.
     #[must_use]
     pub fn wallet(&self) -> Option<&Wallet> {
         self.wallet.as_deref()
     }
 
-    /// The debit that was asked and has not ended.
+    /// Returns the open debit.
     #[must_use]
     pub fn debit(&self) -> Option<&Debit> {
         self.wallet()?.debit.as_ref()
     }
 
-    /// The player as of a commit that begins with so much coming into an account, for the bet that it's for.
+    /// Returns the player with an amount added, as after a confirmed debit.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();
@@ -158,25 +151,25 @@ impl PlayerState {
         funded
     }
 
-    /// The seat at a game.
+    /// Returns the seat at a game.
     #[must_use]
     pub fn seat(&self, game: &str, currency: Currency) -> Option<&Seat> {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// The seats with the kind of money that a currency is, in the order of their sessions' openings.
+    /// Returns seats in order of opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
 
-    /// A live session of the player at any game, with real money or with play money.
+    /// Returns a live session at any game.
     #[must_use]
     pub fn live_seat(&self, currency: Currency, now_ms: i64) -> Option<&Seat> {
         let acted_ms = self.day(currency).acted_ms();
         self.seats(currency).find(|seat| seat.is_live(acted_ms, now_ms))
     }
 
-    /// A collection; none when it is empty.
+    /// Returns a collection, unless empty.
     #[must_use]
     pub fn collection(&self, game: &str, scope: &str) -> Option<&Collection> {
         let kept = self.collections.as_deref()?;
@@ -184,50 +177,48 @@ impl PlayerState {
         kept.get(index).map(|kept| &kept.collection)
     }
 
-    /// Every collection that is not empty: game, scope, contents.
+    /// Returns all collections: game, scope, contents.
     pub fn collections(&self) -> impl Iterator<Item = (&str, &str, &Collection)> {
         let kept = self.collections.iter().flat_map(|kept| kept.iter());
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// Every campaign that was ever granted, in the order of the grants (PL-18).
+    /// Returns campaigns in order (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }
 
-    /// The campaign of a name.
+    /// Returns a campaign by name.
     #[must_use]
     pub fn campaign(&self, id: &str) -> Option<&CampaignState> {
         self.campaigns().find(|state| state.campaign.id == id)
     }
 
-    /// Position of a round's void; none of one that was not voided.
+    /// Returns a round's void.
     #[must_use]
     pub fn voided_at(&self, round: u64) -> Option<u64> {
         self.voided.as_ref()?.position(round)
     }
 
-    /// Proposed voids, lapsed ones among them (PL-38).
+    /// Returns proposed voids, including lapsed ones (PL-38).
     pub fn void_proposals(&self) -> impl Iterator<Item = &VoidProposal> {
         self.void_proposals.iter().flat_map(|proposals| proposals.iter())
     }
 
-    /// The proposed void of a round that waits for the platform, and holds the round's awards.
+    /// Returns a round's pending proposed void.
     #[must_use]
     pub fn waiting_void(&self, round: u64, now_ms: i64) -> Option<&VoidProposal> {
         self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
-    /// Wins minus bets of a session at a game so far, open rounds' bets included, in minor units of its currency. Jackpots
-    /// do not count, nor do bets of free rounds and later voids of settled rounds. None before its first bet, and once
-    /// another session has bet.
+    /// Returns a session's wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before
+    /// its first bet, and after another session's bet.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));
         tallies.find(|tally| tally.session == session).map(|tally| tally.net)
     }
 
-    /// Counts a bet: its time, its cost for the day, and its cost for its session, whose tally it begins.
     pub(crate) fn count_bet(&mut self, started: &RoundStarted, time_ms: i64) {
         let purse = usize::from(started.currency.is_real());
         self.last_bet_ms = Some(time_ms);
@@ -243,8 +234,7 @@ impl PlayerState {
         }
     }
 
-    /// Counts a win or a refund of a round for the day of its bet and for its session. An earlier session has no tally any
-    /// more.
+    /// Counts a win or refund for the day and the session. An earlier session has no tally any more.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());
@@ -280,7 +270,7 @@ impl PlayerState {
                 collection.insert(key.clone(), *value);
             }
         }
-        // An empty collection goes, so that equal contents are equal states.
+        // Equal contents must be equal states.
         if collection.is_empty() {
             all.remove(index);
         }

@@ -1,11 +1,8 @@
-//! An operator's players by name: the map that every bet looks into, several times.
+//! Players of an operator, ordered by a hash of the name so that a lookup compares numbers. Players who choose names
+//! with equal hashes slow down only their operator.
 //!
-//! Ordered by a hash of the name, so that a look-up compares numbers that lie side by side, and reads one name instead of
-//! one at every level. Names with the same hash share a place. An operator that lets players choose such names
-//! makes its own look-ups slower, and nobody else's.
-//!
-//! Where the books are [watched](super::watch), it also knows which players have changed since the latest snapshot, and keeps for the one
-//! that is being written what they were when it began.
+//! [Watched](super::watch) books record which players changed since the latest snapshot, and keep former states for one
+//! in progress.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,24 +13,21 @@ use smol_str::SmolStr;
 use super::age::Watch;
 use super::player::PlayerState;
 
-/// A player by name.
 type Named = (SmolStr, Arc<PlayerState>);
 
-/// Players whose names have the same hash, in order of their names: hardly ever more than one.
+/// Players with equal hashes, rarely several.
 type Place = SmallVec<[Slot; 1]>;
 
-/// A player in memory.
 #[derive(Debug, Clone)]
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// The age of the watch in which it last changed; 0 of one that is as it was loaded.
+    /// Age of the last change; 0 if unchanged since loading.
     changed: u32,
-    /// The age in which it last changed or was loaded.
     used: u32,
 }
 
-/// A player's name with its place, which is computed once for the look-ups of several books.
+/// Computed once for several books.
 #[derive(Clone, Copy)]
 pub(crate) struct Name<'a> {
     name: &'a str,
@@ -50,9 +44,9 @@ impl<'a> Name<'a> {
 pub(crate) struct Players {
     places: BTreeMap<u64, Place>,
     count: usize,
-    /// Places of players that have changed in this age, or were not written in one before. Some may be named twice.
+    /// Places changed since the latest snapshot, with duplicates.
     changed: Vec<u64>,
-    /// While a snapshot is written: players that have changed since it began, as they were.
+    /// Former states of players changed during a snapshot.
     before: BTreeMap<u64, Vec<Named>>,
 }
 
@@ -62,7 +56,7 @@ impl Players {
         alike.iter().find(|slot| *slot.name == *name).map(|slot| &slot.state)
     }
 
-    /// Sets a player's state. Returns the state before.
+    /// Returns the former state.
     pub fn replace(&mut self, name: &str, state: Arc<PlayerState>, watch: Watch) -> Option<Arc<PlayerState>> {
         let place = hash(name);
         let alike = self.places.entry(place).or_default();
@@ -86,7 +80,7 @@ impl Players {
         Some(before)
     }
 
-    /// Adds a player as a snapshot has it, unless one is there.
+    /// Adds a player from a snapshot, unless present.
     pub fn load(&mut self, name: &str, state: PlayerState, watch: Watch) {
         let alike = self.places.entry(hash(name)).or_default();
         if !alike.iter().any(|slot| *slot.name == *name) {
@@ -96,34 +90,32 @@ impl Players {
         }
     }
 
-    /// In order of their names.
     pub fn by_name(&self) -> impl Iterator<Item = (&str, &PlayerState)> {
         let mut all: Vec<_> = self.places.values().flatten().map(|slot| (&*slot.name, &*slot.state)).collect();
         all.sort_unstable_by_key(|(name, _)| *name);
         all.into_iter()
     }
 
-    /// In no order that means anything, but always the same.
+    /// Returns the players in a fixed but arbitrary order.
     pub fn into_states(self) -> impl Iterator<Item = Named> {
         self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
     }
 
-    /// How many are in memory.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// About how many are not as the latest snapshot has them.
+    /// Returns the approximate number of players changed since the latest snapshot.
     pub fn changed(&self) -> usize {
         self.changed.len()
     }
 
-    /// Begins a snapshot: the places that it must write.
+    /// Returns the places to write.
     pub fn freeze(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.changed)
     }
 
-    /// The players of a place that a snapshot must write, as they were when it began.
+    /// Returns a place's players as of the snapshot's start.
     pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let unchanged = self.places.get(&place).into_iter().flatten();
         let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);
@@ -131,14 +123,13 @@ impl Players {
         unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
     }
 
-    /// Ends a snapshot: what it kept. Those in `unwritten` are for the next one.
+    /// Ends a snapshot; the next one writes `unwritten`.
     pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
         self.changed.extend(unwritten);
         std::mem::take(&mut self.before)
     }
 
-    /// Drops players that are as the snapshot has them, have no open round and were not used from an age on; looks at
-    /// `places` places from one on. Returns the place to go on from.
+    /// Drops players that are unchanged, have no open round and were not used since age `used`; returns the next place.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let (mut dropped, mut empty) = (0, vec![]);
@@ -159,7 +150,7 @@ impl Players {
     }
 }
 
-/// Equal players are equal states, whatever is noted of them for snapshots.
+/// Bookkeeping for snapshots is not part of the state.
 impl PartialEq for Players {
     fn eq(&self, other: &Self) -> bool {
         let mut alike = self.places.values().flatten().zip(other.places.values().flatten());
@@ -169,7 +160,7 @@ impl PartialEq for Players {
 
 impl Eq for Players {}
 
-/// FNV-1a (Fowler, Noll, Vo), 64 bits: names are short.
+/// Returns the 64-bit FNV-1a hash, fast for short names.
 fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,4 +1,4 @@
-//! A jackpot pool: its figures, and how far it has taken up each partition.
+//! Jackpot pool.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,81 +9,75 @@ use smol_str::SmolStr;
 use crate::events::{Hit, Incident, MirroredAward, PoolStatus, PoolTerms, VoidReturn};
 use crate::values::{Head, Nano};
 
-/// The figures of a pool as of the last commit of its stream; EUR.
+/// Figures of a pool, in EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
-    /// The pool's name.
+    /// Name.
     pub name: Arc<str>,
-    /// Version and last commit of the pool's stream.
+    /// Head of the stream.
     pub head: Head,
-    /// The terms of the running cycle.
+    /// Terms of the running cycle.
     pub terms: PoolTerms,
-    /// Terms that take effect with the next cycle (BW-20).
+    /// Terms of the next cycle (BW-20).
     pub pending_terms: Option<PoolTerms>,
-    /// Whether bets may contribute.
+    /// Status.
     pub status: PoolStatus,
-    /// 1, 2, 3; each award ends one.
+    /// Cycle, 1-based; each award ends one.
     pub cycle: u64,
     /// K: increments of the running cycle.
     pub increments: Nano,
     /// R: reserve.
     pub reserve: Nano,
-    /// H: seed money paid in by the house.
+    /// H: seed funding by the house.
     pub house_funding: Nano,
-    /// All contributions ever pooled, less those taken back.
+    /// Pooled contributions, without those taken back.
     pub contributions: Nano,
-    /// All awards ever booked as paid.
+    /// Sum of awards booked as paid.
     pub paid: Nano,
     /// Received from retired pools.
     pub moved_in: Nano,
     /// Given away at retirement.
     pub moved_out: Nano,
-    /// Logged time of the hit that was awarded last, Unix ms (BW-17).
+    /// Last awarded hit's time, Unix ms (BW-17).
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
-    /// Position of its last suspension; 0 for none.
+    /// Last suspension, or 0.
     pub(crate) suspended_at: u64,
-    /// Hits up to these positions of the partitions are awarded although the pool is suspended (BW-20).
+    /// Hits awarded despite the suspension (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
-    /// Approved incidents, by name (PL-38).
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
-    /// The first minute whose voided contributions can be returned, Unix time.
+    /// First minute with returnable contributions.
     pub(crate) returns_from: i64,
-    /// At home: the reports of other partitions.
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// The position at home that a mirror copies; 0 at home.
+    /// Copied home position of a mirror; 0 at home.
     pub(crate) home_position: u64,
 }
 
-/// How far a pool has taken up one partition; positions.
+/// Progress with one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
-    /// Contributions are pooled up to here.
     pub pooled_to: u64,
-    /// Hits and voids are decided up to here.
     pub decided_to: u64,
-    /// Contributions after here belong to the running cycle.
+    /// Later contributions belong to the running cycle.
     pub cycle_from: u64,
 }
 
-/// The latest reports of another partition to a pool.
+/// Latest reports of another partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reported {
-    /// Last position of the last report.
+    /// Last reported position.
     pub to: u64,
-    /// Open rounds by the last report that named them.
     pub open_rounds: u64,
-    /// The position at home that the partition's mirror had copied then.
     pub mirrored: u64,
-    /// Awards of the partition's hits that its mirror may not have copied yet, with their positions at home.
+    /// Awards that the mirror may lack, with home positions.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Returns to houses of the partition, in the same way.
+    /// Returns to houses that the mirror may lack, with home positions.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
 impl Reported {
-    /// Whether bets of the partition may still come, or rounds that can hit (BW-20).
+    /// Returns whether bets may still arrive or open rounds hit (BW-20).
     pub fn outstanding(&self, suspended_at: u64) -> bool {
         self.mirrored < suspended_at || self.open_rounds > 0
     }
@@ -117,69 +111,66 @@ impl PoolState {
         }
     }
 
-    /// P, the base pool: seed plus increments (BW-12).
+    /// Returns P: seed plus increments (BW-12).
     #[must_use]
     pub fn base(&self) -> Nano {
         Nano(self.terms.seed.0 + self.increments.0)
     }
 
-    /// Position up to which a partition's contributions are in the figures.
+    /// Returns a partition's last pooled position.
     #[must_use]
     pub fn pooled_to(&self, partition: u32) -> u64 {
         self.marks(partition).pooled_to
     }
 
-    /// Position up to which a partition's hits and voids are decided.
+    /// Returns a partition's last decided position.
     #[must_use]
     pub fn decided_to(&self, partition: u32) -> u64 {
         self.marks(partition).decided_to
     }
 
-    /// Position up to which another partition has reported to the pool; 0 before it has.
+    /// Returns a partition's last reported position.
     #[must_use]
     pub fn reported_to(&self, partition: u32) -> u64 {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// The position at home that a mirror copies; `None` for the pool itself. A mirror has terms and status and no
-    /// figures.
+    /// Returns a mirror's home position. Mirrors have no figures.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)
     }
 
-    /// Whether a hit can be awarded now: one that came after the suspension waits until the pool resumes or the platform
-    /// releases it (BW-20).
+    /// Returns whether a hit can be awarded now (BW-20).
     #[must_use]
     pub fn awards_now(&self, hit: &Hit) -> bool {
         let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();
         self.status != PoolStatus::Suspended || hit.position <= awarded_to()
     }
 
-    /// The incidents for which contributions of voided rounds are returned, by name (PL-38).
+    /// Returns incidents with returnable contributions (PL-38).
     pub fn incidents(&self) -> impl Iterator<Item = &Incident> {
         self.incidents.values()
     }
 
-    /// Whether another partition may not have copied all awards of its hits.
+    /// Returns whether another partition's mirror may lack awards.
     #[must_use]
     pub fn awards_for(&self, partition: u32) -> bool {
         self.reports.get(&partition).is_some_and(|reported| !reported.awards.is_empty())
     }
 
-    /// From here on, hits so far are awarded although the pool is suspended.
     pub(crate) fn release_hits(&mut self, home: u32, position: u64) {
         let reported = self.reports.iter().map(|(partition, reported)| (*partition, reported.to));
         self.awarded_to = reported.chain([(home, position)]).collect();
     }
 
-    /// The version that a change of terms must carry.
+    /// Returns the version of new terms.
     #[must_use]
     pub fn next_terms_version(&self) -> u32 {
         self.pending_terms.as_ref().unwrap_or(&self.terms).version.saturating_add(1)
     }
 
-    /// BW-18: contributions + H = paid + K + R, money moved between pools counted in; and nothing below zero.
+    /// Returns whether contributions + H = paid + K + R, with transfers, and no figure is negative (BW-18).
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         let sources = self.contributions.0 + self.house_funding.0 + self.moved_in.0;

@@ -1,4 +1,4 @@
-//! A player's round: open, or settled and read back from the log.
+//! Open and settled rounds.
 
 use std::sync::Arc;
 
@@ -9,72 +9,71 @@ use super::draw::NextDraw;
 use crate::events::{Automatic, Commit, Event, RoundJackpot, RoundStarted, SettledRound};
 use crate::values::{Epoch, Minor, Seal, contribution};
 
-/// A round between its bet and its settlement, with everything needed to resolve it further (PL-02).
+/// Open round (PL-02).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenRound {
-    /// The bet and its terms.
+    /// Bet and terms.
     pub started: Arc<RoundStarted>,
     /// Position of the bet.
     pub opened_at: u64,
     /// Time of the bet, Unix ms.
     pub opened_ms: i64,
-    /// Time of the round's last event, Unix ms: the start of its wait (PL-03 counts from it).
+    /// Last event, Unix ms: start of the wait (PL-03).
     pub last_ms: i64,
-    /// Position of the round's last event.
+    /// Position of the last event.
     pub last_position: u64,
-    /// The steps so far: of most rounds one.
+    /// Steps, usually one.
     pub steps: SmallVec<[Step; 1]>,
-    /// The win as of the last step.
+    /// Win after the last step.
     pub win: Minor,
-    /// The part of the win that was credited already (ME-16).
+    /// Amount already credited (ME-16).
     pub credited: Minor,
-    /// Why the last step was automatic, if it was. Then whoever finishes the round for its player isn't done yet.
+    /// Reason of a last automatic step; then the round must be finished.
     pub automatic: Option<Automatic>,
-    /// Its hits of the jackpot.
+    /// Jackpot hits.
     pub jackpots: Vec<RoundJackpot>,
 }
 
 impl RoundJackpot {
-    /// Records the payment of the award of a hit.
     pub(crate) fn pay(all: &mut [Self], hit: u64, started: &RoundStarted, amount: Minor) {
         if let Some(jackpot) = all.iter_mut().find(|jackpot| jackpot.hit == hit) {
-            // The whole of an amount is a contribution of a million parts of a million.
+            // 1,000,000 parts per million: the whole amount.
             jackpot.paid = contribution(amount, started.currency, started.rate, 1_000_000).ok();
         }
     }
 }
 
-/// The inputs of a step: enough to resolve it again (PL-06).
+/// Inputs of a step, to resolve it again (PL-06).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// The source of its seed.
+    /// Source of its seed.
     pub drawn: Drawn,
-    /// The choice: of a spin, a few bytes.
+    /// Choice, usually a few bytes.
     pub choice: SmallVec<[u8; 16]>,
 }
 
-/// The source of a step's seed.
+/// Source of a step's seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Drawn {
-    /// The seed itself, which older logs hold.
+    /// Seed from an older log.
     Seed([u8; 32]),
-    /// A sealed draw.
+    /// Sealed draw.
     Sealed {
-        /// The number of the draw among the player's.
+        /// Number among the player's draws.
         number: u64,
-        /// The key that gives its dealt value.
+        /// Draw key of its dealt value.
         epoch: Epoch,
-        /// Generation in which it was sealed.
+        /// Generation of its seal.
         generation: u64,
-        /// Its seal, which stood in the log before.
+        /// Seal.
         seal: Seal,
-        /// The client seed, never empty.
+        /// Client seed, never empty.
         client_seed: SmallVec<[u8; 32]>,
     },
 }
 
 impl OpenRound {
-    /// The draws of its sealed steps, in their order. Their dealt values are due when the round ends.
+    /// Returns its sealed draws, to reveal when it ends.
     pub fn draws(&self) -> impl Iterator<Item = NextDraw> {
         self.steps.iter().filter_map(|step| match step.drawn {
             Drawn::Sealed { number, epoch, generation, seal, .. } => {
@@ -86,9 +85,8 @@ impl OpenRound {
 }
 
 impl SettledRound {
-    /// Finds a round in commits of its player's stream, in log order. `None` unless both its start and its settlement
-    /// are among them. Found from the end of the stream by following [`Commit::previous`]. Payments of its awards are later
-    /// commits of the stream.
+    /// Finds a settled round in its player's commits, in log order, as found by [`Commit::previous`]; payments of
+    /// awards come later.
     pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
         let (mut found, mut is_settled) = (None::<Self>, false);
         for commit in commits {
@@ -106,7 +104,7 @@ impl SettledRound {
                         });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // A change that belongs to no bet, like the pick of a witch, is no part of a round.
+                    // Picking a witch belongs to no round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

@@ -1,8 +1,4 @@
-//! Switches: parts of the service that take no new rounds for now (PL-25).
-//!
-//! The switches are folded from the system stream, and the fold itself refuses the bets that they cover: none follows a
-//! switch in the log. Rounds that are open go on, and wins are paid. A pool has no switch of
-//! its own: it's suspended and resumed on its own stream (BW-20). Cost: a bet looks at everything that is off.
+//! Switches (PL-25): the fold refuses bets that they cover. Pools are suspended on their own streams (BW-20).
 
 use std::collections::BTreeMap;
 
@@ -11,47 +7,40 @@ use serde::{Deserialize, Serialize};
 use crate::events::Refused;
 use crate::values::{Switch, operator_of};
 
-/// Why and since when a part of the service is off.
+/// Reason and time of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchedOff {
-    /// The reason.
+    /// Reason.
     pub reason: String,
-    /// The actor.
+    /// Actor.
     pub actor: String,
-    /// Position of the switch in its partition.
+    /// Position of the switch.
     pub position: u64,
-    /// Its time, Unix ms.
+    /// Time of the switch, Unix ms.
     pub time_ms: i64,
 }
 
 impl SwitchedOff {
-    /// The operator whose actor switched it off; `None` where it was the platform's.
+    /// Returns the actor's operator, if any.
     #[must_use]
     pub fn operator(&self) -> Option<&str> {
         operator_of(&self.actor)
     }
 }
 
-/// Everything that is switched off.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Switches(BTreeMap<Switch, SwitchedOff>);
 
 impl Switches {
-    /// The parts that are off, in order of operator, game and version.
     pub fn off(&self) -> impl Iterator<Item = (&Switch, &SwitchedOff)> {
         self.0.iter()
     }
 
-    /// The first of [`Switches::off`] that covers a bet, and so keeps it from being taken.
     pub fn against(&self, operator: &str, game: &str, rules_version: &str) -> Option<(&Switch, &SwitchedOff)> {
         self.off().find(|(switch, _)| switch.covers(operator, game, rules_version))
     }
 
-    /// Turns a switch off, or on again with `None`. What an operator has switched off the platform can switch off as well: from
-    /// then on it's the platform's.
-    ///
-    /// # Errors
-    /// [`Refused::BadSwitch`]; [`Refused::SwitchUnchanged`] where it's so already.
+    /// Switches off, or on with `None`. The platform can take over an operator's switch.
     pub fn set(&mut self, switch: &Switch, off: Option<SwitchedOff>) -> Result<(), Refused> {
         if !switch.is_valid() {
             return Err(Refused::BadSwitch);

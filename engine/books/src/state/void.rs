@@ -1,5 +1,4 @@
-//! Voids of a player's rounds, and proposed voids of rounds that hit the jackpot (PL-38). Proposals are part of the player's
-//! state, so that a payment of an award and the proposal that holds it are decided on one stream.
+//! Voids and proposed voids of a player (PL-38), on the stream of the awards that they hold.
 
 use std::sync::Arc;
 
@@ -7,50 +6,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Refused;
 
-/// Logged time for which a proposed void holds the awards of its round, milliseconds: 72 hours.
+/// Maximum hold of awards, 72 hours in ms.
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Logged time after a proposal's end before the same round's void can be proposed again, milliseconds. By then its awards
-/// are paid.
+/// Awards are paid within this time.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
-/// Most proposals of one player.
+/// Proposals per player.
 const PROPOSALS_MAX: usize = 16;
 
-/// A proposed void.
+/// Proposed void.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidProposal {
-    /// The player's round.
+    /// Round number.
     pub round: u64,
     /// Position of the proposal.
     pub position: u64,
-    /// Its time, Unix ms.
+    /// Time of the proposal, Unix ms.
     pub time_ms: i64,
-    /// The actor.
+    /// Actor.
     pub actor: String,
-    /// The reason.
+    /// Reason.
     pub reason: String,
-    /// Whether it was rejected or taken back.
+    /// Whether it was rejected or withdrawn.
     pub rejected: bool,
 }
 
 impl VoidProposal {
-    /// The time from which on it can't be approved and holds nothing, Unix ms.
+    /// Returns the expiry in Unix ms.
     #[must_use]
     pub fn lapses_ms(&self) -> i64 {
         self.time_ms.saturating_add(VOID_HOLD_MS)
     }
 
-    /// Whether it waits for the platform, and holds the awards of its round.
+    /// Returns whether it holds awards.
     #[must_use]
     pub fn waits(&self, now_ms: i64) -> bool {
         !self.rejected && now_ms < self.lapses_ms()
     }
 
-    /// Adds a proposal to a player's, and drops those that ended long ago.
-    ///
-    /// # Errors
-    /// [`Refused::VoidProposedBefore`], [`Refused::TooManyChanges`].
+    /// Drops proposals that ended long ago.
     pub(crate) fn add(self, all: &mut Vec<Self>) -> Result<(), Refused> {
         all.retain(|other| self.time_ms < other.lapses_ms().saturating_add(REPEAT_AFTER_MS));
         if all.iter().any(|other| other.round == self.round) {
@@ -64,23 +59,19 @@ impl VoidProposal {
     }
 }
 
-/// Most entries of a chunk of [`Voids`].
 const CHUNK_MAX: usize = 128;
 
-/// Positions of a player's voids, by round. Each void copies the state that it changes, so entries are in chunks that copies
-/// share: a player with many voids must not slow the writer down for other players.
+/// Sorted by round. A void copies the state, so entries are in shared chunks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 
 impl Voids {
-    /// Position of a round's void.
     pub fn position(&self, round: u64) -> Option<u64> {
         let chunk = self.0.get(self.chunk(round))?;
         let index = chunk.binary_search_by_key(&round, |&(round, _)| round).ok()?;
         chunk.get(index).map(|&(_, position)| position)
     }
 
-    /// Adds a void, or replaces its position.
     pub fn insert(&mut self, round: u64, position: u64) {
         let at = self.chunk(round);
         let Some(chunk) = self.0.get_mut(at).map(Arc::make_mut) else {
@@ -88,7 +79,7 @@ impl Voids {
         };
         match chunk.binary_search_by_key(&round, |&(round, _)| round) {
             Ok(index) => chunk[index].1 = position,
-            // Rounds are mostly voided in their order: a full chunk stays full.
+            // Most rounds are voided in order, so a full chunk stays full.
             Err(CHUNK_MAX) => self.0.insert(at + 1, Arc::new(vec![(round, position)])),
             Err(index) => {
                 chunk.insert(index, (round, position));
@@ -100,7 +91,6 @@ impl Voids {
         }
     }
 
-    /// Index of the chunk that has a round, or would have it.
     fn chunk(&self, round: u64) -> usize {
         self.0.partition_point(|chunk| chunk[0].0 <= round).saturating_sub(1)
     }
@@ -134,7 +124,6 @@ mod tests {
         }
     }
 
-    /// A copy shares every chunk but the one that a void changes.
     #[test]
     fn pl_38_a_void_copies_one_chunk() {
         let mut voids = Voids::default();

@@ -1,4 +1,4 @@
-//! Transactions that are under way between a player's account and the operator's wallet (PL-31).
+//! Seamless wallets' transactions in progress (PL-31).
 
 use std::collections::VecDeque;
 
@@ -7,70 +7,70 @@ use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor};
 
-/// The side of a seamless wallet that the books have: nothing but what is under way. The balance is the operator's.
+/// Seamless wallet without its balance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wallet {
-    /// The one debit that was asked and has not ended.
+    /// Open debit.
     pub debit: Option<Debit>,
-    /// Credits that are due and not paid, the oldest first. They are paid in this order.
+    /// Credits due, paid in this order.
     pub dues: VecDeque<Due>,
 }
 
 impl Wallet {
-    /// Credits that may be due before no further round is begun.
+    /// Credits due that prevent a new round.
     pub const DUES_MAX: usize = 64;
 
-    /// Sum of the credits due in a currency.
+    /// Returns the credits due in a currency.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0);
         Minor(amounts.fold(0, i64::saturating_add))
     }
 
-    /// Whether anything is under way.
+    /// Returns whether anything is in progress.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.debit.is_some() || !self.dues.is_empty()
     }
 
-    /// Whether the operator's wallet is to be called: a credit is due, or a debit is to be rolled back.
+    /// Returns whether the wallet must be called.
     #[must_use]
     pub fn is_owing(&self) -> bool {
         !self.dues.is_empty() || self.debit.as_ref().is_some_and(|debit| debit.rolling_back)
     }
 
-    /// The debit that waits for its bet, if it isn't being rolled back.
+    /// Returns the debit, unless being rolled back.
     #[must_use]
     pub fn waiting(&self) -> Option<&Debit> {
         self.debit.as_ref().filter(|debit| !debit.rolling_back)
     }
 }
 
-/// A debit that was asked: it ends with its round, refused, or rolled back.
+/// Open debit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Debit {
-    /// The request that bets.
+    /// Id of the bet's request.
     pub request_id: SmolStr,
-    /// Its fingerprint.
+    /// Fingerprint of the request.
     pub fingerprint: [u8; 16],
-    /// The account's currency.
+    /// Currency of the account.
     pub currency: Currency,
-    /// The bet.
+    /// Bet.
     pub amount: Minor,
-    /// Position of the asking.
+    /// Position of the request for it.
     pub asked_at: u64,
-    /// Time of the asking, Unix ms.
+    /// Time of its request, Unix ms.
     pub asked_ms: i64,
-    /// It's rolled back, whatever the wallet says of it from here on.
+    /// Whether it must be rolled back.
     pub rolling_back: bool,
 }
 
-/// A credit that is due. The request id of the commit that made it due, and the currency, name it for ever.
+/// Credit due.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Due {
-    /// The request whose commit made it due.
+    /// Request that made it due.
     pub request_id: SmolStr,
-    /// The account's currency.
+    /// Currency of the account.
     pub currency: Currency,
     /// Above 0.
     pub amount: Minor,

@@ -1,21 +1,17 @@
-//! Credits due to an operator's wallet, as part of the balances of transactions (PL-31, PL-34).
-//!
-//! A commit moves what it leaves in a seamless player's account into transit, so the balances that it states are zero. For the
-//! player's statement that money stays in the account until its `Credit`. With it, each balance is the one before plus the amount.
+//! Credits due in balances of transactions (PL-31, PL-34). In a player's statement, seamless money stays in the account
+//! until its `Credit`, so each balance is the previous one plus the amount.
 
 use std::collections::BTreeMap;
 
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// Sums of credits due to operators' wallets, by player. Takes every commit from the beginning of a log. Its size grows with the players
-/// to whose operators anything is due.
+/// Credits due by player, from all commits.
 #[derive(Debug, Default)]
 pub struct Dues(BTreeMap<StreamId, PerCurrency<Minor>>);
 
 impl Dues {
-    /// Takes a player's next commit by its transactions and the balances that it states, and adds what is due to the
-    /// balances of the transactions.
+    /// Takes a player's next commit and adds credits due to its balances.
     pub fn take(&mut self, stream: &StreamId, balances_after: &[(Currency, Minor)], transactions: &mut [Transaction]) {
         let change = due_change(balances_after, transactions);
         if change.is_empty() && !self.0.contains_key(stream) {
@@ -33,7 +29,7 @@ impl Dues {
     }
 }
 
-/// Adds the credits due after a commit to the balances of its transactions.
+/// Adds credits due to a commit's balances.
 pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction]) {
     for of in transactions {
         let due = due_after.get(of.currency).copied().unwrap_or_default();
@@ -41,8 +37,7 @@ pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction])
     }
 }
 
-/// Change of the credits due by a commit, by currency: less what it paid, plus what came into the account and is not in the
-/// balance that it states. Such money can't be anywhere else, since no balance is negative.
+/// Returns the change of credits due: money that left the account for no payment.
 #[must_use]
 pub fn due_change(balances_after: &[(Currency, Minor)], transactions: &[Transaction]) -> PerCurrency<Minor> {
     let (mut came, mut change) = (PerCurrency::<Minor>::default(), PerCurrency::<Minor>::default());

@@ -1,5 +1,4 @@
-//! Commits as transactions of players' accounts, and what these come to in revenue (PL-34). It stands beside the fold and asks
-//! nothing of its state: both are told by the same events, and a test holds one against the other.
+//! Transactions and revenue (PL-34), without the fold's state; a test compares both.
 
 mod due;
 mod revenue;

@@ -1,7 +1,4 @@
-//! Revenue: what players' transactions come to by day, operator, game and currency (PL-34).
-//!
-//! A transaction counts for the day of its own commit: a win for the day of its settlement, a void for the day on which it was
-//! made. So a day that is over never changes, and days add up to the log.
+//! Revenue (PL-34). A transaction counts for its commit's day, so past days never change.
 
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
@@ -12,25 +9,25 @@ use smol_str::SmolStr;
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, date};
 
-/// The key that revenue is added up by.
+/// Key of revenue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RevenueKey {
-    /// The day in UTC by the log's time, in days since 1970.
+    /// UTC day since 1970.
     pub day: i64,
-    /// The operator: a brand is an operator of its own.
+    /// Operator.
     pub operator: SmolStr,
-    /// The game.
+    /// Game.
     pub game: SmolStr,
-    /// The currency; play money is one of its own.
+    /// Currency, including play money.
     pub currency: Currency,
 }
 
-/// Sums of minor units, and counts of rounds.
+/// Minor units, and counts of rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevenueSums {
-    /// Rounds begun that the players paid for.
+    /// Paid rounds begun.
     pub rounds: u64,
-    /// Rounds begun that the promotion paid for.
+    /// Free rounds begun.
     pub free_rounds: u64,
     /// Rounds voided, paid or free.
     pub voided: u64,
@@ -38,21 +35,20 @@ pub struct RevenueSums {
     pub bets: i128,
     /// Bets of free rounds.
     pub free_bets: i128,
-    /// Wins credited, of free rounds too, without jackpots.
+    /// Wins credited, without jackpots.
     pub wins: i128,
-    /// Jackpots paid: by their pools.
+    /// Jackpots paid by pools.
     pub jackpots: i128,
-    /// Bets given back by voids.
+    /// Bets refunded by voids.
     pub refunds: i128,
-    /// Bets of free rounds given back to the promotion by voids.
+    /// Free bets refunded to the promotion.
     pub free_bets_returned: i128,
     /// Wins taken back by voids.
     pub wins_taken_back: i128,
 }
 
 impl RevenueSums {
-    /// The players' losses: bets less refunds, less wins and plus what was taken back of them. Jackpots are the pools', and bets
-    /// of free rounds are nobody's loss but the operator's own.
+    /// Returns the players' losses, without jackpots and free bets.
     #[must_use]
     pub fn revenue(&self) -> i128 {
         self.bets - self.refunds - self.wins + self.wins_taken_back
@@ -101,15 +97,15 @@ impl RevenueSums {
     }
 }
 
-/// Revenue by day, operator, game and currency. Its size grows with these, not with the log.
+/// Revenue by key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revenue(BTreeMap<RevenueKey, RevenueSums>);
 
 impl Revenue {
-    /// Adds the transactions of one commit of an operator's player.
+    /// Adds one commit's transactions.
     pub fn take(&mut self, operator: &str, time_ms: i64, transactions: &[Transaction]) {
         for transaction in transactions.iter().filter(|transaction| !transaction.game.is_empty()) {
-            // What comes and goes by the operator's own wallet is no revenue.
+            // Not revenue.
             if matches!(transaction.kind, TransactionKind::Debit | TransactionKind::Credit) {
                 continue;
             }
@@ -123,12 +119,12 @@ impl Revenue {
         }
     }
 
-    /// The sums, by day, then operator, game and currency.
+    /// Returns all sums in order.
     pub fn iter(&self) -> btree_map::Iter<'_, RevenueKey, RevenueSums> {
         self.0.iter()
     }
 
-    /// The sums of the days from one up to another, both included, after a key of theirs.
+    /// Returns a range of days, after a key.
     pub fn of_days(
         &self,
         from: i64,
@@ -141,14 +137,13 @@ impl Revenue {
             Some(after) if after.day >= from => Bound::Excluded(after.clone()),
             _ => Bound::Included(first(from)),
         };
-        // A range that begins after its end would be a fault of the caller's.
+        // An inverted range would panic.
         let end = Bound::Excluded(first(to.saturating_add(1)));
         let empty = from > to || after.is_some_and(|after| after.day > to);
         (!empty).then(|| self.0.range((start, end))).into_iter().flatten()
     }
 }
 
-/// Adds what other logs come to.
 impl Extend<(RevenueKey, RevenueSums)> for Revenue {
     fn extend<T: IntoIterator<Item = (RevenueKey, RevenueSums)>>(&mut self, rows: T) {
         for (key, sums) in rows {

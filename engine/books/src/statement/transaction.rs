@@ -1,8 +1,5 @@
-//! Transactions: every change of a player's account, in the order of the log (PL-34).
-//!
-//! Events that end a round don't say its game and its currency. A [`Statement`] knows them of the rounds that are open, and
-//! of those that have hit a jackpot until it's paid. Of rounds that were settled it keeps nothing, so a void of one is told
-//! its bet by the caller.
+//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots; for a settled
+//! round's void the caller passes the bet.
 
 use std::collections::BTreeMap;
 
@@ -12,76 +9,76 @@ use smol_str::SmolStr;
 use crate::events::{Commit, Event, RoundStarted};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// A round of a player: the stream, and its number.
+/// Stream and round number.
 pub type RoundKey = (StreamId, u64);
 
-/// Kinds of transactions. The comments say how the account changes.
+/// Kind of a transaction, with its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
-    /// Up: money came in from the transfer wallet.
+    /// Up: deposit to a transfer wallet.
     Deposit,
-    /// Down: money went out to the transfer wallet.
+    /// Down: withdrawal from a transfer wallet.
     Withdrawal,
-    /// Up: play money was given.
+    /// Up: play money given.
     PlayMoney,
-    /// Up: the operator's own wallet has confirmed the debit of a bet.
+    /// Up: confirmed debit of the wallet.
     Debit,
-    /// Down: what was due was paid to the operator's own wallet.
+    /// Down: credit paid to the wallet.
     Credit,
-    /// Down: a bet.
+    /// Down: bet.
     Bet,
-    /// Not at all: the bet of a free round, which the operator's promotion pays.
+    /// None: bet paid by the promotion.
     FreeBet,
-    /// Up: a win, or a part of one.
+    /// Up: win or part of one.
     Win,
-    /// Up: a jackpot.
+    /// Up: jackpot.
     Jackpot,
-    /// Up: the bet of a voided round.
+    /// Up: bet of a voided round.
     Refund,
-    /// Not at all: a voided free round, whose bet goes back to the promotion.
+    /// None: voided free round.
     FreeBetReturned,
-    /// Down: the win of a voided round, as far as the account had it.
+    /// Down: win of a voided round.
     WinTakenBack,
 }
 
-/// A change of a player's account.
+/// Change of a player's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// The number of its event in the commit, from 1. A void can be two transactions of one event.
+    /// Number of its event, 1-based; a void can have two transactions.
     pub number: u32,
-    /// Its kind.
+    /// Kind.
     pub kind: TransactionKind,
-    /// The account's currency.
+    /// Currency of the account.
     pub currency: Currency,
-    /// The change: below 0 where money leaves the account.
+    /// Change, negative for less money.
     pub amount: Minor,
-    /// The balance after it. A [`Statement`] leaves out credits that are due: [`Dues`](super::Dues) and [`add_due`](super::add_due) add them.
+    /// Balance after it, without credits due (see [`Dues`](super::Dues)).
     pub balance: Minor,
-    /// The round that it's of, if it's of one.
+    /// Round, if any.
     pub round: Option<u64>,
-    /// The game of that round; empty where it's of none.
+    /// Game, or empty.
     pub game: SmolStr,
-    /// The bet of a free round, paid or got back by the promotion; 0 of all other kinds.
+    /// Bet of a free round, or 0.
     pub promotion: Minor,
 }
 
-/// The bet of a round, as far as its transactions need it.
+/// Bet of a round, for transactions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bet {
-    /// The game.
+    /// Game.
     pub game: SmolStr,
-    /// The account's currency.
+    /// Currency of the account.
     pub currency: Currency,
-    /// The stake.
+    /// Stake.
     pub bet: Minor,
-    /// The operator's promotion paid it.
+    /// Whether the operator's promotion paid it.
     pub free: bool,
-    /// The part of the win that was credited before the settlement.
+    /// Amount credited before the settlement.
     pub credited: Minor,
 }
 
 impl Bet {
-    /// The bet of a round that was just begun.
+    /// Creates it for a new round.
     #[must_use]
     pub fn of(started: &RoundStarted) -> Self {
         let RoundStarted { game, currency, bet, campaign, .. } = started;
@@ -90,23 +87,23 @@ impl Bet {
     }
 }
 
-/// Commits name a round whose bet was not told: some before them are missing.
+/// Unknown bet: earlier commits are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the bet of round {round} is not known")]
 pub struct UnknownBet {
-    /// The player's round.
+    /// Round number.
     pub round: u64,
 }
 
-/// Tells commits as transactions. Its size grows with open rounds and with jackpots that are yet to be paid.
+/// Converts commits to transactions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     open: BTreeMap<RoundKey, Bet>,
-    /// Games of hits that are yet to be paid, by partition and position of the hit.
+    /// Partition and position of the hit to its game.
     hits: BTreeMap<(u32, u64), SmolStr>,
 }
 
-/// The rounds that a commit moves money of, and that were begun before it.
+/// Returns earlier rounds whose money a commit moves.
 pub fn rounds_named(commit: &Commit) -> impl Iterator<Item = u64> + '_ {
     let begun = |number: u64| {
         commit.events.iter().any(|event| matches!(event, Event::RoundStarted(started) if started.round == number))
@@ -122,7 +119,6 @@ pub fn rounds_named(commit: &Commit) -> impl Iterator<Item = u64> + '_ {
 }
 
 impl Statement {
-    /// Whether all that a commit does to a round is to pay hits of which the game is known.
     fn pays_hit(&self, commit: &Commit, number: u64) -> bool {
         commit.events.iter().all(|event| match event {
             Event::JackpotPaid { round, hit, .. } if *round == number => {
@@ -135,11 +131,8 @@ impl Statement {
         })
     }
 
-    /// The transactions of the next commit, with the player's balances after it. `known` has the bets of rounds that began before
-    /// the first commit taken, and of those that were settled, with what was credited of each before this commit.
-    ///
-    /// # Errors
-    /// [`UnknownBet`]; nothing was taken up.
+    /// Returns the next commit's transactions. `known` has the bets of settled rounds and of those from before the
+    /// first commit. After an error nothing changed.
     pub fn take(
         &mut self,
         commit: &Commit,
@@ -157,7 +150,7 @@ impl Statement {
         if let Some(round) = rounds_named(commit).find(lacking) {
             return Err(UnknownBet { round });
         }
-        // Most rounds settle in the commit of their bet, and are never kept.
+        // Most rounds settle in their bet's commit.
         let mut begun = None;
         for (number, event) in (1..).zip(&commit.events) {
             self.event(commit, number, event, (&mut begun, known), &mut found)?;
@@ -191,7 +184,7 @@ impl Statement {
         let less = |amount: Minor| Minor(amount.0.saturating_neg());
         let key = |round: u64| (commit.stream.clone(), round);
         let known = |round: u64| known.get(&key(round)).cloned().ok_or(UnknownBet { round });
-        // An open round's bet, which is gone from there.
+        // Removes an open round's bet.
         let taken = |open: &mut BTreeMap<RoundKey, Bet>, begun: &mut Option<(u64, Bet)>, round: u64| {
             let bet = begun.take_if(|(of, _)| *of == round).map(|(_, bet)| bet);
             bet.or_else(|| open.remove(&key(round))).map_or_else(|| known(round), Ok)
@@ -204,7 +197,6 @@ impl Statement {
             }
             Event::PlayMoneyGiven { amount } => tell(Kind::PlayMoney, Currency::PLAY, *amount, None, "", Minor::ZERO),
             Event::DebitConfirmed { amount, .. } => {
-                // The round that it pays is in the commit.
                 let started = commit.events.iter().find_map(|event| match event {
                     Event::RoundStarted(started) => Some(&**started),
                     _ => None,
@@ -230,7 +222,6 @@ impl Statement {
                 open.insert(key(*round), bet);
             }
             Event::JackpotHit { round, .. } => {
-                // Whose bet is unknown here is known where it's paid.
                 let begun = begun.as_ref().filter(|(of, _)| of == round).map(|(_, bet)| bet);
                 if let Some(bet) = begun.or_else(|| open.get(&key(*round))) {
                     self.hits.insert((commit.partition, commit.position), bet.game.clone());

@@ -1,50 +1,45 @@
-//! Accounts and postings: the double-entry view of every event (PL-09, BW-18).
-//!
-//! An account holds nano-units per currency; what one account gives another takes, so the sum over all accounts is zero
-//! per currency at every position. Money enters and leaves only through [`Account::External`], for the seeds of
-//! pools through [`Account::SeedFunding`] and for free rounds through [`Account::Promotion`]: they go negative by what they
-//! paid in.
+//! Accounts and postings (PL-09, BW-18). The sum over all accounts is zero per currency. Money enters only through
+//! [`Account::External`], [`Account::SeedFunding`] and [`Account::Promotion`], which become negative.
 
 use core::fmt;
 
 use super::currency::Currency;
 use super::money::Nano;
 
-/// An account of the books. Borrows its names from the commit and the books.
+/// Account of the books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Account<'a> {
-    /// A player's cash: never negative.
+    /// Player's cash, never negative.
     Player {
-        /// The tenant.
+        /// Operator.
         operator: &'a str,
-        /// The player.
+        /// Player.
         player: &'a str,
     },
-    /// The world outside an operator's wallet: minus what was deposited, plus what was withdrawn.
+    /// Outside: withdrawals minus deposits.
     External(&'a str),
-    /// An operator's house: bets come in, wins and contributions go out. Goes negative in the currency it owes.
+    /// House: bets minus wins and contributions.
     House(&'a str),
-    /// Minus the bets of free rounds, which an operator's promotion pays to its house (PL-18).
+    /// Minus the bets of free rounds (PL-18).
     Promotion(&'a str),
-    /// Credits that are due to an operator's own wallet and not paid: zero when everything is confirmed (PL-31).
+    /// Credits due (PL-31).
     Transit(&'a str),
-    /// A pool's contributions that are bet but not pooled yet, less those voided but not taken back yet; EUR.
+    /// Contributions not pooled yet; EUR.
     ContributionsDue(&'a str),
-    /// K, the increments of a pool's running cycle; EUR.
+    /// K, increments; EUR.
     Increments(&'a str),
-    /// R, the reserve of a pool; EUR.
+    /// R, reserve of a pool; EUR.
     Reserve(&'a str),
-    /// Minus H: the seed money that the house paid into a pool; EUR.
+    /// Minus H, seed funding; EUR.
     SeedFunding(&'a str),
-    /// Awards of a pool that are priced but not yet with the player; EUR.
+    /// Awards not paid yet; EUR.
     JackpotPayable(&'a str),
-    /// The exchange desk: takes EUR for awards, gives the player's currency.
+    /// Exchange of EUR for currencies.
     Exchange,
-    /// Money of retired pools on its way to others; EUR.
+    /// Money of retired pools in transit; EUR.
     Transfer,
-    /// The debt of this partition to others for its bets' contributions, less their debt to it for its awards (see
-    /// [`PartitionReported`](crate::PartitionReported)); EUR. Summed over all partitions it's the money that one side has logged
-    /// and the other not yet.
+    /// Debt to other partitions for contributions, less theirs for awards (see
+    /// [`PartitionReported`](crate::PartitionReported)); EUR.
     Interpartition,
 }
 
@@ -68,13 +63,13 @@ impl fmt::Display for Account<'_> {
     }
 }
 
-/// One line of the journal: an account's holding changed by an amount.
+/// Change of an account's holding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting<'a> {
-    /// The account whose holding changed.
+    /// Account.
     pub account: Account<'a>,
-    /// The currency.
+    /// Currency.
     pub currency: Currency,
-    /// The change; below 0 where the account gave.
+    /// Change, negative for the giving account.
     pub amount: Nano,
 }

@@ -1,18 +1,18 @@
-//! Ceilings: the most of a currency that a balance is filled up to, and that one amount can be.
+//! Ceilings by currency.
 
 use super::currency::Currency;
 use super::money::Minor;
 
-/// The most of a currency, in its minor units.
+/// Ceilings in minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
-    /// That deposits fill a balance up to.
+    /// Ceiling of balances for deposits.
     pub balance: Minor,
-    /// That one deposit, one bet or one limit can be.
+    /// One deposit, bet or limit.
     pub amount: Minor,
 }
 
-/// By the digits of the minor unit, 0 to 4: about as many major units of each, and fewer where the minor unit is finer.
+/// Indexed by digits of the minor unit.
 const CEILINGS: [Ceiling; 5] = [
     Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
     Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },
@@ -22,7 +22,7 @@ const CEILINGS: [Ceiling; 5] = [
 ];
 
 impl Currency {
-    /// The most that an account of this currency is filled up to, and that one call moves.
+    /// Returns the ceilings of this currency.
     #[must_use]
     pub fn ceiling(self) -> Ceiling {
         let digits = usize::try_from(self.digits()).unwrap_or(usize::MAX);

@@ -1,8 +1,5 @@
-//! The currencies that accounts can be kept in: all of ISO 4217 that have a minor unit (PL-35).
-//!
-//! The list is ISO 4217's list one as published on 2026-01-01 by SIX, its maintenance agency; a test holds it against
-//! a crate that is kept up to date. Metals, bond units and drawing rights are left out, for they have no minor unit; of
-//! the codes for tests and for no currency there is XTS, as play money. Which of them a service takes is configuration.
+//! Currencies of ISO 4217 with a minor unit, and XTS as play money (PL-35). List one as of 2026-01-01; a test compares
+//! it with a maintained crate.
 
 use core::fmt;
 use core::str::FromStr;
@@ -11,13 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::error::MoneyError;
 
-/// A currency of ISO 4217, or play money.
+/// Currency, or play money.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8")]
 pub struct Currency(u8);
 
-/// Code and decimal digits of the minor unit. The order is that of balances in records: what is there keeps its place,
-/// what ISO 4217 adds comes to the end, and what it withdraws stays, for accounts may be kept in it.
+/// Records depend on the order: new currencies are appended, withdrawn ones stay.
 #[rustfmt::skip]
 static CURRENCIES: [(&str, u32); 166] = [
     ("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2), ("AED", 2), ("AFN", 2), ("ALL", 2),
@@ -42,7 +38,7 @@ static CURRENCIES: [(&str, u32); 166] = [
 ];
 
 impl Currency {
-    /// Euro: the currency of every pool (BW-12).
+    /// Euro, of every pool (BW-12).
     pub const EUR: Self = Self(0);
     /// US dollar.
     pub const USD: Self = Self(1);
@@ -52,28 +48,27 @@ impl Currency {
     pub const JPY: Self = Self(3);
     /// Kuwaiti dinar: three digits.
     pub const KWD: Self = Self(4);
-    /// The play money of demo play, under the code that ISO 4217 reserves for tests (PL-17). The fold keeps it apart: nothing
-    /// turns it into money or money into it.
+    /// Play money (PL-17), ISO 4217's code for tests.
     pub const PLAY: Self = Self(5);
 
-    /// Every currency, in the order of balances in records.
+    /// Returns all currencies in order.
     pub fn all() -> impl Iterator<Item = Self> {
         (0u8..).zip(&CURRENCIES).map(|(place, _)| Self(place))
     }
 
-    /// The three letters of ISO 4217.
+    /// Returns the ISO 4217 code.
     #[must_use]
     pub fn code(self) -> &'static str {
         CURRENCIES[usize::from(self.0)].0
     }
 
-    /// Decimal digits of the minor unit, 0 to 4.
+    /// Returns the minor unit's digits.
     #[must_use]
     pub fn digits(self) -> u32 {
         CURRENCIES[usize::from(self.0)].1
     }
 
-    /// Whether it's money, and not play money.
+    /// Returns whether it is no play money.
     #[must_use]
     pub fn is_real(self) -> bool {
         self != Self::PLAY
@@ -83,7 +78,6 @@ impl Currency {
 impl TryFrom<u8> for Currency {
     type Error = MoneyError;
 
-    /// The currency in a place of the list: what a snapshot holds. One past its end would be no currency and no panic.
     fn try_from(place: u8) -> Result<Self, MoneyError> {
         CURRENCIES.get(usize::from(place)).map(|_| Self(place)).ok_or(MoneyError::UnknownCurrency)
     }

@@ -1,15 +1,15 @@
-//! Days in UTC and their dates, by the log's time.
+//! UTC days and dates.
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 pub const DAY_MS: i64 = 86_400_000;
 
-/// The day of a moment, in days since 1970.
+/// Returns a time's day, since 1970.
 #[must_use]
 pub fn day_of(time_ms: i64) -> i64 {
     time_ms.div_euclid(DAY_MS)
 }
 
-/// A day as YYYY-MM-DD, in the proleptic Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms").
+/// Formats YYYY-MM-DD (Hinnant, "chrono-compatible low-level date algorithms").
 #[must_use]
 pub fn text(day: i64) -> String {
     let shifted = day + 719_468;
@@ -22,7 +22,7 @@ pub fn text(day: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The day of YYYY-MM-DD; none for what is no date.
+/// Parses YYYY-MM-DD.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     let (year, rest) = text.split_once('-')?;
@@ -33,7 +33,7 @@ pub fn parse(text: &str) -> Option<i64> {
     let (era, of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let found = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    // What is no date is another one's day.
+    // An invalid date gives another day.
     (self::text(found) == text).then_some(found)
 }
 

@@ -1,9 +1,6 @@
-//! Decimal strings for exact integers: the one parser and the one formatter behind every money format of this crate.
-//!
-//! A value is an integer of `10^-places`; nothing is ever rounded on the way in or out.
+//! Exact decimals: integers of `10^-places`, never rounded.
 
-/// Parses `-?digits[.digits]` into an integer of `10^-places`. `None` for anything else, for more decimals than
-/// `places`, and for what does not fit.
+/// Parses a decimal; `None` for other text, more decimals, or an overflow.
 pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -23,7 +20,7 @@ pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// The digits of a number, in room for the longest: without the machinery of formatting, for names that are made in every round.
+/// Formats a number, faster than `format!`.
 #[must_use]
 pub fn digits(number: u64, room: &mut [u8; 20]) -> &str {
     let (mut start, mut left) = (room.len(), number);
@@ -38,7 +35,7 @@ pub fn digits(number: u64, room: &mut [u8; 20]) -> &str {
     std::str::from_utf8(&room[start..]).unwrap_or_default()
 }
 
-/// Formats an integer of `10^-places`, trailing zeros trimmed down to `keep` decimals.
+/// Trims zeros down to `keep` decimals.
 pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let width = places as usize;
@@ -49,17 +46,17 @@ pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
-/// `numerator / denominator` rounded half to even. `None` when the denominator is not positive or on overflow.
+/// Rounds half to even; `None` for a nonpositive denominator or an overflow.
 pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i128> {
     if denominator <= 0 {
         return None;
     }
-    // What fits in 64 bits, as nearly all does, is divided in a tenth of the time.
+    // Ten times faster, nearly always possible.
     let (quotient, remainder) = match (i64::try_from(numerator), i64::try_from(denominator)) {
         (Ok(numerator), Ok(by)) => (numerator.div_euclid(by).into(), numerator.rem_euclid(by).into()),
         _ => (numerator.div_euclid(denominator), numerator.rem_euclid(denominator)),
     };
-    // remainder < denominator, so `denominator - remainder` cannot overflow where `2 * remainder` might.
+    // `2 * remainder` could overflow.
     let up = match remainder.cmp(&(denominator - remainder)) {
         core::cmp::Ordering::Less => false,
         core::cmp::Ordering::Greater => true,
@@ -84,7 +81,6 @@ mod tests {
     fn a_division_is_the_same_in_64_bits_and_in_more() {
         for numerator in [0, 1, 4, 5, 6, 14, 15, 16, 25, 35, i128::from(i64::MAX)] {
             for signed in [numerator, -numerator] {
-                // Both sides times as much: the same quotient, past 64 bits.
                 let wide = divide_half_even(signed << 60, 10 << 60);
                 assert_eq!(divide_half_even(signed, 10), wide, "{signed} / 10");
             }

@@ -1,12 +1,8 @@
-//! Sealed draws: how a step's seed comes about, so that nobody chose it and anybody can check it afterwards.
+//! Sealed draws: no one can choose a step's seed, and anyone can check it afterwards.
 //!
-//! A draw has a *dealt value*, which only holders of the draw key can compute; its *seal* stands in the log before the
-//! request that it decides exists; the step's *seed* follows from the dealt value, the caller's client seed, the round and
-//! the step, and from nothing else: never from the stake or the choice. When the round is over the dealt value is
-//! *revealed*, and whoever has it computes seal and seed.
-//!
-//! Every hash is SHA-256 of a few lines of text, bytes written as hexadecimal digits: `printf` and `sha256sum` give the same,
-//! and no two inputs have the same bytes. The tags differ, so that no seal tells of a seed. Cost: about half a microsecond each.
+//! Only holders of the draw key can compute a *dealt value*. Its *seal* is in the log before the request that it
+//! decides. The *seed* depends on dealt value, client seed, round and step only. The dealt value is *revealed* after
+//! the round. Hashes are SHA-256 of lines of text, reproducible with `printf` and `sha256sum`.
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -14,58 +10,58 @@ use smallvec::SmallVec;
 use super::decimal::digits;
 use super::stream::StreamId;
 
-/// The value of a draw that only its key gives, until it's revealed.
+/// Secret value until its reveal.
 pub type Dealt = [u8; 32];
-/// The stand-in of a dealt value in the log, until it's revealed.
+/// Commitment to a dealt value.
 pub type Seal = [u8; 32];
 
-/// SHA-256 of a record as it's stored: its entry in the log's tree.
+/// SHA-256 of a stored record.
 pub type RecordHash = [u8; 32];
-/// The name of a draw key: digits of its digest, which tell nothing of it.
+/// Draw key's name, from its digest.
 pub type Epoch = [u8; 4];
 
-/// Random bytes of a generation of draws, stated in the log.
+/// Random bytes of a generation.
 pub type Salt = [u8; 32];
 
-/// Name of a draw among a player's. With the draw keys and the generations' salts it determines the dealt value.
+/// Name of a draw. With key and salt it determines the dealt value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawName {
-    /// Number of the draw among the player's.
+    /// Number among the player's draws.
     pub number: u64,
-    /// Key that gives its dealt value.
+    /// Draw key.
     pub epoch: Epoch,
-    /// Generation in which it was sealed.
+    /// Generation.
     pub generation: u64,
 }
 
-/// The longest client seed, in bytes.
+/// Maximum bytes of a client seed.
 pub const CLIENT_SEED_MAX: usize = 64;
 
-/// The name of a draw key.
+/// Returns a draw key's name.
 #[must_use]
 pub fn epoch(key: &[u8; 32]) -> Epoch {
     let digest = Lines::new().text("motherlode/epoch/v1").hex(key).hash();
     [digest[0], digest[1], digest[2], digest[3]]
 }
 
-/// The dealt value of a player's draw: HMAC-SHA256 under the key (RFC 2104).
+/// Returns a dealt value: HMAC-SHA256 (RFC 2104).
 #[must_use]
 pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
     DealKey::new(key).deal(stream, number)
 }
 
-/// A draw key that many draws are dealt under: what of HMAC depends on the key alone is computed once, a third of it.
+/// Draw key with a third of HMAC precomputed.
 #[derive(Clone)]
 pub struct DealKey(Hmac);
 
 impl DealKey {
-    /// Of a draw key.
+    /// Precomputes the key's part of HMAC.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
         Self(Hmac::new(key))
     }
 
-    /// As [`deal`].
+    /// See [`deal`].
     #[must_use]
     pub fn deal(&self, stream: &StreamId, number: u64) -> Dealt {
         let mut lines = Lines::new();
@@ -74,8 +70,7 @@ impl DealKey {
     }
 }
 
-/// The key that deals the draws of a generation: HMAC-SHA256 under the draw key of the generation's salt (PL-40). Two
-/// continuations of a log therefore share no dealt value.
+/// Returns a generation's key: HMAC-SHA256 of the salt (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();
@@ -83,24 +78,23 @@ pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     Hmac::new(key).of(&lines.0)
 }
 
-/// The seal of a dealt value.
+/// Returns a dealt value's seal.
 #[must_use]
 pub fn seal(dealt: &Dealt) -> Seal {
     Lines::new().text("motherlode/seal/v1").hex(dealt).hash()
 }
 
-/// The seed of a step. `round` is the round's name, `operator/player/number`.
+/// Returns a step's seed. `round` is `operator/player/number`.
 #[must_use]
 pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 32] {
     let mut lines = Lines::new();
     lines.text("motherlode/seed/v1").hex(dealt).hex(client_seed).text(round).number(step.into()).hash()
 }
 
-/// Room for the lines of a seed, the longest that are hashed: a player's and an operator's names are 64 characters at the most.
+/// Names have at most 64 characters.
 const ROOM: usize = 512;
 
-/// Lines of text, each with its end. They are put together before they are hashed: one run of bytes is hashed at less cost than
-/// its pieces.
+/// Faster to hash than pieces.
 struct Lines(SmallVec<[u8; ROOM]>);
 
 impl Lines {
@@ -113,7 +107,6 @@ impl Lines {
         self.texts(&[text])
     }
 
-    /// A line of texts that follow each other.
     #[inline]
     fn texts(&mut self, texts: &[&str]) -> &mut Self {
         texts.iter().for_each(|text| self.0.extend_from_slice(text.as_bytes()));
@@ -121,7 +114,6 @@ impl Lines {
         self
     }
 
-    /// Bytes as lower-case hexadecimal digits.
     fn hex(&mut self, bytes: &[u8]) -> &mut Self {
         let digit = |half: u8| half + if half < 10 { b'0' } else { b'a' - 10 };
         for some in bytes.chunks(32) {
@@ -135,7 +127,6 @@ impl Lines {
         self
     }
 
-    /// A stream's name, without the machinery of formatting for a player's.
     fn stream(&mut self, stream: &StreamId) -> &mut Self {
         match stream {
             StreamId::Player { operator, player } => self.texts(&["player/", operator, "/", player]),
@@ -152,7 +143,7 @@ impl Lines {
     }
 }
 
-/// HMAC-SHA256 under a key that is no longer than a block: its two hashes, as far as the key alone decides them.
+/// With the key's part precomputed.
 #[derive(Clone)]
 struct Hmac {
     inner: Sha256,
@@ -179,7 +170,7 @@ impl Hmac {
 mod tests {
     use super::*;
 
-    /// RFC 4231, test cases 1 and 2.
+    /// Compares with test cases 1 and 2 of RFC 4231.
     #[test]
     fn hmac_is_that_of_the_rfc() {
         let cases: [(&[u8], &[u8], &str); 2] = [

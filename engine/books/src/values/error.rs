@@ -1,15 +1,15 @@
-//! The error of every figure.
+//! Error of figures.
 
-/// Why a figure could not be read or computed.
+/// Error of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyError {
-    /// Not a decimal number of the allowed range and number of decimals.
+    /// Not an allowed decimal.
     #[error("not a valid decimal figure")]
     Malformed,
-    /// An ISO 4217 code that this service keeps no accounts in.
+    /// Unsupported ISO 4217 code.
     #[error("unknown currency")]
     UnknownCurrency,
-    /// The exact result does not fit.
+    /// The exact result overflows.
     #[error("figure out of range")]
     OutOfRange,
 }

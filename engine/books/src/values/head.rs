@@ -1,29 +1,28 @@
-//! The ends of streams and of partitions.
+//! Ends of streams and partitions.
 
 use serde::{Deserialize, Serialize};
 
-/// The head of a stream: its next commit must build on it.
+/// Head of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// The partition that the stream lives in; meaningless at version 0.
+    /// Partition; undefined at version 0.
     pub partition: u32,
-    /// The stream's version; 0 before its first commit.
+    /// Version; 0 before the first commit.
     pub version: u64,
-    /// Position of its last commit; 0 before its first.
+    /// Last commit's position, or 0.
     pub position: u64,
 }
 
-/// The end of a partition's log.
+/// End of a partition's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Position of the last commit; 0 when empty.
+    /// Last commit's position, or 0.
     pub position: u64,
-    /// Time of the last commit, Unix ms; the next is at or after it.
+    /// Last commit's time, Unix ms.
     pub time_ms: i64,
 }
 
 impl End {
-    /// The end of an empty log.
     pub(crate) const EMPTY: Self = Self { position: 0, time_ms: i64::MIN };
 }
 

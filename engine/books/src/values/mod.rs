@@ -1,4 +1,4 @@
-//! Plain values: money, currencies, rates, names. They are exact, and know nothing of what happens to them.
+//! Plain exact values.
 
 mod account;
 mod actor;

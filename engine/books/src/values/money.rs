@@ -1,8 +1,5 @@
-//! Cash and pool figures: exact integers with a unit, never a float.
-//!
-//! Three units, and each type has one: [`Minor`] counts an account's smallest coin (cents, yen, fils), [`Nano`] counts
-//! 1e-9 of a major unit (what a pool needs to keep 0.5 % of a cent, BW-11), [`CoinValue`] counts 1e-6 of a major unit.
-//! All arithmetic is checked: an overflow is a [`MoneyError`], never a wrapped sum.
+//! Exact integers: [`Minor`] for accounts, [`Nano`] (1e-9) for pools (BW-11), [`CoinValue`] (1e-6). An overflow is a
+//! [`MoneyError`].
 
 use core::fmt;
 use core::str::FromStr;
@@ -13,33 +10,33 @@ use super::currency::Currency;
 use super::decimal;
 use super::error::MoneyError;
 
-/// Whole minor units of a currency that is named beside it (PL-09).
+/// Minor units (PL-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Minor(pub i64);
 
 impl Minor {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// The sum, or `None` past an i64.
+    /// Returns the sum; `None` on overflow.
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
 
-    /// The difference, or `None` past an i64.
+    /// Returns the difference; `None` on overflow.
     #[must_use]
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// The same amount in 1e-9 of the major unit; always fits.
+    /// Converts to 1e-9; always fits.
     #[must_use]
     pub fn to_nano(self, currency: Currency) -> Nano {
         Nano(i128::from(self.0) * currency.nanos_per_minor())
     }
 
-    /// As a decimal number of the major unit with the currency's digits: `12.30` for 1230 EUR cents.
+    /// Formats major units: `12.30`.
     #[must_use]
     pub fn to_decimal(self, currency: Currency) -> String {
         let digits = currency.digits();
@@ -53,31 +50,31 @@ impl fmt::Display for Minor {
     }
 }
 
-/// 1e-9 of a currency's major unit; pools keep it in EUR (BW-11, BW-12).
+/// 1e-9 of a major unit (BW-11, BW-12).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nano(pub i128);
 
 impl Nano {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
     /// Decimals of the major unit.
     pub const DIGITS: u32 = 9;
-    /// Nanos in one major unit.
+    /// Nanos per major unit.
     pub const PER_MAJOR: i128 = 1_000_000_000;
 
-    /// So many whole major units.
+    /// Creates whole major units.
     #[must_use]
     pub const fn major(units: i64) -> Self {
         Self(units as i128 * Self::PER_MAJOR)
     }
 
-    /// The sum, or `None` past an i128.
+    /// Returns the sum; `None` on overflow.
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
 
-    /// The difference, or `None` past an i128.
+    /// Returns the difference; `None` on overflow.
     #[must_use]
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         self.0.checked_sub(other.0).map(Self)
@@ -87,14 +84,14 @@ impl Nano {
 impl core::ops::Neg for Nano {
     type Output = Self;
 
-    /// The opposite. Saturates at the one value that has none; books never come near it.
+    /// Saturates at the minimum.
     fn neg(self) -> Self {
         Self(self.0.saturating_neg())
     }
 }
 
 impl fmt::Display for Nano {
-    /// `20000.00005`; trailing zeros trimmed, at least two decimals kept.
+    /// Formats `20000.00005`, with at least two decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(self.0, Self::DIGITS, 2))
     }
@@ -103,21 +100,21 @@ impl fmt::Display for Nano {
 impl FromStr for Nano {
     type Err = MoneyError;
 
-    /// Reads up to nine decimals; more are refused, not rounded.
+    /// Refuses more than nine decimals.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         decimal::parse(text, Self::DIGITS).map(Self).ok_or(MoneyError::Malformed)
     }
 }
 
 impl Currency {
-    /// Nanos in one minor unit: 10^(9 - digits).
+    /// Returns nanos per minor unit.
     #[must_use]
     pub fn nanos_per_minor(self) -> i128 {
         10i128.pow(Nano::DIGITS - self.digits())
     }
 }
 
-/// The worth of one coin: 1e-6 of the major unit of the player's currency.
+/// Coin value in 1e-6 of a major unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CoinValue(pub u64);
 
@@ -127,7 +124,7 @@ impl CoinValue {
 }
 
 impl fmt::Display for CoinValue {
-    /// `0.2`, `10`: trailing zeros trimmed.
+    /// Formats `0.2` or `10`, without trailing zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(i128::from(self.0), Self::DIGITS, 0))
     }
@@ -142,10 +139,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// The worth of `coins` coins in whole minor units, rounded half to even (PL-09).
-///
-/// # Errors
-/// [`MoneyError::OutOfRange`] when the amount does not fit.
+/// Returns coins in minor units, rounded half to even (PL-09).
 pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
     i128::from(coins)
         .checked_mul(i128::from(coin.0))

@@ -1,20 +1,19 @@
-//! Names and texts that people give: their allowed characters, and one spelling for each.
+//! Allowed names and texts.
 
-/// Whether a name is 1 to 64 characters of `[A-Za-z0-9._~-]`. Logs may hold such names.
+/// Returns whether a name has 1 to 64 characters of `[A-Za-z0-9._~-]`.
 #[must_use]
 pub fn is_id(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'~' | b'-'))
 }
 
-/// Whether a name may be given to anything: it [`is_id`] and not only dots, which are no file's name and part of no address.
+/// Returns whether a new name is allowed: an id, not only dots.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
 }
 
-/// A whole number that is part of a name: digits alone, without a sign or zeros before it, so that each has one name.
-/// `None` for anything else.
+/// Parses digits without leading zeros.
 #[must_use]
 pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -24,9 +23,7 @@ pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     digits.parse().ok()
 }
 
-/// Whether a character can be seen, or is a space, and changes nothing of the text around it. Not so: controls, ends of
-/// lines and paragraphs, what turns the direction of writing, what has no width or no shape, and what every program shows
-/// as it likes. Everything of Unicode 16's categories Cc, Cf, Zl, Zp, Co, and what it calls default-ignorable.
+/// Returns whether a character is visible or a space. Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable.
 #[must_use]
 pub fn is_visible(letter: char) -> bool {
     !matches!(letter,
@@ -38,11 +35,9 @@ pub fn is_visible(letter: char) -> bool {
         | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// Whether a text can be read by people and logged: 1 to so many characters, all of them [visible](is_visible), and not
-/// only spaces.
+/// Returns whether a text can be logged: [visible](is_visible) characters, not only spaces.
 #[must_use]
 pub fn is_text(text: &str, characters_max: usize) -> bool {
-    // Bytes first: of a text that is far too long no character is looked at.
     text.len() <= characters_max.saturating_mul(4)
         && text.chars().count() <= characters_max
         && text.chars().all(is_visible)
@@ -78,7 +73,7 @@ mod tests {
         }
     }
 
-    /// Every third character of these, by hand from Unicode's tables of names, and their neighbours.
+    /// A sample of Unicode's tables.
     #[test]
     fn uf_09_what_cannot_be_seen_or_turns_the_writing_is_no_text() {
         let hidden = [

@@ -6,8 +6,7 @@ use smallvec::SmallVec;
 use super::currency::Currency;
 use super::money::Nano;
 
-/// Figures by currency, in the order of [`Currency::all`]. One has room in place, since most have no more. Memory grows with the currencies that have one, not with those
-/// that exist; a look-up is a search among these few.
+/// Figures by currency, usually one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerCurrency<T>(SmallVec<[(Currency, T); 1]>);
 
@@ -22,25 +21,25 @@ impl<T> PerCurrency<T> {
         self.0.binary_search_by_key(&currency, |(of, _)| *of)
     }
 
-    /// The figure of a currency, if it has one.
+    /// Returns the figure of a currency.
     #[must_use]
     pub fn get(&self, currency: Currency) -> Option<&T> {
         self.0.get(self.place(currency).ok()?).map(|(_, figure)| figure)
     }
 
-    /// Gives a currency its figure.
+    /// Sets the figure of a currency.
     pub fn set(&mut self, currency: Currency, figure: T) {
         match self.place(currency) {
             Ok(place) => self.0[place].1 = figure,
             Err(place) => {
-                // Room for what is there, and not for what may come.
+                // More are rare.
                 self.0.reserve_exact(1);
                 self.0.insert(place, (currency, figure));
             }
         }
     }
 
-    /// The figure of a currency, which begins as the default.
+    /// Returns a figure, created as the default.
     pub fn entry(&mut self, currency: Currency) -> &mut T
     where
         T: Default,
@@ -52,12 +51,12 @@ impl<T> PerCurrency<T> {
         &mut self.0[place].1
     }
 
-    /// Every currency that has a figure.
+    /// Returns all figures.
     pub fn iter(&self) -> impl Iterator<Item = (Currency, &T)> {
         self.0.iter().map(|(currency, figure)| (*currency, figure))
     }
 
-    /// Whether no currency has a figure.
+    /// Returns whether there are no figures.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -65,16 +64,13 @@ impl<T> PerCurrency<T> {
 }
 
 impl PerCurrency<Nano> {
-    /// The holding in a currency; zero where nothing was ever posted.
+    /// Returns a holding, or zero.
     #[must_use]
     pub fn held(&self, currency: Currency) -> Nano {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// Adds to a holding. A holding of zero is not kept, so that equal holdings are equal values.
-    ///
-    /// Cannot overflow: a posting of cash is below 2^94 nanos, so it takes 2^33 postings of the largest possible amount,
-    /// all in one direction, to fill an i128.
+    /// Removes zero, so that equal holdings are equal values. Cannot overflow before 2^33 largest postings.
     pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
         match self.place(currency) {
             _ if amount == Nano::ZERO => {}
@@ -86,7 +82,6 @@ impl PerCurrency<Nano> {
         }
     }
 
-    /// Adds figure by figure.
     pub(crate) fn add(&mut self, more: &Self) {
         for (currency, amount) in more.iter() {
             self.post(currency, *amount);

@@ -1,4 +1,4 @@
-//! Exchange rates as exact decimal numbers, and the computations with them.
+//! Exact exchange rates.
 
 use core::fmt;
 use core::str::FromStr;
@@ -10,10 +10,7 @@ use super::decimal;
 use super::error::MoneyError;
 use super::money::{CoinValue, Minor, Nano};
 
-/// EUR for one major unit of a currency: `mantissa * 10^exponent`, exact.
-///
-/// Always positive and normalised (no trailing zero in the mantissa), so equal rates are equal values. The limits keep
-/// every product of the pool's pricing within 128 bits.
+/// EUR per major unit: `mantissa * 10^exponent`, positive and normalised. The limits keep pool prices within 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FxRate {
     mantissa: u64,
@@ -21,19 +18,16 @@ pub struct FxRate {
 }
 
 impl FxRate {
-    /// One: the rate of the euro, always.
+    /// Rate of the euro.
     pub const ONE: Self = Self { mantissa: 1, exponent: 0 };
-    /// The mantissa is below this: twelve significant digits.
+    /// Twelve significant digits.
     pub const MANTISSA_LIMIT: u64 = 1_000_000_000_000;
-    /// The smallest exponent: twelve decimals.
+    /// Smallest exponent: twelve decimals.
     pub const EXPONENT_MIN: i8 = -12;
-    /// The largest exponent.
+    /// Largest exponent.
     pub const EXPONENT_MAX: i8 = 6;
 
-    /// A rate from its parts, normalised.
-    ///
-    /// # Errors
-    /// [`MoneyError::OutOfRange`] for zero and outside the limits.
+    /// Creates a normalised rate.
     pub fn new(mantissa: u64, exponent: i8) -> Result<Self, MoneyError> {
         let (mut mantissa, mut exponent) = (mantissa, exponent);
         while mantissa != 0 && mantissa % 10 == 0 && exponent < Self::EXPONENT_MAX {
@@ -45,40 +39,37 @@ impl FxRate {
         if fits { Ok(Self { mantissa, exponent }) } else { Err(MoneyError::OutOfRange) }
     }
 
-    /// The significant digits.
+    /// Returns the mantissa.
     #[must_use]
     pub fn mantissa(self) -> u64 {
         self.mantissa
     }
 
-    /// The power of ten that they count.
+    /// Returns the exponent.
     #[must_use]
     pub fn exponent(self) -> i8 {
         self.exponent
     }
 
-    /// Numerator and denominator; one of them is a plain power of ten's share, both fit easily (below 10^18).
+    /// Returns numerator and denominator, both below 10^18.
     pub(crate) fn fraction(self) -> (i128, i128) {
         let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
     }
 
-    /// The most whole minor units of the currency of this rate that are worth at most so many EUR: rounded down.
-    ///
-    /// # Errors
-    /// [`MoneyError::OutOfRange`] when the amount does not fit.
+    /// Returns the most minor units worth at most `eur`.
     pub fn minor_within(self, eur: Nano, currency: Currency) -> Result<Minor, MoneyError> {
         let (numerator, denominator) = self.fraction();
-        // A minor unit is worth `nanos_per_minor * numerator / denominator` nanos of EUR; the divisor is below 1e9 * 1e18.
+        // Below 1e9 * 1e18.
         let minor = eur.0.checked_mul(denominator).map(|n| n.div_euclid(currency.nanos_per_minor() * numerator));
         minor.and_then(|minor| i64::try_from(minor).ok()).map(Minor).ok_or(MoneyError::OutOfRange)
     }
 
-    /// Whether a coin of this worth is at most `base` EUR (BW-21: the largest coin pays the whole pool).
+    /// Returns whether a coin is worth at most `base` (BW-21).
     #[must_use]
     pub fn coin_within(self, coin: CoinValue, base: CoinValue) -> bool {
         let (numerator, denominator) = self.fraction();
-        // Below 1.9e19 * 1e18 and 1.9e19 * 1e12: both fit in 128 bits.
+        // Both fit in 128 bits.
         i128::from(coin.0) * numerator <= i128::from(base.0) * denominator
     }
 }
@@ -94,7 +85,7 @@ impl fmt::Display for FxRate {
 impl FromStr for FxRate {
     type Err = MoneyError;
 
-    /// Reads up to twelve decimals and twelve significant digits.
+    /// Refuses more than twelve decimals.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         let places = u32::from(Self::EXPONENT_MIN.unsigned_abs());
         let mut value = decimal::parse(text, places).ok_or(MoneyError::Malformed)?;
@@ -111,17 +102,12 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// The contribution of a bet to a pool: the bet in EUR at the rate recorded on it, times parts per million (BW-11).
-///
-/// Exact for EUR up to 1e-9 EUR; where a rate leaves a finer fraction it is rounded half to even.
-///
-/// # Errors
-/// [`MoneyError::OutOfRange`] above 10^18 EUR: no sum of contributions can then leave 128 bits.
+/// Returns a bet's contribution: EUR at its rate, times parts per million (BW-11), rounded half to even to 1e-9 EUR.
+/// Fails above 10^18 EUR, so that sums fit in 128 bits.
 pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
     let (numerator, denominator) = rate.fraction();
     let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));
     let exact = || {
-        // nanos a minor unit / (1e6 * denominator), reduced so that only one side is above 1
         let scale = currency.nanos_per_minor();
         let divisor = denominator * 1_000_000;
         let (scale, divisor) = if divisor >= scale { (1, divisor / scale) } else { (scale / divisor, 1) };
@@ -130,10 +116,10 @@ pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> R
     exact().map(Nano).filter(|amount| *amount <= CONTRIBUTION_MAX).ok_or(MoneyError::OutOfRange)
 }
 
-/// The rate of a currency; `None` where there is none.
+/// Lookup of rates by currency.
 pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
 
-/// An amount in another currency, rounded towards a loss; `None` where a rate is missing. Exact in its own.
+/// Rounds towards a loss.
 pub(crate) fn exchange(amount: i128, from: Currency, to: Currency, rates: Rates<'_>) -> Option<i128> {
     if from == to {
         return Some(amount);

@@ -1,4 +1,4 @@
-//! Streams: the subjects of commits, and their names.
+//! Streams: subjects of commits.
 
 use core::fmt;
 use core::str::FromStr;
@@ -9,31 +9,28 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// The partition of everything that is not a player's: there rates, switches and pools are decided.
+/// Partition of rates, switches and pools.
 pub const HOME: u32 = 0;
 
-/// The subject of a commit. Commits of one stream carry dense versions, so that a decision is appended only if the state that it was
-/// made on is still the current one.
-///
-/// Written `player/acme/alice`, `pool/lantern`, `rates`, `system`.
+/// Subject of commits, written `player/acme/alice`, `pool/lantern`, `rates`, `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
-    /// A player at an operator: accounts, collections, rounds.
+    /// Player at an operator.
     Player {
-        /// The tenant.
+        /// Operator.
         operator: SmolStr,
-        /// The player, unique at the operator.
+        /// Player, unique at the operator.
         player: SmolStr,
     },
-    /// A jackpot pool.
+    /// Jackpot pool.
     Pool(SmolStr),
-    /// The exchange rates.
+    /// Exchange rates.
     Rates,
-    /// The service itself.
+    /// Service itself.
     System,
 }
 
-/// A text that names no stream.
+/// Malformed stream name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a stream: expected player/<operator>/<player>, pool/<pool>, rates or system, each id 1 to 64 of A-Z a-z 0-9 . _ ~ -"
@@ -41,13 +38,13 @@ pub enum StreamId {
 pub struct NotAStream;
 
 impl StreamId {
-    /// The stream of a player.
+    /// Creates a player's stream.
     pub fn player(operator: impl Into<SmolStr>, player: impl Into<SmolStr>) -> Self {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
-    /// Whether its commits are an operator's to see, as [`Commit::concerns`](crate::Commit::concerns) says; none where that
-    /// depends on their events.
+    /// Returns whether an operator may read its commits ([`Commit::concerns`](crate::Commit::concerns)); `None` if
+    /// their events decide.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> Option<bool> {
         match self {
@@ -58,13 +55,13 @@ impl StreamId {
         }
     }
 
-    /// The stream of a pool.
+    /// Creates a pool's stream.
     pub fn pool(pool: impl Into<SmolStr>) -> Self {
         Self::Pool(pool.into())
     }
 
-    /// The partition, of so many, that decides on it: for a player the first 8 bytes, big-endian, of the SHA-256 over
-    /// operator, a zero byte and player, modulo the number of partitions; [`HOME`] for all else.
+    /// Returns its partition: for a player the first 8 bytes, big-endian, of the SHA-256 over operator, a zero byte and
+    /// player, modulo `partitions`; otherwise [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {
         let Self::Player { operator, player } = self else { return HOME };
@@ -76,7 +73,7 @@ impl StreamId {
         u32::try_from(first % u64::from(partitions)).unwrap_or(HOME)
     }
 
-    /// Whether every id in it is well formed, see [`is_id`].
+    /// Returns whether its ids are valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         match self {
@@ -118,7 +115,7 @@ impl FromStr for StreamId {
 mod tests {
     use super::*;
 
-    /// Computed apart, with another language's SHA-256: where a player lives may never change.
+    /// Compares with another language's SHA-256: partitions of players never change.
     #[test]
     fn players_are_placed_by_the_documented_hash() {
         let counts = [1, 2, 3, 4, 7];

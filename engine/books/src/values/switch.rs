@@ -1,4 +1,4 @@
-//! Switches: the parts of the service that can be kept from taking new rounds (PL-25).
+//! Switches of new rounds (PL-25).
 
 use core::fmt;
 
@@ -7,20 +7,19 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// A part of the service: the bets that match all of its names. An empty name matches everything, so that the default
-/// is the whole service.
+/// Bets that match all its names; an empty name matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
-    /// The operator.
+    /// Operator.
     pub operator: SmolStr,
-    /// The game.
+    /// Game.
     pub game: SmolStr,
-    /// A version of the game's rules; only with a game.
+    /// Rules version; only with a game.
     pub rules_version: SmolStr,
 }
 
 impl Switch {
-    /// Whether every name in it is well formed or empty, and a version has its game.
+    /// Returns whether its names are valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let Self { operator, game, rules_version } = self;
@@ -28,7 +27,6 @@ impl Switch {
         names.into_iter().all(|name| name.is_empty() || is_id(name)) && (rules_version.is_empty() || !game.is_empty())
     }
 
-    /// Whether a bet is of this part.
     #[must_use]
     pub(crate) fn covers(&self, operator: &str, game: &str, rules_version: &str) -> bool {
         let matches = |name: &str, of: &str| name.is_empty() || name == of;

@@ -1,4 +1,4 @@
-//! When autospin ends (BW-25, PL-07): each limit by hand, then random series against the rule as it's written.
+//! When autospin ends (BW-25, PL-07), also compared with the rule over random series.
 
 use motherlode_books::{Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Minor, WinStop};
 use proptest::{collection::vec, option, prelude::*};
@@ -7,7 +7,6 @@ fn round(bet: i64, win: i64) -> FinishedRound {
     FinishedRound { bet: Minor(bet), win: Minor(win), jackpot: None, feature: false }
 }
 
-/// Plays rounds until the series ends or there are no more; answers how many it took and why it ended.
 fn play(spins: u32, limits: AutospinLimits, rounds: &[FinishedRound]) -> (usize, Option<AutospinStop>, Autospin) {
     let mut autospin = Autospin::new(spins, limits);
     for (played, round) in (1..).zip(rounds) {
@@ -28,13 +27,11 @@ fn bw_25_without_limits_the_number_of_spins_is_played() {
 #[test]
 fn bw_25_the_loss_limit_stops_below_zero_and_not_at_zero() {
     let limits = AutospinLimits { loss: Some(LossStop::Passed(Minor(20))), ..Default::default() };
-    // 20 - 10 = 10, then 20 - 20 = 0: goes on; then 20 + 5 - 30 = -5: stops.
+    // 20 - 10 = 10, then 20 - 20 = 0: continues; then 20 + 5 - 30 = -5: stops.
     let (played, stop, autospin) = play(100, limits, &[round(10, 0), round(10, 0), round(10, 5), round(10, 0)]);
     assert_eq!((played, stop, autospin.spins_left()), (3, Some(AutospinStop::LossLimit), 97));
-    // Wins count against it, whenever they came.
     let (played, stop, _) = play(100, limits, &[round(10, 30), round(10, 0), round(10, 0), round(10, 0), round(10, 0)]);
     assert_eq!((played, stop), (5, None), "20 + 30 - 50 is not below zero");
-    // A limit of zero stops at the first net loss.
     let limits = AutospinLimits { loss: Some(LossStop::Passed(Minor(0))), ..Default::default() };
     assert_eq!(play(100, limits, &[round(10, 10), round(10, 9)]).0, 2);
 }
@@ -44,7 +41,7 @@ fn wf_19_the_loss_limit_stops_at_zero_where_the_game_says_so() {
     let limits = AutospinLimits { loss: Some(LossStop::Reached(Minor(20))), ..Default::default() };
     let rounds = [round(10, 1), round(10, 0), round(10, 9), round(10, 0)];
     assert_eq!(play(100, limits, &rounds[..2]).1, None, "20 + 1 - 20 is above zero");
-    // 20 + 10 - 30 = 0: the balance has fallen by the limit.
+    // 20 + 10 - 30 = 0: the loss equals the limit.
     let (played, stop, _) = play(100, limits, &rounds);
     assert_eq!((played, stop), (3, Some(AutospinStop::LossLimit)));
     let past = AutospinLimits { loss: Some(LossStop::Passed(Minor(20))), ..limits };
@@ -73,10 +70,9 @@ fn dm_26_no_round_is_begun_whose_bet_could_bring_the_loss_past_the_limit() {
         loss: Some(LossStop::Prevented { limit: Minor(limit), bet: Minor(10) }),
         ..Default::default()
     };
-    // 25 - 10 leaves 15, which covers one more; 25 - 20 leaves 5, which doesn't.
+    // 25 - 10 leaves 15, enough for one more bet; 25 - 20 leaves 5.
     let (played, stop, series) = play(100, prevented(25), &[round(10, 0); 5]);
     assert_eq!((played, stop, series.spins_left()), (2, Some(AutospinStop::LossLimit), 98));
-    // Exactly covered is covered; a win buys more rounds.
     assert_eq!(play(100, prevented(30), &[round(10, 0); 5]).0, 3);
     assert_eq!(play(100, prevented(20), &[round(10, 0), round(10, 15), round(10, 0), round(10, 0)]).0, 3);
     for (limit, none) in [(0, true), (9, true), (10, false)] {
@@ -132,7 +128,6 @@ fn rounds() -> impl Strategy<Value = Vec<FinishedRound>> {
 }
 
 proptest! {
-    /// Every prefix is judged from scratch by the words of the rule; the series must end with the first that is to end.
     #[test]
     fn bw_25_a_series_ends_with_the_first_round_that_the_rule_ends_it_with(
         rounds in rounds(),
@@ -144,7 +139,6 @@ proptest! {
         how in 0..3_u8,
         above: bool,
     ) {
-        // The bets vary from round to round here: what's prevented is a bet of 50.
         let loss_stop = |limit| match how {
             0 => LossStop::Passed(Minor(limit)),
             1 => LossStop::Reached(Minor(limit)),

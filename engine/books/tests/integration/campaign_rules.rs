@@ -1,4 +1,4 @@
-//! Free rounds (PL-18): what the fold takes and what it refuses, whoever wrote it.
+//! Free rounds (PL-18): accepted and refused commits.
 
 use crate::common::*;
 use motherlode_books::*;
@@ -26,7 +26,6 @@ fn granted(rounds: u32) -> World {
     world
 }
 
-/// A free round of the campaign, as it must be.
 fn free(world: &World) -> RoundStarted {
     let paid = world.start("alice", POOL, EUR, 300, "0.2");
     RoundStarted { contribution: None, campaign: Some("spring".into()), ..paid }
@@ -62,7 +61,7 @@ fn pl_18_a_free_round_costs_the_player_nothing_pays_real_money_and_the_promotion
     assert_eq!(world.books.holding(Account::House("acme"), EUR).0 - house.0, nano("3").0 - nano("7").0);
     assert_eq!(world.books.holding(Account::ContributionsDue(POOL), EUR), due, "nothing for the pool");
     assert_eq!(left(&world), 1);
-    // Whoever has no money plays all the same.
+    // Free rounds need no money.
     let withdrawn = Event::Withdrawn { currency: EUR, amount: Minor(world.balance("alice", EUR)) };
     world.write(player("alice"), vec![withdrawn]);
     let round = whole(free(&world), 0);
@@ -79,13 +78,11 @@ fn pl_18_no_way_into_the_log_grants_one_round_too_many() {
     }
     let third = whole(free(&world), 0);
     assert_eq!(world.try_write(player("alice"), third), Err(over(CampaignOver::UsedUp)));
-    // Nor several in one commit.
     let mut world = granted(1);
     let first = free(&world);
     let second = RoundStarted { round: first.round + 1, ..first.clone() };
     let both = [whole(first, 0), whole(second, 0)].concat();
     assert_eq!(world.try_write(player("alice"), both), Err(over(CampaignOver::UsedUp)));
-    // Nor another campaign of the same name.
     let again = vec![Event::CampaignGranted(spring(5))];
     let exists = Refused::CampaignExists { campaign: "spring".into() };
     assert_eq!(world.try_write(player("alice"), again), Err(exists));
@@ -99,7 +96,6 @@ fn pl_18_a_campaign_expires_by_the_logs_time() {
     let round = started.round;
     world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(round, 1, 0)]);
     world.now_ms = EXPIRES;
-    // What began in time is played to its end.
     world.write(player("alice"), vec![step(round, 2, 50), settled(round, 50)]);
     let late = whole(free(&world), 0);
     assert_eq!(world.try_write(player("alice"), late), Err(over(CampaignOver::Expired)));
@@ -118,7 +114,6 @@ fn pl_18_a_free_round_adds_to_no_pool_and_wins_none() {
     let hit = Event::JackpotHit { round, pool: POOL.into() };
     let events = vec![Event::RoundStarted(free(&world).into()), step(round, 1, 0), hit, settled(round, 0)];
     assert_eq!(world.try_write(player("alice"), events), Err(Refused::HitUnfounded { round }));
-    // A paid round still can't pass the pool by.
     let paid = RoundStarted { campaign: None, ..free(&world) };
     let missing = Refused::ContributionMissing { pool: POOL.into() };
     assert_eq!(world.try_write(player("alice"), whole(paid, 0)), Err(missing));
@@ -172,7 +167,7 @@ fn pl_18_a_campaign_is_cancelled_while_not_begun_and_once() {
     world.write(player("alice"), round);
     let begun = Refused::CampaignBegun { campaign: "spring".into() };
     assert_eq!(world.try_write(player("alice"), cancel()), Err(begun.clone()));
-    // A void erases no history: what was begun stays begun.
+    // A voided round still counts as begun.
     world.void("alice", 1, 0, 0).unwrap();
     assert_eq!(world.try_write(player("alice"), cancel()), Err(begun));
 
@@ -193,14 +188,13 @@ fn pl_18_a_void_takes_the_win_back_and_gives_the_round_back() {
     world.void("alice", 1, 0, 700).unwrap();
     assert_eq!((world.balance("alice", EUR), left(&world)), (before, 1));
     assert_eq!(world.books.holding(Account::Promotion("acme"), EUR), Nano::ZERO);
-    // The round that was given back, voided while it's open.
     let started = free(&world);
     world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(2, 1, 0)]);
     assert_eq!(left(&world), 0);
     world.void("alice", 2, 0, 0).unwrap();
     assert_eq!((world.balance("alice", EUR), left(&world)), (before, 1));
     assert_eq!(world.books.holding(Account::Promotion("acme"), EUR), Nano::ZERO);
-    // What is given back after the expiry is not played any more.
+    // Voided rounds cannot be played after the expiry.
     world.now_ms = EXPIRES;
     assert_eq!(world.try_write(player("alice"), whole(free(&world), 0)), Err(over(CampaignOver::Expired)));
 }
@@ -242,16 +236,16 @@ fn pl_36_the_order_of_the_log_decides_which_campaign_is_past_the_cap() {
     let mut world = World::with_players(&[]);
     let expires = DAY_MS + 5;
     world.write(StreamId::System, reserved("acme", "600", expires, "1000"));
-    // Both would fit; the second in the log doesn't any more.
+    // Each alone would fit.
     world.write(StreamId::System, reserved("acme", "400", expires, "1000"));
     let above = Refused::LiabilityAboveCap { open: nano("1000"), highest: nano("0.000000001"), cap: nano("1000") };
     let refused = world.try_write(StreamId::System, reserved("acme", "0.000000001", expires, "1000"));
     assert_eq!(refused, Err(above));
-    // Another operator's are its own, and without a cap there's none.
+    // Other operators have their own cap.
     world.write(StreamId::System, reserved("other", "1000", expires, "1000"));
     world.write(StreamId::System, reserved("free", "1000000", expires, "0"));
     assert_eq!(world.books.open_liability("acme", world.now_ms), nano("1000"));
-    // A campaign counts until the end of the day on which it expires.
+    // A campaign counts until the end of its day of expiry.
     world.now_ms = 2 * DAY_MS - 1;
     assert!(world.try_write(StreamId::System, reserved("acme", "1", 3 * DAY_MS, "1000")).is_err());
     world.now_ms = 2 * DAY_MS;
@@ -279,7 +273,6 @@ fn pl_36_a_liability_is_well_formed_and_reserved_at_home() {
     let mut other = World { partition: 1, ..World::default() };
     let refused = other.try_write(StreamId::System, reserved("acme", "1", EXPIRES, "0"));
     assert_eq!(refused, Err(Refused::DecidedAtHome));
-    // It's its operator's to see, and no other's.
     let commit = world.next(StreamId::System, reserved("acme", "1", EXPIRES, "0"));
     assert!(commit.concerns("acme") && !commit.concerns("other"));
 }

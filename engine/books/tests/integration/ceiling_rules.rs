@@ -1,4 +1,4 @@
-//! Limits of a new commit beyond the fold: ceilings, quotas, whose switch it is; and awards that wait for room.
+//! Limits of new commits, and awards waiting for room.
 
 use crate::common::*;
 use motherlode_books::*;
@@ -9,7 +9,6 @@ fn deposit(currency: Currency, amount: i64) -> Event {
     Event::Deposited { currency, amount: Minor(amount) }
 }
 
-/// Writes a commit as the one writer of a partition does: held to what new commits are.
 fn admitted(world: &mut World, stream: StreamId, event: Event) -> Result<(), Refused> {
     let commit = world.next(stream.clone(), vec![event.clone()]);
     world.books.admit(&commit)?;
@@ -22,8 +21,7 @@ fn uf_01_every_ceiling_leaves_room_for_hundreds_of_balances_more() {
         let Ceiling { balance, amount } = currency.ceiling();
         assert!(amount > Minor::ZERO && amount <= balance, "{currency}");
         assert!(balance.0 <= i64::MAX / 9_000, "{currency}");
-        // No pool's figure, and no highest win of a stake of a thousand EUR, comes near the end in a currency of which an admitted
-        // rate makes a minor unit worth the least.
+        // Nothing overflows at the smallest admitted rate.
         let rate = FxRate::new(1, -9 + i8::try_from(currency.digits()).unwrap()).unwrap();
         let all = rate.minor_within(Nano::major(1_000_000_000), currency).unwrap();
         assert!(all.0 <= i64::MAX / 9, "{currency}");
@@ -64,7 +62,6 @@ fn uf_01_what_is_in_an_old_log_folds_whatever_the_ceilings() {
     let set = Event::RateSet { currency: Currency::KWD, rate, source: "old".into() };
     world.write(StreamId::Rates, vec![set.clone()]);
 
-    // None of it is taken any more.
     let bet = Event::RoundStarted(world.start("alice", POOL, EUR, 100, "0.2").into());
     let refused = admitted(&mut world, player("alice"), bet);
     assert!(matches!(refused, Err(Refused::BalanceAboveCeiling { .. })), "{refused:?}");
@@ -91,7 +88,7 @@ fn uf_01_rates_are_admitted_as_far_as_a_minor_unit_is_worth_something() {
     }
 }
 
-/// A pool with a hit of alice's that is priced, and her account as full as it can be.
+/// alice's account is full.
 fn owed() -> (World, Award) {
     let mut world = World::with_players(&["alice", "bob"]);
     world.hit("alice", EUR, 1_000, "1");
@@ -169,7 +166,6 @@ fn uf_05_the_proposals_of_one_actor_or_operator_leave_room_for_the_others() {
     }
     assert_eq!(propose(&mut world, 64, "acme/another"), Err(Refused::TooManyChanges { most: 64 }));
     propose(&mut world, 64, "other/ann").unwrap();
-    // What has lapsed counts no more.
     world.now_ms = 1_000;
     let Event::ChangeProposed(later) = switch_on(0, "ann") else { unreachable!() };
     admitted(&mut world, StreamId::System, Event::ChangeProposed(ChangeProposed { lapses_ms: 2_000, ..later }))
@@ -190,7 +186,6 @@ fn uf_05_pl_25_an_operator_starts_what_it_has_stopped_and_nothing_that_the_platf
     set(&mut world, true, "acme/bob").unwrap();
     set(&mut world, false, "acme/ann").unwrap();
     set(&mut world, true, "root").unwrap();
-    // The platform's stop takes the place of the operator's, and not the other way round.
     set(&mut world, false, "acme/ann").unwrap();
     set(&mut world, false, "root").unwrap();
     let unchanged = Err(Refused::SwitchUnchanged { switch: switch.clone() });

@@ -1,4 +1,4 @@
-//! Changes of pools and switches take two actors (PL-27): the fold lets no other approval pass.
+//! Changes of pools and switches need two actors (PL-27).
 
 use crate::common::*;
 use motherlode_books::*;
@@ -18,7 +18,7 @@ fn suspension() -> Event {
     Event::PoolSuspended { reason: "test".into(), actor: "ann".into() }
 }
 
-/// A world in which ann has proposed to suspend the pool; the proposal's name.
+/// Returns the proposal's id.
 fn proposed() -> (World, u64) {
     let mut world = World::with_players(&["alice"]);
     let change = world.write(StreamId::System, vec![proposal(pool_stream(), &suspension(), "ann")]);
@@ -91,7 +91,6 @@ fn pl_27_a_change_lapses_by_logged_time_and_can_be_rejected_by_anyone() {
 fn pl_27_terms_and_retirements_are_approved_as_of_then() {
     let mut world = World::with_players(&["alice"]);
     let heir = StreamId::pool("heir");
-    // A pool that is not there yet can be proposed, and is there when that was approved.
     let opening = Event::PoolOpened { pool: "heir".into(), terms: terms(1) };
     let change = world.write(StreamId::System, vec![proposal(heir.clone(), &opening, "ann")]);
     assert!(world.books.pool("heir").is_none());

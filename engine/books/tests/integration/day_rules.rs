@@ -1,4 +1,4 @@
-//! A player's day and seats (BW-27, PL-16, PL-26, uf_06): what was lost, played and acknowledged survives sessions.
+//! Player's day and seats (BW-27, PL-16, PL-26, uf_06).
 
 use crate::common::*;
 use motherlode_books::*;
@@ -32,7 +32,6 @@ fn log(world: &mut World, event: Event) -> Result<(), Refused> {
     world.try_write(player("alice"), vec![event])
 }
 
-/// A round of a bet that wins so much, as it's written.
 fn round(world: &mut World, bet: i64, win: i64) -> Result<(), Refused> {
     let started = world.start("alice", POOL, Currency::EUR, bet, "0.2");
     let (number, settled) = (started.round, Event::RoundSettled { round: started.round, win: Minor(win) });
@@ -44,7 +43,6 @@ fn net(world: &World) -> i128 {
     alice(world).day(Currency::EUR).net(Currency::EUR, &rates, world.now_ms)
 }
 
-/// Ten days after the beginning, at ten in the morning.
 fn given() -> World {
     let mut world = World::with_players(&["alice"]);
     world.now_ms = 10 * DAY + 600 * MINUTE;
@@ -57,14 +55,13 @@ fn uf_06_what_was_lost_in_a_day_is_kept_over_sessions_and_the_stricter_limit_hol
     log(&mut world, opened(ONE, loss(1_000))).unwrap();
     round(&mut world, 600, 100).unwrap();
     log(&mut world, Event::SessionEnded { session: ONE, hold_ms: 0 }).unwrap();
-    // Another session, with a looser limit of its own: the day's is still 1,000, of which 500 are lost.
+    // 500 of 1,000 are lost; a looser limit does not apply.
     log(&mut world, opened(TWO, loss(100_000))).unwrap();
     assert_eq!(net(&world), -500);
     let refused = Refused::PastLimit { currency: Currency::EUR, limit: Minor(1_000), bet: Minor(501) };
     assert_eq!(round(&mut world, 501, 9_000), Err(refused));
     round(&mut world, 500, 0).unwrap();
     assert!(round(&mut world, 1, 0).is_err(), "without a session just as little");
-    // A day later nothing is lost yet, and no session has set a limit.
     world.now_ms += DAY;
     assert_eq!(net(&world), 0);
     round(&mut world, 5_000, 0).unwrap();
@@ -135,13 +132,12 @@ fn uf_06_time_played_is_the_time_between_actions_but_for_breaks_whatever_the_ses
     let now = world.now_ms;
     assert_eq!((day(&world).played_ms(now), day(&world).unseen_ms(now)), (20 * MINUTE, 20 * MINUTE));
     assert_eq!(day(&world).played_ms(now + BREAK_MS), 18 * MINUTE, "a longer pause is a break");
-    // Acknowledged, the interval begins anew, and the day's time goes on.
     log(&mut world, opened(ONE, DayLimits::default())).unwrap();
     log(&mut world, Event::RealityCheckAcknowledged { session: ONE }).unwrap();
     world.now_ms += MINUTE;
     let now = world.now_ms;
     assert_eq!((day(&world).played_ms(now), day(&world).unseen_ms(now)), (21 * MINUTE, MINUTE));
-    // The next day begins with what is played after midnight; what wasn't acknowledged stays.
+    // Unacknowledged time remains after midnight.
     world.now_ms = 11 * DAY - 5 * MINUTE;
     round(&mut world, 10, 0).unwrap();
     world.now_ms = 11 * DAY + 3 * MINUTE;
@@ -160,7 +156,6 @@ fn bw_27_uf_06_the_log_tells_who_sits_where_and_what_is_held() {
     log(&mut world, opened(ONE, DayLimits::default())).unwrap();
     assert_eq!((seated(&world, 1_799_999), seated(&world, 1_800_000)), (Some(ONE), None), "idle, it's over");
     assert_eq!(alice(&world).live_seat(Currency::PLAY, world.now_ms), None);
-    // The later one takes the seat: the earlier can't end it, or see a check in it.
     log(&mut world, opened(TWO, DayLimits::default())).unwrap();
     for event in
         [Event::SessionEnded { session: ONE, hold_ms: 30_000 }, Event::RealityCheckAcknowledged { session: ONE }]

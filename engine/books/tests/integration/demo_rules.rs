@@ -1,4 +1,4 @@
-//! Play money (PL-17): the fold keeps it apart from money, whoever writes.
+//! Play money (PL-17) is separate from money.
 
 use crate::common::*;
 use motherlode_books::*;

@@ -1,4 +1,4 @@
-//! Sealed draws: which commits the books take, and the hashes against known answers of another implementation.
+//! Sealed draws, also against another implementation.
 
 use crate::common::*;
 use motherlode_books::*;
@@ -26,7 +26,6 @@ fn sealed(number: u64, reason: SealReason) -> Event {
     Event::DrawSealed(DrawSealed { number, epoch: draw::epoch(&KEY), generation: 0, seal: seal_of(number), reason })
 }
 
-/// A step that uses a draw.
 fn drawn(round: u64, number: u32, of: u64, win: i64) -> StepResolved {
     let Event::StepResolved(plain) = step(round, number, win) else { panic!("a step") };
     let epoch = draw::epoch(&KEY);
@@ -52,14 +51,14 @@ fn started(world: &World) -> Event {
     Event::RoundStarted(world.start("alice", POOL, Currency::EUR, 100, "0.2").into())
 }
 
-/// Alice with her first draw sealed.
+/// Returns a world in which Alice has a sealed draw.
 fn world() -> World {
     let mut world = World::with_players(&["alice"]);
     world.write(alice(), vec![sealed(1, SealReason::Opened)]);
     world
 }
 
-/// Alice with an open round that has used draws 1 and 2.
+/// Returns a world in which Alice's open round used draws 1 and 2.
 fn open() -> World {
     let mut world = world();
     let started = started(&world);
@@ -68,7 +67,7 @@ fn open() -> World {
     world
 }
 
-/// The answers are those of `tests/independent/draws.py`, which shares nothing with this.
+/// Compares with `tests/independent/draws.py`.
 #[test]
 fn pl_06_epochs_dealt_values_seals_and_seeds_are_those_of_another_implementation() {
     let ascending: [u8; 32] = std::array::from_fn(|at| u8::try_from(at).unwrap());
@@ -112,7 +111,6 @@ fn a_step_uses_the_draw_that_was_sealed_and_seals_the_next() {
     world.write(alice(), events);
     let draw = world.books.player(&alice()).unwrap().draw.unwrap();
     assert_eq!((draw.number, draw.seal), (2, seal_of(2)));
-    // An open round keeps the seals of its steps, and never what was dealt.
     let open = open();
     let player = open.books.player(&alice()).unwrap();
     let seals: Vec<_> = player.open_round(1).unwrap().draws().map(|draw| (draw.number, draw.seal)).collect();
@@ -162,11 +160,10 @@ fn pl_06_a_step_names_the_record_in_which_its_draw_was_sealed_or_none() {
     let elsewhere = Refused::SealedElsewhere { number: 1 };
     assert_eq!(books.clone().apply_recorded(&first(Some(other)), None, other), Err(elsewhere.clone()));
     assert!(books.clone().apply_recorded(&first(None), None, other).is_ok(), "an older program's");
-    // What was not told of records can't tell.
     let mut untold = world.books.clone();
     untold.apply(&world.next(alice(), vec![sealed(1, SealReason::Opened)])).unwrap();
     assert_eq!(untold.apply(&first(Some(opening))), Err(elsewhere));
-    // Staged as folded: the next step's draw is sealed by this one's record, whatever came between.
+    // Sealed by the last step's record.
     let mut stage = Stage::new();
     stage
         .apply_recorded(&books, &first(Some(opening)), None, |player| {
@@ -198,11 +195,10 @@ fn pl_01_a_player_of_an_older_log_plays_as_ever_until_a_draw_is_sealed() {
         world.try_write(alice(), vec![bet.clone(), Event::StepResolved(StepResolved { seed: None, ..*plain }.into())]);
     assert_eq!(neither, Err(Refused::DrawMissing { number: 0 }));
     world.write(alice(), vec![bet, step(1, 1, 30)]);
-    // The round that was open goes on with sealed draws, and those alone are revealed.
+    // Only the sealed draws are revealed.
     world.write(alice(), vec![sealed(1, SealReason::Unsealed)]);
     assert_eq!(world.try_write(alice(), vec![step(1, 2, 30)]), Err(Refused::DrawMissing { number: 1 }));
     world.write(alice(), vec![Event::StepResolved(drawn(1, 2, 1, 50).into()), settled(1, 50), revealed(1, [1])]);
-    // And one of logged seeds alone ends as ever.
     let mut old = World::with_players(&["alice"]);
     let bet = started(&old);
     old.write(alice(), vec![bet, step(1, 1, 30), settled(1, 30)]);
@@ -224,7 +220,7 @@ fn pl_06_the_end_of_a_round_reveals_every_dealt_value_under_its_seal() {
     assert_eq!(refused(vec![step(1, 4, 50), revealed(1, [1, 2, 3])]), missing);
     assert_eq!(refused(vec![revealed(1, [1, 3, 2])]), Refused::RevealWrong { round: 1, step: 2 });
     assert_eq!(refused(vec![revealed(1, [4, 2, 3])]), Refused::RevealWrong { round: 1, step: 1 });
-    // A key may be lost to a void, never to a settlement.
+    // A void may lose a key, a settlement may not.
     let unfounded = Refused::RevealUnfounded { round: 1 };
     assert_eq!(refused(vec![Event::DrawsLost { round: 1 }]), unfounded);
     assert_eq!(refused(vec![revealed(1, [1, 2, 3]), revealed(1, [1, 2, 3])]), unfounded);
@@ -243,7 +239,6 @@ fn pl_04_a_void_reveals_or_says_that_it_cant() {
         assert_eq!(other, Err(Refused::RevealWrong { round: 1, step: 2 }));
         world.write(alice(), vec![voided(1, 100, 0), end]);
     }
-    // What a settled round dealt is known: its void reveals nothing again.
     let mut world = world();
     let bet = started(&world);
     world.write(alice(), vec![bet, Event::StepResolved(drawn(1, 1, 1, 30).into()), settled(1, 30), revealed(1, [1])]);
@@ -265,7 +260,7 @@ fn a_draw_is_sealed_apart_from_a_step_for_a_reason_that_is_true() {
             assert_eq!(refused(&mut world, sealed(number, reason)), unfounded(number));
         }
     }
-    // Draw 1 is given up and can't be used any more.
+    // Draw 1 is revoked.
     for number in [0, 1, 3] {
         assert_eq!(refused(&mut world, sealed(number, SealReason::KeyLost)), unfounded(number));
     }
@@ -281,7 +276,6 @@ fn a_draw_is_sealed_apart_from_a_step_for_a_reason_that_is_true() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, rng_seed: RngSeed::Fixed(43), ..ProptestConfig::default() })]
 
-    /// A seed follows from each of its parts, and no two lists of parts have the same.
     #[test]
     fn a_seed_follows_from_every_part(
         dealt in any::<[u8; 32]>(),

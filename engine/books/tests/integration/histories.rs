@@ -1,5 +1,4 @@
-//! Random histories: what must hold at every position holds, whatever happens; and a second, independent model of the
-//! pool, written against the rules and not against the code, comes to the same figures.
+//! Invariants hold over random histories, and an independent model of the pool gives the same figures.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use crate::common::*;
 use motherlode_books::*;
 use proptest::prelude::*;
 
-/// The jackpot by the rules, told at once in log order: no queues, no watermarks, no shared arithmetic.
+/// The jackpot by the rules, without queues or shared arithmetic.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Model {
     k: i128,
@@ -18,10 +17,10 @@ struct Model {
     last_hit_at: u64,
     last_hit_ms: Option<i64>,
     rounds: BTreeMap<(StreamId, u64), ModelRound>,
-    /// In millionths of a euro.
+    /// Millionths of EUR.
     rates: BTreeMap<Currency, i128>,
     awards: Vec<(u64, i64)>,
-    /// By position.
+    /// Position of the hit to its price.
     hits: BTreeMap<u64, ModelHit>,
 }
 
@@ -36,7 +35,7 @@ struct ModelHit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ModelRound {
     currency: Currency,
-    /// In millionths.
+    /// Millionths.
     coin: i128,
     rate: i128,
     at: u64,
@@ -67,14 +66,13 @@ impl Model {
         let rate = if started.currency == Currency::EUR { 1_000_000 } else { self.rates[&started.currency] };
         let mut added = 0;
         if started.contribution.is_some() {
-            // In millionths of a nano: bet in nanos, times millionths of the rate, times 5 thousandths.
             let minor = match started.currency.digits() {
                 0 => 1_000_000_000,
                 2 => 10_000_000,
                 _ => 1_000_000,
             };
             let bet = i128::from(started.bet.0) * minor;
-            let exact = bet * rate * 5 / 1_000; // nothing is cut: a minor unit is whole thousands of nanos
+            let exact = bet * rate * 5 / 1_000; // exact: a minor unit is whole thousands of nanos
             added = exact / 1_000_000;
             let beyond = exact % 1_000_000;
             if beyond > 500_000 || (beyond == 500_000 && added % 2 == 1) {
@@ -92,7 +90,7 @@ impl Model {
         let ModelRound { currency, coin, rate, .. } = self.rounds[&(commit.stream.clone(), round)];
         let minor = 10i128.pow(9 - currency.digits());
         let collision = self.last_hit_ms.is_some_and(|last| last / 3_000 == commit.time_ms / 3_000);
-        // The amount in nanos of the currency is top / (10^7 x rate); coins count in millionths, the base coin is 10^7.
+        // The base coin is 10^7 millionths.
         let top = if collision {
             SEED * coin * rate + self.k * 1_000_000 * 10_000_000
         } else {
@@ -102,7 +100,6 @@ impl Model {
         let paid = amount * minor * rate / 1_000_000;
         let seed_share = SEED * coin * rate / 10_000_000 / 1_000_000;
         let from_house = (seed_share - self.r).max(0);
-        // Whatever of all that was there is not paid stays in the reserve.
         self.r = self.r + self.k + from_house - paid;
         self.h += from_house;
         self.k = 0;
@@ -114,7 +111,7 @@ impl Model {
         self.hits.insert(commit.position, ModelHit { round, paid, from_house, is_paid: false });
     }
 
-    /// PL-38: the contribution stays; an award that was not paid goes back, a paid one only where the operator bears it.
+    /// Reverses a void's effect; a paid award returns only if the operator bears it (PL-38).
     fn reverse(&mut self, commit: &Commit, round: u64, effect: VoidedJackpot) {
         let round = (commit.stream.clone(), round);
         for hit in self.hits.values().filter(|hit| hit.round == round) {
@@ -141,13 +138,12 @@ impl Model {
     }
 }
 
-/// Four players of four currencies, and rates for them.
 const PLAYERS: [(&str, Currency); 4] =
     [("ann", Currency::EUR), ("ben", Currency::EUR), ("chie", Currency::JPY), ("dana", Currency::KWD)];
 const COINS: [&str; 5] = ["0.01", "0.2", "0.25", "1", "2.5"];
 const GAMES: [&str; 2] = [POOL, "neptune"];
 
-/// One thing to try; what `x` means depends on the kind.
+/// Kind, player, number.
 pub type Op = (u8, usize, u64);
 
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -166,7 +162,7 @@ pub fn begin() -> World {
     world
 }
 
-/// Tries one thing. Refusals are fine: they are checked to have changed nothing.
+/// Tries one operation. A refusal must have no effect.
 pub fn attempt(world: &mut World, (kind, who, x): Op) {
     let (name, currency) = PLAYERS[who];
     let amount = Minor(i64::try_from(x).unwrap());
@@ -224,7 +220,6 @@ pub fn attempt(world: &mut World, (kind, who, x): Op) {
     };
 }
 
-/// A bet; most rounds are settled at once, some hit, some stay open.
 fn play(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(), Refused> {
     let game = GAMES[usize::from(x.is_multiple_of(5))];
     let coin = COINS[usize::try_from(x / 7 % 5).unwrap()];
@@ -241,7 +236,6 @@ fn play(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(),
     world.try_write(player(name), events)
 }
 
-/// One of three campaigns, of one to four rounds, that may soon be over.
 fn campaign(now_ms: i64, currency: Currency, x: u64) -> Campaign {
     Campaign {
         id: format!("c{}", x % 3).into(),
@@ -256,7 +250,6 @@ fn campaign(now_ms: i64, currency: Currency, x: u64) -> Campaign {
     }
 }
 
-/// A free round of a campaign, if the player has it.
 fn free(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(), Refused> {
     let id = format!("c{}", x % 3);
     let state = world.books.player(&player(name)).and_then(|state| state.campaign(&id));
@@ -271,7 +264,6 @@ fn free(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(),
     world.try_write(player(name), events)
 }
 
-/// Another step of an open round, perhaps a hit, perhaps its end.
 fn go_on(world: &mut World, stream: StreamId, open: &OpenRound, x: u64) -> Result<(), Refused> {
     let (round, win) = (open.started.round, i64::try_from(x).unwrap());
     let mut events = vec![step(round, u32::try_from(open.steps.len()).unwrap() + 1, win)];
@@ -296,7 +288,7 @@ fn void(world: &mut World, stream: &StreamId, state: &PlayerState, x: u64) -> Re
     world.try_write(stream.clone(), vec![voided_as(round, bet.0, back, effect(x / 3))])
 }
 
-/// A commit that would have been right, with one thing wrong.
+/// A valid commit with one fault.
 fn spoil(world: &World, (_, who, x): Op) -> Commit {
     let (name, currency) = PLAYERS[who];
     let mut started = world.start(name, "spoilt", currency, 10, "0.2");
@@ -327,7 +319,7 @@ fn spoil(world: &World, (_, who, x): Op) -> Commit {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// `World` checks after every commit: zero-sum, BW-18, no negative balance, refusals without a trace.
+    /// `World` checks the invariants after every commit.
     #[test]
     fn pl_09_bw_18_hold_at_every_position_and_the_model_agrees(ops in ops()) {
         let mut world = begin();
@@ -350,7 +342,7 @@ proptest! {
         }).collect();
         prop_assert_eq!(awards, model.awards);
 
-        // PL-18: as many rounds as were granted and given back, and the promotion has paid those that stand.
+        // PL-18: the promotion paid the rounds that were not voided.
         let mut promoted = PerCurrency::<i128>::default();
         for (name, currency) in PLAYERS {
             for state in world.books.player(&player(name)).unwrap().campaigns() {
@@ -387,7 +379,7 @@ proptest! {
             if room == 0 || is_pools {
                 stage.seal();
                 (room, sealed) = (*sizes.next().unwrap(), sealed + 1);
-                // A pool takes up what is durable: nothing is under way before its commit.
+                // Pools take up durable entries only.
                 while sealed > if is_pools { 0 } else { at_once } {
                     books.absorb_oldest(&mut stage);
                     sealed -= 1;
@@ -442,7 +434,7 @@ proptest! {
         prop_assert!(world.books.apply(&spoilt).is_err());
         prop_assert_eq!(&world.books, &before);
 
-        // A stage that refused one goes on as if it had never seen it.
+        // A refusal leaves the stage unchanged.
         let deposit = Event::Deposited { currency: Currency::EUR, amount: Minor(5) };
         let good = world.next(player("ann"), vec![deposit]);
         let mut stage = Stage::new();

@@ -1,4 +1,4 @@
-//! Money's formats and roundings (PL-09), and the names of streams.
+//! Formats and rounding of money (PL-09), and names of streams.
 
 use motherlode_books::*;
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn pl_09_currencies_have_the_digits_of_iso_4217() {
     for currency in Currency::all() {
         assert_eq!(currency.code().parse(), Ok(currency));
     }
-    // Balances in records of old logs stand in this order.
+    // Records of old logs depend on this order.
     let first: Vec<_> = Currency::all().take(6).map(|currency| (currency.code(), currency.digits())).collect();
     assert_eq!(first, [("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2)]);
     assert_eq!("eur".parse::<Currency>(), Err(MoneyError::UnknownCurrency));
@@ -39,7 +39,7 @@ fn pl_09_currencies_have_the_digits_of_iso_4217() {
     assert_eq!(["12.30", "1230", "1.230"], [Currency::EUR, Currency::JPY, Currency::KWD].map(shown));
 }
 
-/// The crate is kept up to date with ISO 4217: what it has and this list lacks, or has with other digits, is to be added.
+/// Compares with a maintained crate; differences must be added to the list.
 #[test]
 fn pl_35_the_currencies_are_those_of_iso_4217() {
     let letters = || 'A'..='Z';
@@ -47,7 +47,7 @@ fn pl_35_the_currencies_are_those_of_iso_4217() {
     let listed: BTreeMap<String, iso_currency::Currency> =
         codes.filter_map(|code| Some((code.clone(), iso_currency::Currency::from_code(&code)?))).collect();
     for (code, of) in &listed {
-        // Metals, bond units, drawing rights and "no currency" have no minor unit; what is superseded takes no accounts.
+        // Metals have no minor unit.
         match (of.exponent(), of.is_superseded(), code.parse::<Currency>()) {
             (Some(digits), None, Ok(currency)) => assert_eq!(currency.digits(), u32::from(digits), "{code}"),
             (Some(_), None, Err(_)) => panic!("{code} is missing"),
@@ -144,7 +144,7 @@ proptest! {
         prop_assert_eq!(format!("{whole}.{part}").parse(), Ok(Nano(expected)));
     }
 
-    /// The exact quotient and the rounded one are at most half a nano apart.
+    /// Checks that the rounded quotient is at most half a nano off.
     #[test]
     fn bw_11_a_contribution_is_the_nearest_nano(
         bet in 1i64..1_000_000_000,
@@ -174,7 +174,7 @@ proptest! {
     }
 }
 
-/// A snapshot's place past the list's end was read as a currency, and its first question panicked.
+/// An index beyond the list once caused a panic.
 #[test]
 fn uf_11_a_place_without_a_currency_is_not_read_as_one() {
     use serde::{Deserialize, de::IntoDeserializer, de::value::Error};

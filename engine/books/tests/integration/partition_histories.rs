@@ -1,6 +1,5 @@
-//! Random histories over several partitions: whatever is reported and mirrored when, by a steward that crashes and comes back
-//! with what it had in mind, each partition's books hold at every position, and the pool comes to what the same bets
-//! come to in the order that was decided.
+//! Random histories over several partitions with a crashing steward: the pool's figures equal those of the same bets in
+//! the decided order.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +11,14 @@ use proptest::prelude::*;
 const COINS: [&str; 5] = ["0.01", "0.2", "0.25", "1", "2.5"];
 const SEED: i128 = 20_000_000_000_000;
 
-/// One thing to try; what `x` means depends on the kind.
+/// Kind, partition, number.
 type Op = (u8, usize, u64);
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec((0u8..26, 0usize..4, 0u64..10_000), 1..110)
 }
 
-/// The partitions, and what a steward was about to write when it crashed: where, and what.
+/// With the commit of a crashed steward.
 struct History {
     parts: Parts,
     in_mind: Vec<(usize, Event)>,
@@ -30,7 +29,7 @@ impl History {
         Self { parts: Parts::new(partitions), in_mind: vec![] }
     }
 
-    /// Tries one thing. Refusals are fine: each world checks that they change nothing.
+    /// Tries one operation. A refusal must have no effect.
     fn attempt(&mut self, (kind, who, x): Op) {
         let at = who % self.parts.0.len();
         let name = format!("p{at}");
@@ -88,7 +87,7 @@ impl History {
                 let reason = "test".into();
                 home.try_write(pool_stream(), vec![Event::HitsReleased { reason, actor: actor() }])
             }
-            // The steward crashes before it writes, and writes it later, once or twice or never.
+            // Written once, twice or never.
             19 if at > 0 => {
                 self.in_mind.extend(self.parts.report_of(at).map(|event| (0, event)));
                 self.in_mind.extend(self.parts.mirror_of(at).map(|event| (at, event)));
@@ -105,7 +104,6 @@ impl History {
         };
     }
 
-    /// A bet; most rounds are settled at once, some hit, some stay open.
     fn play(&mut self, at: usize, x: u64) {
         let (name, coin) = (format!("p{at}"), COINS[usize::try_from(x / 7 % 5).unwrap()]);
         let world = &mut self.parts.0[at];
@@ -122,7 +120,6 @@ impl History {
         let _ = world.try_write(player(&name), events);
     }
 
-    /// Another step of an open round, perhaps a hit, perhaps its end.
     fn go_on(&mut self, at: usize, x: u64) {
         let stream = player(&format!("p{at}"));
         let world = &mut self.parts.0[at];
@@ -153,8 +150,7 @@ impl History {
         let _ = world.try_write(stream, vec![voided_as(round, bet.0, back, effect(x / 3))]);
     }
 
-    /// The money that was logged at home and not yet elsewhere, read from the logs: contributions that others owe, less what is owed
-    /// to them.
+    /// Returns the money logged at home only.
     fn under_way(&self) -> i128 {
         let mirrors: Vec<Vec<&PoolMirrored>> = (self.parts.0.iter())
             .map(|world| {
@@ -200,8 +196,7 @@ impl History {
         sum
     }
 
-    /// Has a model follow the commits of all partitions in the order in which the pool has taken them up, and what the pool's
-    /// stream says about incidents.
+    /// Feeds a model in the decided order.
     fn tell(&self, model: &mut Model) {
         for event in events(&self.parts.home().log) {
             match event {
@@ -222,10 +217,10 @@ fn events(log: &[Commit]) -> impl Iterator<Item = &Event> {
     log.iter().flat_map(|commit| &commit.events)
 }
 
-/// Round, paid, the house's share, and whether the player has it.
+/// Round, paid, house's share, whether the player has it.
 type ModelHit = ((StreamId, u64), i128, i128, bool);
 
-/// The jackpot by the rules, told at once in one order: no partitions, no queues, no shared arithmetic. EUR.
+/// The jackpot by the rules, without partitions. EUR.
 #[derive(Debug, Default)]
 struct Model {
     k: i128,
@@ -235,15 +230,15 @@ struct Model {
     paid: i128,
     told: u64,
     last_hit: Option<(u64, i64)>,
-    /// Coin in millionths, contribution, when it was told.
+    /// Coin in millionths, contribution, order.
     rounds: BTreeMap<(StreamId, u64), (i128, i128, u64)>,
     awards: Vec<(u32, u64, i64)>,
     incidents: Vec<Incident>,
     /// Partition and time of the bets.
     bets: BTreeMap<(StreamId, u64), (u32, i64)>,
-    /// Voided, and their contributions not returned.
+    /// Voided, contributions not returned.
     kept: Vec<(StreamId, u64)>,
-    /// By partition and position.
+    /// Partition and position to the hit.
     hits: BTreeMap<(u32, u64), ModelHit>,
     returned: i128,
 }
@@ -280,7 +275,7 @@ impl Model {
     fn hit(&mut self, commit: &Commit, round: u64) {
         let (coin, ..) = self.rounds[&(commit.stream.clone(), round)];
         let collision = self.last_hit.is_some_and(|(_, last)| last / 3_000 == commit.time_ms / 3_000);
-        // Coins count in millionths, the base coin is 10^7 of them, a cent 10^7 nanos.
+        // The base coin is 10^7 millionths, a cent 10^7 nanos.
         let top = if collision { SEED * coin + self.k * 10_000_000 } else { (SEED + self.k) * coin };
         let amount = top / 10_000_000 / 10_000_000;
         let from_house = (SEED * coin / 10_000_000 - self.r).max(0);
@@ -294,8 +289,7 @@ impl Model {
         self.hits.insert((commit.partition, commit.position), (round, amount * 10_000_000, from_house, false));
     }
 
-    /// PL-38: the contribution stays until an incident; awards that no player has go back, the others only where the operator
-    /// bears them.
+    /// Contributions stay until an incident, and unpaid awards return (PL-38).
     fn keep(&mut self, round: &(StreamId, u64), charged: bool) {
         if self.rounds.contains_key(round) {
             self.kept.push(round.clone());
@@ -351,7 +345,7 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each world checks itself after every commit: zero-sum, BW-18, no negative balance, refusals without a trace.
+    /// Each world checks the invariants after every commit.
     #[test]
     fn bw_16_any_number_of_partitions_comes_to_what_the_decided_order_makes(ops in ops(), partitions in 1u32..5) {
         let mut history = History::new(partitions);
@@ -390,14 +384,14 @@ proptest! {
             left -= usize::from(!is_paid);
         }
         prop_assert_eq!(left, 0, "each once");
-        // PL-38: the contributions of unapproved voids are in the pool to the nano.
+        // PL-38: contributions of unapproved voids stay in the pool.
         let left: i128 = model.kept.iter().map(|round| model.rounds[round].1).sum();
         let sums = history.parts.home().books.voids_not_returned(POOL);
         prop_assert_eq!(sums.values().map(|sum| sum.amount().0).sum::<i128>(), left);
 
     }
 
-    /// A replay, commit by commit or in batches, comes to the same books, partition by partition and in any order of them.
+    /// Any batches and order of partitions give the same books.
     #[test]
     fn pl_06_each_partition_replays_by_itself(ops in ops(), size in 1usize..9) {
         let mut history = History::new(3);
@@ -406,7 +400,7 @@ proptest! {
             let (mut books, mut stage, mut room) = (Books::new(), Stage::new(), size);
             for commit in &world.log {
                 prop_assert_eq!(commit.partition, number(at));
-                // A pool takes up what is durable, so its commit starts a batch.
+                // Pools take up durable entries only.
                 if room == 0 || matches!(commit.stream, StreamId::Pool(_)) {
                     books.absorb(std::mem::take(&mut stage));
                     room = size;

@@ -1,10 +1,10 @@
-//! A pool over several partitions, by the rules: what each tells the other, what is refused, and how a pool ends.
+//! A pool over several partitions.
 
 use crate::common::*;
 use crate::parts::Parts;
 use motherlode_books::*;
 
-/// Bets of another partition count by their place in that partition's log; the order of the pool's stream joins the two.
+/// The pool's stream orders the partitions' bets.
 #[test]
 fn bw_16_a_pool_takes_up_several_partitions_each_in_its_own_order() {
     let mut parts = Parts::new(2);
@@ -12,7 +12,7 @@ fn bw_16_a_pool_takes_up_several_partitions_each_in_its_own_order() {
     let (_, hit_at) = parts.0[1].hit("p1", Currency::EUR, 2_000, "1"); // 0.10 elsewhere, and a hit
     assert!(parts.report(1));
     let awards = parts.0[0].settle_pool();
-    // The hit comes first, so the contribution at home belongs to the next cycle.
+    // Home's contribution belongs to the next cycle.
     assert_eq!((awards.len(), awards[0].partition, awards[0].hit), (1, 1, hit_at));
     assert_eq!(awards[0].increments, nano("0.01"));
     assert_eq!((parts.pool().increments, parts.pool().reserve), (nano("0.05"), nano("0.09")));
@@ -25,7 +25,6 @@ fn bw_16_a_pool_takes_up_several_partitions_each_in_its_own_order() {
     assert_eq!((parts.report_of(1), parts.mirror_of(1)), (None, None));
 }
 
-/// Two hits on different partitions are decided by the order of the pool's stream.
 #[test]
 fn bw_17_order_decides_between_partitions_too() {
     let amounts = [[1, 2], [2, 1]].map(|order| {
@@ -40,7 +39,7 @@ fn bw_17_order_decides_between_partitions_too() {
     });
     for [first, second] in amounts {
         assert_eq!((first.amount, first.collision), (Minor(2_000_010), false));
-        // Within one refresh: the minimum and what was bet between the two.
+        // The minimum plus the bets between both.
         assert_eq!((second.amount, second.collision), (Minor(2_000_010), true));
     }
 }
@@ -56,7 +55,7 @@ fn bw_19_a_void_in_another_partition_takes_its_contribution_back() {
     assert_eq!(parts.interpartition(), nano("0.10"), "said at home, not yet elsewhere");
     parts.settle();
     assert_eq!((parts.pool().increments, parts.pool().contributions), (Nano::ZERO, Nano::ZERO));
-    // In a later cycle it comes out of the reserve (5 cents of the next bet's, of which a part was won).
+    // From the reserve, in a later cycle.
     let (round, _) = parts.0[1].play("p1", 2_000, "1", 0);
     parts.0[1].hit("p1", Currency::EUR, 2_000, "1");
     parts.settle();
@@ -67,7 +66,7 @@ fn bw_19_a_void_in_another_partition_takes_its_contribution_back() {
     assert_eq!(parts.interpartition(), Nano::ZERO);
 }
 
-/// Before it's reported, reported, pooled, mirrored: each partition's sums are zero, and what is under way is between them.
+/// Each partition's sums are zero with money in transit.
 #[test]
 fn pl_09_what_is_said_on_one_side_only_is_between_the_partitions() {
     let mut parts = Parts::new(2);
@@ -105,7 +104,7 @@ fn bw_20_bets_are_judged_by_the_mirror_of_their_partition() {
     assert_eq!(parts.0[1].pool().terms, next);
 }
 
-/// A pool is retired when every partition has said that it knows of the suspension and has nothing outstanding.
+/// Every partition must confirm the suspension first.
 #[test]
 fn bw_20_a_pool_is_retired_when_all_partitions_are_done() {
     let mut parts = Parts::new(3);
@@ -137,7 +136,7 @@ fn bw_20_a_pool_is_retired_when_all_partitions_are_done() {
     parts.settle();
     let PoolStatus::Retired { into, increments, .. } = &parts.0[1].pool().status else { panic!("not retired") };
     assert_eq!((into.as_str(), *increments), ("heir", nano("0.10")));
-    // A round of it can still be voided; the house pays.
+    // The house pays.
     parts.0[2].void("p2", 1, 2_000, 0).unwrap();
     parts.settle();
     assert_eq!((parts.pool().house_funding, parts.interpartition()), (nano("0.10"), Nano::ZERO));
@@ -159,14 +158,13 @@ fn pl_09_a_report_or_mirror_that_is_late_or_repeated_or_out_of_order_is_refused(
     assert_eq!(parts.0[0].try_write(pool_stream(), vec![first]), Err(Refused::DecidedAtHome));
     let opened = Event::PoolOpened { pool: POOL.into(), terms: terms(1) };
     assert_eq!(parts.0[1].try_write(pool_stream(), vec![opened]), Err(Refused::DecidedAtHome));
-    // Two in one commit.
     parts.0[1].play("p1", 2_000, "1", 0);
     let report = parts.report_of(1).unwrap();
     let twice = parts.0[0].try_write(pool_stream(), vec![report.clone(), report]);
     assert_eq!(twice, Err(Refused::SecondDecision));
 }
 
-/// One thing wrong in a report that would be right.
+/// Changes one thing in a valid report.
 #[test]
 fn pl_09_a_spoilt_report_is_refused() {
     let mut parts = Parts::new(2);
@@ -194,12 +192,11 @@ fn pl_09_a_spoilt_report_is_refused() {
         other => panic!("{other:?}"),
     };
     assert!(matches!(refuse(&void, spoil), Refused::BadReport { .. }));
-    // A partition joins with an empty report.
     let joins = |report: &mut PartitionReported| (report.partition, report.from) = (7, 1);
     assert!(matches!(refuse(&standing, joins), Refused::WrongStretch { .. }));
 }
 
-/// One thing wrong in a mirror that would be right.
+/// Changes one thing in a valid mirror.
 #[test]
 fn pl_09_a_spoilt_mirror_is_refused() {
     let mut parts = Parts::new(2);

@@ -1,15 +1,14 @@
-//! Several partitions, told of each other as the steward tells them: reports at home, mirrors elsewhere.
+//! Partitions with the steward's reports and mirrors.
 
 use crate::common::*;
 use motherlode_books::*;
 
-/// Partition 0 is home; each world checks itself after every commit.
+/// Partition 0 is home.
 #[derive(Clone)]
 pub struct Parts(pub Vec<World>);
 
 impl Parts {
-    /// So many partitions, with the pool open and mirrored in all, and a million EUR for each player: `p0`, `p1`, one a
-    /// partition.
+    /// Opens and mirrors the pool. Players `p0`, `p1` have a million EUR each.
     pub fn new(partitions: u32) -> Self {
         let worlds = (0..partitions).map(|partition| World { partition, ..World::default() });
         let mut parts = Self(worlds.collect());
@@ -29,7 +28,6 @@ impl Parts {
         self.home().pool()
     }
 
-    /// The partitions apart from home.
     pub fn others(&self) -> std::ops::Range<usize> {
         1..self.0.len()
     }
@@ -46,31 +44,31 @@ impl Parts {
             .map(|mirror| Event::PoolMirrored(mirror.into()))
     }
 
-    /// Reports a partition's next stretch; whether there was one.
+    /// Returns whether there was a stretch.
     pub fn report(&mut self, at: usize) -> bool {
         let report = self.report_of(at);
         report.map(|report| self.0[0].write(pool_stream(), vec![report])).is_some()
     }
 
-    /// Mirrors what was decided at home; whether there was anything.
+    /// Returns whether it changed.
     pub fn mirror(&mut self, at: usize) -> bool {
         let mirror = self.mirror_of(at);
         mirror.map(|mirror| self.0[at].write(pool_stream(), vec![mirror])).is_some()
     }
 
-    /// The pool's next step at home; whether there was one.
+    /// Returns whether there was a step.
     pub fn step(&mut self) -> bool {
         let events = self.home().books.pool_step(POOL).unwrap();
         events.map(|events| self.0[0].write(pool_stream(), events)).is_some()
     }
 
-    /// Returns contributions of voided rounds of incidents; whether any were due.
+    /// Returns whether any were due.
     pub fn give_back(&mut self) -> bool {
         let returned = self.home().books.pool_return(POOL);
         returned.map(|returned| self.0[0].write(pool_stream(), vec![returned])).is_some()
     }
 
-    /// Pays what a partition owes; how many awards.
+    /// Returns the number of awards.
     pub fn pay(&mut self, at: usize) -> usize {
         let world = &mut self.0[at];
         let unpaid = world.books.unpaid_awards().map(|(_, hit, award)| (hit, award.clone())).collect::<Vec<_>>();
@@ -82,7 +80,7 @@ impl Parts {
         unpaid.len()
     }
 
-    /// Everything that can be said is said; the number of commits that it took.
+    /// Returns the number of commits.
     pub fn settle(&mut self) -> usize {
         let commits = |parts: &Self| parts.0.iter().map(|world| world.log.len()).sum::<usize>();
         let before = commits(self);
@@ -106,7 +104,7 @@ impl Parts {
         }
     }
 
-    /// The holding of the account between partitions, over all of them, EUR.
+    /// Returns the sum over partitions, EUR.
     pub fn interpartition(&self) -> Nano {
         Nano(self.0.iter().map(|world| world.books.holding(Account::Interpartition, Currency::EUR).0).sum())
     }

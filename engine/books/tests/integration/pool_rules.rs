@@ -1,9 +1,9 @@
-//! The progressive jackpot, rule by rule (BW-11 to BW-20).
+//! Progressive jackpot, rule by rule (BW-11 to BW-20).
 
 use crate::common::*;
 use motherlode_books::*;
 
-/// K, R, H and paid, as text.
+/// Returns K, R, H and paid.
 fn figures(world: &World) -> [String; 4] {
     let pool = world.pool();
     [pool.increments, pool.reserve, pool.house_funding, pool.paid].map(|figure| figure.to_string())
@@ -33,7 +33,7 @@ fn bw_11_a_foreign_bet_is_converted_at_its_recorded_rate() {
     world.write(player("kenji"), vec![Event::RoundStarted(started.into()), step(round, 1, 0), settled(round, 0)]);
     world.write(StreamId::Rates, vec![set("0.007")]);
     world.settle_pool();
-    // 157 yen x 0.006123 x 0.005 = 0.004806555 EUR; the later rate has no say.
+    // 157 yen x 0.006123 x 0.005 = 0.004806555 EUR
     assert_eq!(world.pool().increments, nano("0.004806555"));
 }
 
@@ -87,7 +87,7 @@ fn bw_16_a_win_takes_its_share_and_the_rest_joins_the_reserve() {
     world.play("alice", 1_234_567, "1", 0); // K 61.72835
     world.hit("alice", Currency::EUR, 1_000, "2.5"); // K 61.77835, own bet included
     let awards = world.settle_pool();
-    // P x 0.25 = 20,061.77835 / 4 = 5,015.4445875 -> 5,015.44; the rest of a cent goes to the reserve.
+    // P x 0.25 = 20,061.77835 / 4 = 5,015.4445875 -> 5,015.44
     let award = &awards[0];
     assert_eq!(award.amount, Minor(501_544));
     assert!(!award.collision);
@@ -149,7 +149,7 @@ fn bw_16_no_coin_is_worth_more_than_the_base_coin() {
 fn bw_16_a_hit_is_priced_as_of_its_place_in_the_log() {
     let mut world = World::with_players(&["alice", "bob"]);
     world.hit("alice", Currency::EUR, 1_000, "10"); // K 0.05
-    world.play("bob", 90_000_000, "10", 0); // after the hit: 4,500 that are not Alice's
+    world.play("bob", 90_000_000, "10", 0); // after the hit: 4,500
     let award = world.settle_pool().remove(0);
     assert_eq!(award.amount, Minor(2_000_005));
     assert_eq!(world.pool().increments, nano("4500"));
@@ -188,7 +188,7 @@ fn bw_17_the_second_win_within_a_refresh_gets_the_minimum_and_all_increments() {
         world.hit("alice", Currency::EUR, 1_000, "1");
         world.now_ms = second_ms;
         world.play("alice", 100_000, "1", 0); // 5.00 between the two
-        world.hit("bob", Currency::EUR, 1_000, "1"); // and 0.05 of the own bet
+        world.hit("bob", Currency::EUR, 1_000, "1"); // and 0.05 of this bet
         let awards = world.settle_pool();
         assert_eq!(awards[1].collision, collides, "{first_ms} {second_ms}");
         // 2,000 + 5.05, or 20,005.05 / 10
@@ -229,7 +229,7 @@ fn bw_17_order_decides_and_nothing_else() {
     let mut world = World::with_players(&["alice", "bob"]);
     let (_, first) = world.hit("alice", Currency::EUR, 1_000, "1");
     let (_, second) = world.hit("bob", Currency::EUR, 1_000, "1");
-    // The pool cannot pass the first hit, nor decide the second before it.
+    // Neither skip the first hit nor decide the second.
     let contribution = nano("0.10");
     let pooled = Event::ContributionsPooled { partition: 0, from: 1, to: second, amount: contribution };
     let refused = world.try_write(pool_stream(), vec![pooled]);
@@ -279,7 +279,7 @@ fn bw_18_the_worked_example() {
     assert_eq!((award.increments, award.seed_from_house), (nano("40"), nano("400")));
     assert_eq!(figures(&world), ["0.00", "1960.00", "400.00", "440.00"]);
     assert_eq!(world.pool().base(), nano("20000"));
-    // In the same refresh bets of 600, then B at coin 1 wins 2,003.
+    // In the same refresh: bets of 600, then B at coin 1 wins 2,003.
     world.now_ms += 2_000;
     world.play("c", 50_000, "1", 0);
     world.hit("b", Currency::EUR, 10_000, "1");
@@ -321,7 +321,6 @@ fn bw_15_a_hit_needs_its_step_and_a_contribution() {
     let mut world = World::with_players(&["alice"]);
     let hit = |round| Event::JackpotHit { round, pool: POOL.into() };
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    // A game without a pool of its name contributes to none.
     let without = RoundStarted { contribution: None, ..world.start("alice", "unpooled", Currency::EUR, 100, "0.2") };
     let skipped = vec![Event::RoundStarted(RoundStarted { contribution: None, ..started.clone() }.into())];
     let missing = Err(Refused::ContributionMissing { pool: POOL.into() });
@@ -361,7 +360,7 @@ fn bw_19_else_from_the_reserve_else_from_the_house() {
     world.hit("alice", Currency::EUR, 1_000, "1"); // K 5.10: 0.51 to Alice, 4.59 to the reserve
     world.settle_pool();
     assert_eq!(figures(&world), ["0.00", "4.59", "2000.00", "2000.51"]);
-    world.play("alice", 1_000, "1", 0); // K 0.05 of the new cycle stays untouched
+    world.play("alice", 1_000, "1", 0); // K 0.05 stays
     world.void("alice", first, 1_000, 0).unwrap();
     world.settle_pool();
     assert_eq!(figures(&world), ["0.05", "4.54", "2000.00", "2000.51"]);
@@ -390,7 +389,7 @@ fn bw_19_a_hit_of_a_voided_round_stands_even_before_its_award() {
     world.void("alice", round, 1_000, 0).unwrap();
     let awards = world.settle_pool();
     assert_eq!((awards.len(), awards[0].hit, awards[0].amount), (1, at, Minor(200_000)));
-    // The void comes after the award in the log: 0.045 of 0.05 is in the reserve, and 0.005 of a cent was not paid.
+    // 0.045 of 0.05 is in the reserve, 0.005 was not paid.
     assert_eq!(figures(&world), ["0.00", "0.00", "2000.00", "2000.00"]);
 }
 
@@ -462,7 +461,7 @@ fn bw_20_a_suspended_pool_takes_nothing_new_and_resumes_with_the_same_figures() 
     world.write(pool_stream(), vec![suspended]);
     let refused = world.try_write(player("alice"), vec![Event::RoundStarted(contributing.into())]);
     assert_eq!(refused, Err(Refused::PoolStatus { status: PoolStatus::Suspended }));
-    world.play("alice", 1_000, "1", 0); // without a contribution the game goes on
+    world.play("alice", 1_000, "1", 0);
     assert_eq!(world.books.pool_step(POOL), Ok(None));
     world.write(pool_stream(), vec![Event::PoolResumed { actor: "ops-1".into() }]);
     assert_eq!(figures(&world), before);

@@ -1,4 +1,4 @@
-//! Accounts, rounds, voids and the log's own order (PL, BW-05, BW-28, BW-29).
+//! Accounts, rounds, voids and the order of the log (PL, BW-05, BW-28, BW-29).
 
 use crate::common::*;
 use motherlode_books::*;
@@ -76,7 +76,6 @@ fn pl_42_requests_on_shared_streams_are_cancelled_on_the_systems_stream_at_home(
     let mut elsewhere = World { partition: 1, ..World::default() };
     let cancelled = vec![Event::RequestCancelled];
     assert_eq!(elsewhere.try_write(StreamId::System, cancelled), Err(Refused::DecidedAtHome));
-    // The whole of which a commit is a part changes nothing.
     let part = Event::PartOf { request_id: "whole".into() };
     world.write(StreamId::System, vec![reseeded, part.clone()]);
     assert_eq!(world.try_write(StreamId::Rates, vec![part.clone()]), Err(Refused::WrongStream));
@@ -217,7 +216,6 @@ fn pl_20_an_operators_open_rounds_are_known_the_oldest_bet_first() {
     assert_eq!(listed(&world, 0), expected);
     assert_eq!(listed(&world, expected[0].0), expected[1..]);
     assert_eq!(world.books.open_rounds("other", 0).count(), 0);
-    // A further step leaves it where it is; a settlement and a void take it off.
     world.write(player("carl"), vec![step(1, 2, 40)]);
     assert_eq!(listed(&world, 0), expected);
     world.write(player("alice"), vec![settled(1, 30)]);

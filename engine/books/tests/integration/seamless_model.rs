@@ -1,6 +1,5 @@
-//! The protocol between the log and an operator's wallet, explored whole (PL-31, PL-32): every order of calls, late and doubled
-//! deliveries, lost answers and crashes of either side, around one bet that wins. The log's side is the real fold; the wallet's
-//! is the contract.
+//! Exhaustive model of the seamless wallet (PL-31, PL-32): all orders of calls, late and duplicate deliveries, lost
+//! answers and crashes around one winning bet, with the real fold.
 
 use crate::common::*;
 use motherlode_books::*;
@@ -9,7 +8,6 @@ use std::collections::BTreeSet;
 const BET: i64 = 100;
 const WIN: i64 = 30;
 
-/// The state of the debit at the wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Debited {
     Unknown,
@@ -18,7 +16,7 @@ enum Debited {
     RolledBack,
 }
 
-/// A call that was sent, and may arrive at any time and any number of times.
+/// Delivered any number of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Call {
     Debit,
@@ -26,7 +24,7 @@ enum Call {
     Credit,
 }
 
-/// An answer that was sent, and may arrive at any time and any number of times, as long as who asked lives.
+/// Delivered any number of times while the caller lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     DebitDone,
@@ -35,7 +33,6 @@ enum Answer {
     CreditDone,
 }
 
-/// One step that can be made.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Ask,
@@ -49,7 +46,6 @@ enum Step {
 #[derive(Clone)]
 struct Model {
     world: World,
-    /// Whether the wallet has the funds.
     rich: bool,
     debited: Debited,
     credits: u32,
@@ -57,7 +53,7 @@ struct Model {
     answers: BTreeSet<Answer>,
 }
 
-/// The parts that tell states apart: the log by what is under way and how the request ended.
+/// Distinguishes states.
 type Key = (u32, Option<bool>, usize, Debited, u32, Vec<Call>, Vec<Answer>);
 
 impl Model {
@@ -71,7 +67,6 @@ impl Model {
         self.world.books.player(&player("alice")).unwrap().wallet().unwrap()
     }
 
-    /// The commit of the request, as the writer knows it.
     fn ended(&self) -> Option<&Event> {
         self.world.log.iter().find(|commit| commit.request_id == "r").map(|commit| &commit.events[0])
     }
@@ -88,7 +83,6 @@ impl Model {
         (end, rolling, self.wallet().dues.len(), self.debited, self.credits, calls, answers)
     }
 
-    /// Proposes a commit as the writer takes it: once a request.
     fn commit(&mut self, request_id: &str, events: Vec<Event>) {
         if self.world.log.iter().any(|commit| commit.request_id == request_id) {
             return;
@@ -105,7 +99,7 @@ impl Model {
         if debit.is_none() && self.ended().is_none() {
             steps.push(Step::Ask);
         }
-        // The wallet is asked only for what the log has, durably.
+        // Only after the commit is durable.
         match debit.map(|debit| debit.rolling_back) {
             Some(false) => steps.extend([Step::Send(Call::Debit), Step::GiveUp]),
             Some(true) => steps.push(Step::Send(Call::Rollback)),
@@ -135,18 +129,17 @@ impl Model {
                 let answer = self.arrives(call);
                 self.answers.insert(answer);
             }
-            // An answer is acted on at any time later: what the log has become meanwhile decides.
             Step::Answered(answer) => self.answered(answer),
             Step::GiveUp => {
                 let event = Event::RollbackAsked { request_id: "r".into(), reason: "late".into() };
                 self.commit("rollback/r", vec![event]);
             }
-            // Who waited for answers is gone; calls are still on their way.
+            // Answers are lost, calls are not.
             Step::ServiceCrashes => self.answers.clear(),
         }
     }
 
-    /// The wallet, by its contract. It may have crashed before or after: what it has applied is durable.
+    /// Applies a call at the wallet, whose state survives crashes.
     fn arrives(&mut self, call: Call) -> Answer {
         match call {
             Call::Debit => {
@@ -188,7 +181,6 @@ impl Model {
         }
     }
 
-    /// Checks that no state breaks a promise.
     fn check(&self) {
         let rounds = self.world.books.player(&player("alice")).unwrap().rounds_started;
         match self.ended() {
@@ -203,7 +195,7 @@ impl Model {
         assert!(!paid || self.credits == 1, "what counts as paid is paid");
     }
 
-    /// Everybody lives and nothing is lost from here on: all comes to its end.
+    /// Runs without further failures until everything ends.
     fn finish(mut self) {
         for _ in 0..20 {
             let debit = self.wallet().debit.as_ref().map(|debit| debit.rolling_back);

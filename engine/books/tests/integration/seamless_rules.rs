@@ -1,4 +1,4 @@
-//! Money that the operator's own wallet keeps: debits, their one end, credits that are due (PL-31, PL-32).
+//! Seamless wallets: debits and credits due (PL-31, PL-32).
 
 use crate::common::*;
 use motherlode_books::*;
@@ -9,7 +9,6 @@ fn alice() -> StreamId {
     player("alice")
 }
 
-/// A world with the pool, and alice, whose money the operator keeps.
 fn world() -> World {
     let mut world = World::with_players(&["bob"]);
     world.write(alice(), vec![Event::AccountOpened { currency: EUR }, Event::SeamlessChosen]);
@@ -24,7 +23,6 @@ fn transit(world: &World) -> Nano {
     world.books.holding(Account::Transit("acme"), EUR)
 }
 
-/// Writes on alice's stream in the name of a request.
 fn named(world: &mut World, request_id: &str, events: Vec<Event>) -> Result<(), Refused> {
     let commit = Commit { request_id: request_id.into(), ..world.next(alice(), events) };
     let recalled = world.recall(&commit);
@@ -59,7 +57,6 @@ fn confirmed(amount: i64) -> Event {
     Event::DebitConfirmed { amount: Minor(amount), told: Minor(77) }
 }
 
-/// The events of a round of so much that is settled at once.
 fn round(world: &World, bet: i64, win: i64) -> Vec<Event> {
     let started = world.start("alice", POOL, EUR, bet, "0.2");
     let number = started.round;
@@ -115,7 +112,7 @@ fn pl_32_a_debit_ends_in_exactly_one_way() {
             assert_eq!(end(&mut world), Err(Refused::NoSuchDebit), "its rollback is asked first");
             named(&mut world, "rollback/r", vec![roll_back("r")]).unwrap();
             assert_eq!(named(&mut world, "again", vec![roll_back("r")]), Err(Refused::NoSuchDebit));
-            // Whatever the wallet says of it from here on.
+            // Whatever the wallet answers later.
             assert_eq!(ends[0](&mut world), Err(Refused::NoSuchDebit));
             assert_eq!(ends[1](&mut world), Err(Refused::NoSuchDebit));
         }
@@ -144,7 +141,6 @@ fn pl_31_what_a_commit_leaves_is_due_and_paid_in_order_each_once() {
     assert_eq!(pay(&mut world, "r1", 30), Err(Refused::NoSuchDue), "once");
     pay(&mut world, "r2", 7).unwrap();
     assert_eq!(pay(&mut world, "r2", 7), Err(Refused::NoSuchDue));
-    // What the operator was asked for is what the rounds came to.
     assert_eq!(transit(&world), Nano::ZERO);
     let outside = world.books.holding(Account::External("acme"), EUR);
     let of_bob = Minor(-100_000_000).to_nano(EUR);

@@ -1,5 +1,4 @@
-//! Sessions (BW-26, BW-27, PL-16): each rule with a moved clock, then random histories against a model that forgets
-//! nothing.
+//! Sessions (BW-26, BW-27, PL-16), also against a model.
 
 use motherlode_books::{
     Currency, Minor, Profile, SessionId, SessionLimits, SessionOf, SessionRefused, Sessions, StreamId,
@@ -30,7 +29,7 @@ fn at_game() -> Option<(&'static str, Currency)> {
     Some(("bewitched", Currency::EUR))
 }
 
-/// A table with one session of alice, opened at 0 under the id 1.
+/// Returns a table with one session, id 1.
 fn opened() -> Sessions<Rc<()>> {
     let mut sessions = Sessions::new(LIMITS);
     assert_eq!(sessions.open(of("alice", "bewitched"), "o1", 1, 0), Ok(1));
@@ -41,7 +40,7 @@ fn opened() -> Sessions<Rc<()>> {
 fn bw_26_a_session_without_an_action_for_the_set_minutes_is_over() {
     let mut sessions = opened();
     assert_eq!(sessions.act(1, &alice(), at_game(), 30 * MINUTE - 1), Ok(()), "a moment before");
-    // The action begins the time anew.
+    // An action restarts the idle time.
     assert_eq!(sessions.left_ms(1, 60 * MINUTE - 2), Some(1));
     assert_eq!(sessions.act(1, &alice(), at_game(), 60 * MINUTE - 1), Err(SessionRefused::Expired));
     assert!(sessions.is_empty());
@@ -88,7 +87,6 @@ fn bw_27_a_closed_session_leaves_no_hold() {
     let connection = Rc::new(());
     sessions.keep(1, Rc::clone(&connection), 0).unwrap();
     assert!(sessions.close(1, 10).is_some());
-    // The connection ends after it: that is no dropped connection any more.
     sessions.drop_connection(1, 11);
     assert_eq!(sessions.open(of("alice", "bewitched"), "o2", 2, 12), Ok(2));
 }
@@ -138,7 +136,7 @@ fn bw_26_the_end_of_a_session_lets_go_of_its_connection() {
     assert_eq!(Rc::strong_count(&connection), 1);
 }
 
-/// A session as the model knows it: all that ever happened to it.
+/// A session's whole history.
 struct Known {
     id: SessionId,
     player: u8,
@@ -163,7 +161,7 @@ enum Call {
         game: u8,
         request: u8,
     },
-    /// The session opened so many opens ago, as a player at a game.
+    /// How many opens ago, player, game.
     Act {
         ago: usize,
         player: u8,
@@ -261,13 +259,13 @@ proptest! {
             }
             let held = |one: &Known| one.dropped_ms.is_some_and(|at| now - at < LIMITS.hold_ms);
             let count = known.iter().filter(|one| one.is_live(now) || held(one)).count();
-            // Every call that names a session or a place drops what has passed.
+            // Every such call drops expired entries.
             prop_assert_eq!(sessions.len(), count);
         }
     }
 }
 
-/// A table with one session of alice under a profile, opened at 0 under the id 1.
+/// Returns a table with one session, id 1.
 fn under(profile: Profile) -> Sessions<Rc<()>> {
     let mut sessions = Sessions::new(LIMITS);
     sessions.open(SessionOf { profile, ..of("alice", "bewitched") }, "o1", 1, 0).unwrap();
@@ -278,7 +276,6 @@ fn bet(sessions: &mut Sessions<Rc<()>>, now_ms: i64) -> Result<(), SessionRefuse
     sessions.bet(1, &alice(), ("bewitched", Currency::EUR), now_ms).map(|_| ())
 }
 
-/// Milliseconds of a limit.
 fn limit(minutes: i64) -> Option<core::num::NonZeroU32> {
     core::num::NonZeroU32::new(u32::try_from(minutes * MINUTE).unwrap())
 }
@@ -331,7 +328,7 @@ fn pl_16_jurisdiction_and_limits_are_bound_like_the_game() {
     }
 }
 
-/// By a second calculation over the bits of a number: what is allowed is allowed by both, and limits are the stricter.
+/// Compared with a second calculation.
 #[test]
 fn pl_26_the_strictest_wins_field_by_field() {
     let profile = |bits: u32| Profile {

@@ -1,5 +1,4 @@
-//! Transactions and revenue (PL-34): whatever happens, each balance is the sum of its transactions, each house what its revenue
-//! comes to, and revenue adds up to the events.
+//! Transactions and revenue (PL-34) match balances, houses and events.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +7,10 @@ use crate::histories::{attempt, begin, ops};
 use motherlode_books::{TransactionKind as Kind, *};
 use proptest::prelude::*;
 
-/// Days go by in a history of seconds.
 const FASTER: i64 = 20_000;
 const DAY_MS: i64 = 86_400_000;
 
-/// The rounds that a commit voids after their settlement, as the log tells them.
+/// Returns the settled rounds that a commit voids.
 fn known(log: &[Commit], commit: &Commit) -> BTreeMap<RoundKey, Bet> {
     let settled = recall(log, commit).map(|settled| {
         let bet = Bet { credited: settled.win, ..Bet::of(&settled.started) };
@@ -21,7 +19,6 @@ fn known(log: &[Commit], commit: &Commit) -> BTreeMap<RoundKey, Bet> {
     settled.into_iter().collect()
 }
 
-/// Tells a log, and holds each balance against its transactions on the way.
 fn told(log: &[Commit]) -> (Revenue, Books, Vec<Transaction>) {
     let (mut statement, mut revenue, mut books, mut all) =
         (Statement::default(), Revenue::default(), Books::new(), vec![]);
@@ -47,7 +44,7 @@ fn told(log: &[Commit]) -> (Revenue, Books, Vec<Transaction>) {
     (revenue, books, all)
 }
 
-/// Bets, wins, jackpots, refunds and wins taken back by day, game and currency, counted from the events alone.
+/// Counts from the events only.
 fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
     let mut rounds = BTreeMap::new();
     let mut sums: BTreeMap<_, [i128; 5]> = BTreeMap::new();
@@ -74,12 +71,12 @@ fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
             }
         }
     }
-    // A round that won nothing, or a free one that was voided, moves no money.
+    // Some rounds move no money.
     sums.retain(|_, sums| sums.iter().any(|sum| *sum != 0));
     sums
 }
 
-/// The holdings of the house, but for contributions, which it has passed on, and for the awards of voided rounds that it bore.
+/// Returns the house without contributions and awards of voided rounds.
 fn house(books: &Books, log: &[Commit], currency: Currency) -> i128 {
     let (mut given, mut rates, mut awards, mut charged) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::<_, i128>::new(), 0);
@@ -136,7 +133,7 @@ proptest! {
         }
         let begun = transactions.iter().filter(|of| matches!(of.kind, Kind::Bet | Kind::FreeBet)).count() as u64;
         prop_assert_eq!(revenue.iter().map(|(_, of)| of.rounds + of.free_rounds).sum::<u64>(), begun);
-        // Days by themselves are the whole, and pages of one row too.
+        // Pages of one row add up to the whole.
         let mut paged: Vec<(RevenueKey, RevenueSums)> = vec![];
         loop {
             let last = paged.last().map(|(key, _)| key.clone());

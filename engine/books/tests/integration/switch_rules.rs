@@ -1,9 +1,8 @@
-//! Switches: what is switched off takes no bet from the next position on, and nothing else is touched (PL-25).
+//! Switches refuse bets from the next position on (PL-25).
 
 use crate::common::*;
 use motherlode_books::*;
 
-/// The part of the service by operator, game and version; empty for all.
 fn part(operator: &str, game: &str, rules_version: &str) -> Switch {
     let [operator, game, rules_version] = [operator, game, rules_version].map(str::to_owned);
     Switch { operator: operator.into(), game: game.into(), rules_version: rules_version.into() }
@@ -14,13 +13,11 @@ fn set(world: &mut World, switch: &Switch, on: bool) -> Result<(), Refused> {
     world.try_write(StreamId::System, vec![Event::SwitchSet { switch, on, reason, actor }])
 }
 
-/// Tries to begin a round of a game.
 fn bet(world: &mut World, game: &str) -> Result<(), Refused> {
     let started = world.start("alice", game, Currency::EUR, 100, "0.2");
     world.try_write(player("alice"), vec![Event::RoundStarted(started.into())])
 }
 
-/// Refused because of a switch; any other fault fails.
 fn is_off(tried: &Result<(), Refused>) -> bool {
     match tried {
         Ok(()) => false,
@@ -31,7 +28,7 @@ fn is_off(tried: &Result<(), Refused>) -> bool {
 
 #[test]
 fn pl_25_a_switch_refuses_the_bets_that_match_all_its_names_and_no_others() {
-    // The world's player is at "acme", and rounds are of version 1.6.
+    // At "acme", version 1.6.
     let cases = [
         (part("", "", ""), true, true),
         (part("acme", "", ""), true, true),

@@ -1,4 +1,4 @@
-//! Voids of rounds that fed or hit a pool (PL-38), and hits of a suspended pool (BW-20), case by case.
+//! Voids of jackpot rounds (PL-38), and hits of a suspended pool (BW-20).
 
 use crate::common::*;
 use motherlode_books::*;
@@ -23,7 +23,7 @@ fn incident(world: &World, id: &str) -> Event {
     )
 }
 
-/// A pool, an heir, and a player whose round was bet before the suspension and hits after it.
+/// Returns a round bet before the pool's suspension, which hits after it.
 fn suspended() -> (World, u64) {
     let mut world = World { now_ms: 1_000_000, ..World::default() };
     for pool in [POOL, "heir"] {
@@ -45,7 +45,7 @@ fn bw_20_a_hit_after_the_suspension_waits_and_holds_up_the_retirement() {
     assert_eq!(world.books.pending_hits(POOL).count(), 1);
     let retire = world.try_write(pool_stream(), vec![retirement(&world)]);
     assert_eq!(retire, Err(Refused::PoolOutstanding));
-    // The steward proposes no award; another who does is not admitted.
+    // Not proposed, and not admitted.
     let award = price(world.pool(), world.books.pending_hits(POOL).next().unwrap()).unwrap();
     let commit = world.next(pool_stream(), vec![Event::JackpotAwarded(award.into())]);
     assert_eq!(world.books.admit(&commit), Err(Refused::PoolStatus { status: PoolStatus::Suspended }));
@@ -69,7 +69,7 @@ fn bw_20_a_hit_before_the_suspension_is_awarded_by_its_place_in_the_log() {
     assert_eq!(world.settle_pool().len(), 1);
 }
 
-/// A round that hit, its award priced and unpaid; the books, the round and the award.
+/// Returns a round with a priced, unpaid award.
 fn awarded() -> (World, u64, Award) {
     let mut world = World { now_ms: 1_000_000, ..World::default() };
     world.write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
@@ -138,7 +138,7 @@ fn pl_38_b_a_proposal_holds_for_72_hours_of_logged_time_and_holds_nothing_twice(
     world.pay(&award).unwrap();
 }
 
-/// PL-37: a void states its settled round, and the books check it against the round's own records.
+/// PL-37: a void's settled round is checked against its records.
 #[test]
 fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
     let (mut world, round, _) = awarded();
@@ -187,7 +187,7 @@ fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
     );
     let refused = world.try_write(player("ann"), void(open_round, Some(won.clone()), 0));
     assert_eq!(refused, Err(Refused::VoidFactsWrong { round: open_round }), "an open round has its facts in the books");
-    // New voids state it; those of older logs do not.
+    // Only older logs omit it.
     let without = world.next(player("ann"), void(other, None, 300));
     assert_eq!(world.books.admit(&without), Err(Refused::VoidFactsWrong { round: other }));
     let of_open = world.next(player("ann"), void(open_round, None, 0));
@@ -196,7 +196,7 @@ fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
     world.write(player("ann"), void(round, Some(hit), 0));
 }
 
-/// The books accept the void of logs without operators; with operators the writer admits no actor without a name.
+/// The books accept older logs; with operators the writer requires an actor.
 #[test]
 fn mf_b1_pl_38_b_a_void_by_anyone_needs_an_approval_where_there_are_operators() {
     let (mut world, round, _) = awarded();

@@ -1,5 +1,4 @@
-//! A void undoes a round (PL-04, BW-19): the same history with a round that is voided in the end, and without the round,
-//! come to the same books.
+//! A history with a voided round gives the same books as without it (PL-04, BW-19).
 
 use crate::common::*;
 use motherlode_books::*;
@@ -7,10 +6,9 @@ use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
 
 const NAMES: [&str; 2] = ["ann", "ben"];
 
-/// Play besides the round in question; `x` sizes it.
 type Op = (u8, usize, i64);
 
-/// The round in question: before which op, by whom, bet, win.
+/// Preceding op, player, bet, win.
 type Special = (usize, usize, i64, i64);
 
 fn config() -> ProptestConfig {
@@ -30,7 +28,7 @@ fn happen(world: &mut World, (kind, who, x): Op) {
     }
 }
 
-/// The history with the round, if there is one, and its void at the end.
+/// Runs the history with the round, if any; its void comes last.
 fn told(ops: &[Op], special: Option<Special>) -> World {
     let mut world = World::with_players(&NAMES);
     let mut played = None;
@@ -60,7 +58,7 @@ fn holdings(world: &World) -> Vec<i128> {
 proptest! {
     #![proptest_config(config())]
 
-    /// Without a win in between everything is the same, to the last nano.
+    /// Without a win in between, all figures are equal.
     #[test]
     fn pl_04_bw_19_a_voided_round_leaves_the_books_as_if_it_had_never_been(
         ops in vec((0..7_u8, 0..2_usize, 0..5_000_i64), 1..40),
@@ -75,8 +73,7 @@ proptest! {
         prop_assert_eq!(figures(&with), figures(&without));
     }
 
-    /// A win in between was paid with the round's contribution in it, and stands (BW-19). So K and all contributions are
-    /// the same, and what the win was more comes out of the reserve and, past that, from the house.
+    /// A win in between is final (BW-19): K is equal, the difference comes from the reserve, then from the house.
     #[test]
     fn pl_04_bw_19_a_jackpot_won_meanwhile_stands_and_is_the_only_difference(
         ops in vec((0..9_u8, 0..2_usize, 0..5_000_i64), 1..40),

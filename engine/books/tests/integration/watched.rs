@@ -1,4 +1,4 @@
-//! Snapshots of books that go on changing: exactly the books at one position, whatever changes meanwhile, fails or leaves memory.
+//! Snapshots of changing books equal the books at one position.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,11 @@ use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
 enum Act {
-    /// A deposit by one of a few players, through a stage or at once.
     Deposit(usize, bool),
     Freeze,
-    /// Writes down so many places of the snapshot.
+    /// Writes this many places.
     Write(usize),
-    /// Ends the snapshot if it's whole, or breaks it off.
+    /// Aborts an incomplete one.
     Thaw(bool),
     Evict(usize, bool),
 }
@@ -29,18 +28,17 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// A snapshot that is being written.
 struct Snapshot {
-    /// The books when it began.
+    /// Books at its start.
     whole: Books,
     frozen: Frozen,
-    /// Operator and place: what is still to be written.
+    /// Operator and place still to write.
     left: Vec<(String, u64)>,
     written: BTreeMap<StreamId, PlayerState>,
 }
 
 struct World {
-    /// Never let go of a player.
+    /// Never evicts.
     whole: Books,
     books: Books,
     snapshot: Option<Snapshot>,
@@ -82,7 +80,7 @@ impl World {
         if staged {
             let mut stage = Stage::new();
             stage.apply(&self.books, &commit).unwrap();
-            // Players may leave memory while a commit of theirs is on its way to the disk.
+            // A commit may be in progress.
             self.books.evict(&mut self.hand, 3, true);
             self.books.absorb(stage);
         } else {

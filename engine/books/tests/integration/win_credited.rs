@@ -1,4 +1,4 @@
-//! A part of an open round's win that is credited at once: HALVE (ME-16).
+//! Credits of an open round: HALVE (ME-16).
 
 use crate::common::{World, player, settled, step, voided};
 use motherlode_books::{Currency, Event, Minor, Refused};
@@ -9,7 +9,7 @@ fn credited(round: u64, amount: i64) -> Event {
     Event::WinCredited { round, amount: Minor(amount) }
 }
 
-/// A player with 10.00, who has bet 1.00 and won 0.51 so far, in a round that is open.
+/// Returns an open round: balance 10.00, bet 1.00, won 0.51.
 fn gambling() -> (World, u64) {
     let mut world = World::default();
     world.open_account("eve", EUR, 1_000);
@@ -27,7 +27,7 @@ fn me_16_the_half_is_on_the_balance_at_once_and_the_settlement_credits_the_rest(
     assert_eq!(world.balance("eve", EUR), 926);
     world.write(player("eve"), vec![step(round, 3, 51), credited(round, 13)]);
     assert_eq!(world.balance("eve", EUR), 939);
-    // The rest is doubled, and the round pays 63 in all, of which 39 are there.
+    // The round pays 63, of which 39 are credited.
     world.write(player("eve"), vec![step(round, 4, 63), settled(round, 63)]);
     assert_eq!(world.balance("eve", EUR), 963);
 }
@@ -42,13 +42,11 @@ fn me_16_what_is_credited_stays_when_the_rest_is_lost() {
 
 #[test]
 fn me_16_pl_04_a_void_takes_back_both() {
-    // Of an open round the half that was credited.
     let (mut world, round) = gambling();
     world.write(player("eve"), vec![step(round, 2, 51), credited(round, 26)]);
     assert!(matches!(world.void("eve", round, 100, 0), Err(Refused::WrongAmount { .. })));
     world.void("eve", round, 100, 26).unwrap();
     assert_eq!(world.balance("eve", EUR), 1_000);
-    // Of a settled one the half and the rest.
     let (mut world, round) = gambling();
     world.write(player("eve"), vec![step(round, 2, 51), credited(round, 26)]);
     world.write(player("eve"), vec![step(round, 3, 76), settled(round, 76)]);
@@ -57,13 +55,13 @@ fn me_16_pl_04_a_void_takes_back_both() {
     assert_eq!(world.balance("eve", EUR), 1_000);
 }
 
-/// PL-09: what was credited and withdrawn meanwhile is the house's loss; no balance falls below zero.
+/// PL-09: the house bears withdrawn credits.
 #[test]
 fn me_16_pl_09_a_void_takes_back_as_far_as_the_balance_goes() {
     let (mut world, round) = gambling();
     world.write(player("eve"), vec![step(round, 2, 51), credited(round, 26)]);
     world.write(player("eve"), vec![Event::Withdrawn { currency: EUR, amount: Minor(926) }]);
-    // The refund of 1.00 holds the 0.26.
+    // The refund of 1.00 covers the 0.26.
     world.write(player("eve"), vec![voided(round, 100, 26)]);
     assert_eq!(world.balance("eve", EUR), 74);
 }
@@ -80,7 +78,7 @@ fn me_16_only_what_an_open_round_has_won_is_credited_and_only_after_a_step() {
     let other = round + 1;
     assert_eq!(refused(vec![step(round, 2, 51), credited(other, 10)]), Refused::NoSuchRound { round: other });
     world.write(player("eve"), vec![step(round, 2, 51), credited(round, 26)]);
-    // What was credited can't be lost any more.
+    // Later steps cannot lose credits.
     let lost = world.try_write(player("eve"), vec![step(round, 3, 25), settled(round, 25)]);
     assert_eq!(lost.unwrap_err(), bad(25));
     let past = world.try_write(player("eve"), vec![step(round, 3, 51), credited(round, 26)]);

@@ -1,4 +1,4 @@
-//! Generated attacks on proofs. Each is detected with the log's key or an older checkpoint.
+//! Attacks on proofs, detected with the log's key or an older checkpoint.
 
 use crate::naive::{entries, grown};
 use motherlode_tiles::{
@@ -18,7 +18,6 @@ fn checkpoint(tree: &Tree) -> Note {
     checkpoint.sign(&key()).unwrap()
 }
 
-/// Deterministic pseudo-random numbers.
 fn dice(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;
     move |below| {
@@ -27,7 +26,7 @@ fn dice(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Verifies a proof file for an entry without its signature, which most attacks leave intact.
+/// Ignores the signature, which most attacks leave intact.
 fn holds(proof: &Proof, entry: &Hash) -> bool {
     let checkpoint: Checkpoint = proof.checkpoint.text().parse().unwrap();
     is_included(&leaf(entry), proof.index, checkpoint.size, &proof.path, &checkpoint.root)
@@ -71,7 +70,7 @@ fn a_checkpoint_of_another_key_or_with_another_text_is_none_of_the_log() {
         let honest = checkpoint(&tree);
         let forged = match attempt % 3 {
             0 => honest.clone().with(vec![thief.sign(honest.text())]),
-            // With the id of the log's key.
+            // The log key's id.
             1 => {
                 let mut signature = thief.sign(honest.text());
                 signature.id = key().verifier().id();
@@ -92,7 +91,7 @@ fn whoever_kept_a_checkpoint_sees_a_rewritten_log_though_chain_tree_and_signatur
     let (whole, levels) = grown(&honest);
     let mut roll = dice(3);
     for attempt in 0..100 {
-        // The witness cosigned some size; then an earlier entry is rewritten, and with a chain all later ones.
+        // The witness cosigned a size, then an earlier entry was rewritten.
         let (kept, rewritten) = (1 + roll(SIZE - 1), roll(SIZE));
         let rewritten = rewritten % kept;
         let seen = Tree::read(&levels, kept as u64).unwrap();

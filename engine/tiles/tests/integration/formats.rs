@@ -1,17 +1,17 @@
-//! Text formats: examples of the specifications, round trips, and invalid texts.
+//! Text formats: examples of the specifications, round trips, invalid texts.
 
 use motherlode_tiles::{
     AddCheckpoint, Checkpoint, KeyKind, Note, NoteError, Policy, Proof, Seen, SignerKey, Tile, Unwitnessed,
     VerifierKey, empty, judge,
 };
 
-/// Example of signed-note.
+/// From signed-note.
 const VKEY: &str = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";
 const NOTE: &str = "This is an example message.
 
 \u{2014} example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=
 ";
-/// Example of tlog-cosignature: that of tlog-checkpoint with a witness line.
+/// From tlog-cosignature.
 const COSIGNED: &str = "example.com/behind-the-sofa
 20852163
 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
@@ -32,13 +32,13 @@ fn checkpoint() -> Checkpoint {
     Checkpoint { origin: "example.com/log/0".into(), size: 0, root: empty() }
 }
 
-/// Found by libFuzzer: two concatenated base64 texts were read as one and written differently.
+/// Found by libFuzzer: concatenated base64 was read as one text.
 #[test]
 fn no_text_in_base64_has_its_padding_within() {
     let log = log();
     let note = checkpoint().sign(&log).unwrap().to_string();
     let (head, signature) = note.trim_end().rsplit_once(' ').unwrap();
-    // The same bytes in two spellings: one padded byte followed by the others, and all together.
+    // The same bytes in two spellings.
     let bytes = data_encoding::BASE64.decode(signature.as_bytes()).unwrap();
     let spelled = [&bytes[..1], &bytes[1..]].map(|part| data_encoding::BASE64.encode(part)).concat();
     assert_eq!(data_encoding::BASE64.decode(spelled.as_bytes()).unwrap(), bytes);
@@ -78,7 +78,7 @@ fn the_examples_of_checkpoint_and_cosignature_are_read() {
     assert_eq!((&*read.extra, read.index, read.to_string()), (&[1, 2, 3][..], 73_894, proof));
 }
 
-/// Size of a proof for a round's record of 346 bytes and its messages in a log of ten million records, with three witnesses.
+/// Record of 346 bytes, ten million records, three witnesses.
 #[test]
 fn a_proof_is_small_in_a_long_log() {
     let mut checkpoint = Checkpoint { size: 10_000_000, root: [9; 32], ..checkpoint() }.sign(&log()).unwrap();
@@ -86,7 +86,7 @@ fn a_proof_is_small_in_a_long_log() {
         let cosignature = witness().cosign(checkpoint.text(), 1_800_000_000);
         checkpoint.signatures.push(cosignature);
     }
-    // 24 levels: the tree is smaller than 2^24 leaves.
+    // The tree has fewer than 2^24 leaves.
     let proof = Proof { extra: vec![7; 346 + 40], index: 9_999_999, path: vec![[5; 32]; 24], checkpoint };
     let text = proof.to_string();
     assert!(text.len() < 2500, "{}", text.len());

@@ -1,4 +1,4 @@
-//! Formats and mathematics of the tile log, compared with the specifications' examples and a naive tree.
+//! Compares with the specifications' examples and a naive tree.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

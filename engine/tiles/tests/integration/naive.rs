@@ -1,4 +1,4 @@
-//! Literal and slow implementation of RFC 6962's tree and its tiles, sharing nothing with the crate's.
+//! Naive implementation of RFC 6962's tree and tiles.
 
 use motherlode_tiles::{Hash, Stored, Tree};
 use sha2::{Digest, Sha256};
@@ -52,7 +52,7 @@ fn split(n: usize) -> usize {
     k
 }
 
-/// Distinct entries.
+/// Returns distinct entries.
 pub fn entries(count: usize) -> Vec<Hash> {
     (0..count).map(|at| Sha256::digest(format!("entry {at}")).into()).collect()
 }
@@ -71,7 +71,7 @@ impl Stored for Levels {
     }
 }
 
-/// Tree of these entries, with the hashes of its tiles.
+/// Returns the tree of these entries, with its tiles' hashes.
 pub fn grown(entries: &[Hash]) -> (Tree, Levels) {
     let (mut tree, mut levels) = (Tree::default(), Levels::default());
     for entry in entries {

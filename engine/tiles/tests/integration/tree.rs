@@ -1,4 +1,4 @@
-//! Roots and proofs equal to their definition, and refused changes.
+//! Roots and proofs equal their definition; changes are refused.
 
 use crate::naive::{entries, grown, mth, path, subproof};
 use motherlode_tiles::{Tree, consistency, empty, inclusion, is_consistent, is_included, leaf, root};
@@ -8,7 +8,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Known answers from the RFC 6962 tests of Certificate Transparency.
+/// From the RFC 6962 tests of Certificate Transparency.
 #[test]
 fn roots_are_those_that_rfc_6962_was_published_with() {
     let known: [(&[u8], &str); 8] = [

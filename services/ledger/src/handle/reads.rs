@@ -1,4 +1,4 @@
-//! Reads of the log, and figures of the derived state.
+//! Reads of the log and derived state.
 
 use super::{Handle, Way};
 use crate::{error::FetchError, index::Held};
@@ -9,53 +9,47 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 impl Handle {
-    /// Number of durable commits not yet in the index; a handful while it keeps up.
+    /// Returns the number of durable commits not yet indexed.
     pub fn index_behind(&self) -> u64 {
         self.durable().saturating_sub(self.shared.index.to())
     }
 
-    /// Size of the idempotency table in memory, in bytes.
+    /// Returns the memory of the idempotency table in bytes.
     pub fn request_bytes(&self) -> u64 {
         self.shared.requests.bytes()
     }
 
-    /// The record of the snapshot that the start loaded: position 0 if it folded the whole log.
+    /// Returns the record of the snapshot loaded at startup.
     pub fn rests_on(&self) -> Held {
         self.shared.rests_on
     }
 
-    /// Players in memory.
+    /// Returns the number of players in memory.
     pub fn players_in_memory(&self) -> u64 {
         self.books(Books::players_in_memory) as u64
     }
 
-    /// Number of players reloaded since the start from the files next to the index.
+    /// Returns the number of evicted players loaded since startup.
     pub fn players_read(&self) -> u64 {
         self.shared.images.players_read()
     }
 
-    /// Why players cannot be read, once one could not be, and a way to wait for that.
+    /// Signals the first failed read of a player.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
         self.shared.images.failure.subscribe()
     }
 
-    /// The first difference between another build's state and the fold of the log, and a way to wait for one.
+    /// Signals the first difference between another build's state and the log.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }
 
-    /// One durable commit.
-    ///
-    /// # Errors
-    /// See [`FetchError`].
+    /// Returns one durable commit.
     pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
         self.shared.fetch(position)
     }
 
-    /// Age of the oldest durable commit after a position, by the log's time; zero without one. Reads that commit.
-    ///
-    /// # Errors
-    /// See [`FetchError`].
+    /// Returns the age of the oldest durable commit after a position, by the log's time.
     pub fn age_after(&self, position: Position) -> Result<Duration, FetchError> {
         if position >= self.durable() {
             return Ok(Duration::ZERO);
@@ -64,7 +58,7 @@ impl Handle {
         Ok(Duration::from_millis(age_ms.try_into().unwrap_or_default()))
     }
 
-    /// Age of the oldest unfinished append; zero without one, and in a process without the partition's writer.
+    /// Returns the age of the oldest unfinished append.
     pub fn append_age(&self) -> Duration {
         match &self.way {
             Way::Here(desk) => desk.0.append_age().unwrap_or_default(),
@@ -72,18 +66,12 @@ impl Handle {
         }
     }
 
-    /// Durable commits from a position on, at most `max`; empty at the end.
-    ///
-    /// # Errors
-    /// See [`FetchError`].
+    /// Returns at most `max` durable commits.
     pub fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         self.shared.read(from, max)
     }
 
-    /// The same; commits not in memory are read and decoded outside the threads that answer calls.
-    ///
-    /// # Errors
-    /// See [`FetchError`].
+    /// Like [`Self::read`], but decodes outside the threads that answer calls.
     pub async fn read_apart(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         if let Some(recent) = self.shared.recent(from, max) {
             return Ok(recent);
@@ -93,17 +81,12 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// Stored records from a position on, in order: at most `max` records and `bytes_max` bytes, but always one record, even a
-    /// longer one; empty at the end.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
+    /// Returns stored records, at most `max` and `bytes_max`, except a single longer record.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
     }
 
-    /// Hashes of the records from a position on, at most `max`, as they were chained when they were written here; `None` if they
-    /// are no longer in memory. Some may be of records that are not durable yet.
+    /// Returns record hashes, if they are in memory. Some records may not be durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
         self.shared.hashes.lock().from(from, max)

@@ -10,12 +10,12 @@ use motherlode_runtime::{
 };
 use std::collections::BTreeMap;
 
-/// The actors of a configuration: its credentials, by the names under which the log has them.
+/// Credentials by their names in the log.
 #[derive(Debug)]
 pub struct Actors(BTreeMap<String, Roles>);
 
 impl Actors {
-    /// The credentials of all operators; `None` without operators.
+    /// Collects all operators' credentials.
     #[must_use]
     pub fn new(operators: &[Operator]) -> Option<Self> {
         let mut actors = BTreeMap::new();
@@ -32,11 +32,8 @@ impl Actors {
         (!operators.is_empty()).then_some(Self(actors))
     }
 
-    /// Checks each actor of a proposal: it exists, has the role for its act, and acts for its own operator. A change with two actors needs
-    /// its approval.
-    ///
-    /// # Errors
-    /// ACTOR_UNKNOWN, ACTOR_ROLE_MISSING, ACTOR_MISSING, APPROVAL_MISSING.
+    /// Checks that each actor exists, has the role for its act, and acts for its own operator, and that a change for
+    /// two actors has its approval: ACTOR_UNKNOWN, ACTOR_ROLE_MISSING, ACTOR_MISSING, APPROVAL_MISSING.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
         // Home has checked the original.
@@ -81,7 +78,6 @@ impl Actors {
     }
 }
 
-/// The actor that an event names.
 fn actor(event: &Event) -> Option<&str> {
     match event {
         Event::ActedBy { actor, .. }
@@ -105,7 +101,7 @@ fn actor(event: &Event) -> Option<&str> {
     }
 }
 
-/// The roles of which an actor needs one, by its act: that of the event, or, where the event only signs, of the commit.
+/// Returns the roles of which the actor needs one. An event that only signs needs those of its commit.
 fn act(event: &Event, events: &[Event]) -> Roles {
     let of = |event: &Event| match event {
         Event::AccountOpened { .. }
@@ -128,7 +124,6 @@ fn act(event: &Event, events: &[Event]) -> Roles {
     of(event).or_else(|| events.iter().find_map(of)).unwrap_or(Roles::ANY)
 }
 
-/// The operator whose own a commit is about.
 fn owner(proposal: &Proposal) -> Option<&str> {
     match &proposal.stream {
         StreamId::Player { operator, .. } => Some(operator),
@@ -142,13 +137,11 @@ fn owner(proposal: &Proposal) -> Option<&str> {
     }
 }
 
-/// The operator of a request on a stream that operators share, or of a reservation, by its id.
 fn owner_of_request(request_id: &str) -> &str {
     let operator = request_id.strip_prefix("of/").or_else(|| request_id.strip_prefix("campaign/"));
     operator.and_then(|rest| rest.split_once('/')).map_or(PLATFORM, |(operator, _)| operator)
 }
 
-/// Whether a change takes two actors.
 fn takes_two(event: &Event) -> bool {
     matches!(
         event,
@@ -162,12 +155,11 @@ fn takes_two(event: &Event) -> bool {
     )
 }
 
-/// Whether it opens a game's pool at a start, without an actor.
+/// Returns whether a game's pool is opened at startup, without an actor.
 fn opens(proposal: &Proposal, event: &Event) -> bool {
     matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
 }
 
-/// Whether the commit of an event always names its actor.
 fn is_signed(event: &Event) -> bool {
     matches!(
         event,

@@ -1,9 +1,5 @@
-//! Bytes of other processes' proposals in memory (PL-44): bounded per proposal, per stream, per credential and in all.
-//!
-//! A stream with all its bytes in flight is not read until verdicts release some. A credential, or all together, past their bounds
-//! are refused with RESOURCE_EXHAUSTED: several streams of one process can exceed them, one cannot.
-//!
-//! Cost: a lock at each message of proposals and at each message of verdicts.
+//! Limits of other processes' proposals in memory, in bytes (PL-44). A stream at its limit is not read. Beyond the
+//! limits of a credential or in total, proposals are refused with RESOURCE_EXHAUSTED.
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;
@@ -12,22 +8,16 @@ use parking_lot::Mutex;
 use prost::Message as _;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// Bytes of one proposal: the longest of this program's are some kilobytes.
+/// Maximum size of a proposal; this program's have a few kilobytes.
 const PROPOSAL_MAX: usize = 256 << 10;
-/// Events of one proposal.
 const EVENTS_MAX: usize = 1024;
-/// Bytes of the proposals of one stream without a verdict; past that, the stream is not read.
 const STREAM_MAX: usize = 2 << 20;
-/// Bytes of the proposals of one credential without a verdict.
 const CREDENTIAL_MAX: usize = 16 << 20;
-/// Bytes of the proposals of all other processes without a verdict.
 const ALL_MAX: usize = 64 << 20;
-/// Fixed cost of an event in memory, bytes.
+/// Fixed cost of an event.
 const EVENT_BYTES: usize = 256;
-/// The pause after which a refused process is to try again.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-/// Bytes in flight of all streams.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Budget(Arc<Mutex<InFlight>>);
 
@@ -38,25 +28,19 @@ struct InFlight {
     credentials: BTreeMap<String, usize>,
 }
 
-/// The bytes of one stream's proposals without a verdict.
 #[derive(Debug)]
 pub(crate) struct StreamBytes {
     budget: Budget,
     credential: String,
-    /// Number and bytes of the proposals of a ticket, which a caller may give to several.
+    /// Number and bytes by ticket, which may be reused.
     proposals: BTreeMap<u64, (usize, usize)>,
     bytes: usize,
 }
 
-/// The memory of a proposal.
 fn cost(proposal: &Proposal) -> usize {
     proposal.encoded_len() + EVENT_BYTES * (proposal.events.len() + 1)
 }
 
-/// Refuses a proposal over the bounds of a single one.
-///
-/// # Errors
-/// [`AppendError::NotAllowed`].
 pub(crate) fn check_length(proposal: &Proposal) -> Result<(), AppendError> {
     let (bytes, events) = (proposal.encoded_len(), proposal.events.len());
     if bytes <= PROPOSAL_MAX && events <= EVENTS_MAX {
@@ -67,7 +51,6 @@ pub(crate) fn check_length(proposal: &Proposal) -> Result<(), AppendError> {
 }
 
 impl Budget {
-    /// Bytes of a new stream of a credential: none.
     pub(crate) fn stream(&self, credential: &str) -> StreamBytes {
         let (budget, credential) = (self.clone(), credential.to_owned());
         StreamBytes { budget, credential, proposals: BTreeMap::new(), bytes: 0 }
@@ -75,15 +58,11 @@ impl Budget {
 }
 
 impl StreamBytes {
-    /// Whether the stream may be read on.
     pub(crate) fn has_room(&self) -> bool {
         self.bytes < STREAM_MAX
     }
 
-    /// Takes the bytes of some proposals, all or none.
-    ///
-    /// # Errors
-    /// RESOURCE_EXHAUSTED: the credential, or all together, would be past their bound.
+    /// Reserves all bytes or none.
     pub(crate) fn take(&mut self, proposals: &[Proposal]) -> Result<(), Refusal> {
         self.charge(proposals.iter().map(|proposal| (proposal.ticket, cost(proposal))).collect())
     }
@@ -110,7 +89,6 @@ impl StreamBytes {
         Ok(())
     }
 
-    /// Releases the bytes of proposals with verdicts.
     pub(crate) fn give_back(&mut self, tickets: impl Iterator<Item = u64>) {
         let mut released = 0;
         for ticket in tickets {

@@ -1,5 +1,5 @@
-//! Campaigns in the proposals of other processes (PL-36): free rounds of an operator with a cap need a reservation under it, which
-//! this process computes again.
+//! Campaigns in other processes' proposals (PL-36): an operator with a cap needs a reservation, whose cost is
+//! recomputed here.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -10,18 +10,17 @@ use motherlode_runtime::Reason;
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, fmt};
 
-/// Most commits of rates that are read for the rate of a reservation.
+/// Commits read for the rate of a reservation.
 const RATES_MAX: usize = 1024;
 
-/// Function that computes the highest cost of a campaign for a number of players, in EUR at a rate; `None` for terms that the game
-/// does not offer.
+/// Cost in EUR; `None` if the game does not offer the terms.
 type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
 
-/// Computes the highest cost of campaigns, see the spin service. Without a function nothing is checked.
+/// Computes the highest cost of campaigns, if it has a function.
 #[derive(Default)]
 pub struct CampaignCosts {
     highest: Option<Box<HighestCost>>,
-    /// Position of the last reservation with the terms and its highest cost: the grants of many players follow each other.
+    /// Last reservation: position, terms, cost.
     last: Mutex<Option<(u64, Campaign, Option<Nano>)>>,
 }
 
@@ -32,13 +31,12 @@ impl fmt::Debug for CampaignCosts {
 }
 
 impl CampaignCosts {
-    /// Computes by a function of the campaign, the number of its players and the rate of its currency.
+    /// Creates it with a function of the campaign, players and rate.
     #[must_use]
     pub fn new(highest: impl Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync + 'static) -> Self {
         Self { highest: Some(Box::new(highest)), last: Mutex::default() }
     }
 
-    /// Whether a reservation at a position of home covers the highest cost of a campaign.
     fn is_covered(
         &self,
         home: &Handle,
@@ -62,10 +60,10 @@ impl CampaignCosts {
     }
 }
 
-/// The rate of a currency as of a position of home; `None` if it had none, or was set too many commits ago.
+/// Returns a rate as of a position; `None` also if it was set too many commits before.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
-    // The rate of some currencies is fixed.
+    // These currencies have fixed rates.
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {
         return Ok(current);
     }
@@ -84,18 +82,15 @@ fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<Fx
     Ok(None)
 }
 
-/// Request ids of the reservation for a grant: those of a campaign for many players and for one.
+/// Returns the ids of a grant's reservation: bulk and single.
 #[must_use]
 pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [String; 2] {
     [format!("campaign/{operator}/{request_id}"), format!("campaign/{operator}/{player}/{request_id}")]
 }
 
-/// Checks grants and reservations.
-///
-/// # Errors
-/// CAP_DIFFERS: a reservation under another cap than the configured one. CAMPAIGN_UNRESERVED: a grant without a reservation for the
-/// player, the campaign and its expiry; [`AppendError::Unavailable`] if the reservation may not be here yet. RESERVATION_TOO_LOW: the
-/// campaign can cost more than was reserved.
+/// Checks grants and reservations. CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation
+/// for the player, campaign and expiry; [`AppendError::Unavailable`] if it may not be here yet. RESERVATION_TOO_LOW:
+/// the campaign can cost more.
 pub(super) fn check(
     (caps, costs): (&BTreeMap<String, Nano>, &CampaignCosts),
     proposal: &Proposal,
@@ -137,7 +132,6 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The reservation for a player's campaign, with its position.
 fn reservation(
     home: &Handle,
     ids: &[String],

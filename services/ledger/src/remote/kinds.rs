@@ -4,10 +4,7 @@ use crate::append::{AppendError, Proposal};
 use motherlode_books::{Currency, Event, HOME, InternalRequest, StreamId};
 use motherlode_runtime::{Reason, access::Roles};
 
-/// Checks the events of a proposal against its proposer's roles.
-///
-/// # Errors
-/// KIND_NOT_ALLOWED names the first event that no role allows.
+/// Checks the events; KIND_NOT_ALLOWED names the first forbidden one.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place = Place { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
@@ -24,20 +21,16 @@ pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result
     }
 }
 
-/// Whether a request is a caller's, or the reservation of its grant.
 fn is_cancellable(stream: &StreamId, request_id: &str) -> bool {
     InternalRequest::is_callers(request_id) || (*stream == StreamId::System && request_id.starts_with("campaign/"))
 }
 
-/// The name of an event's kind.
 pub(super) fn kind_name(event: &Event) -> String {
     format!("{event:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
-/// Where an event is proposed.
 struct Place<'a> {
     stream: &'a StreamId,
-    /// In another partition than home, under the name of a copy.
     copies: bool,
 }
 
@@ -45,7 +38,7 @@ fn is_allowed(roles: Roles, place: &Place<'_>, event: &Event) -> bool {
     roles.meets(proposers(place, event).and(Roles::NODES))
 }
 
-/// Whether a credential with these roles may propose an event on a stream; for whoever reads the log later.
+/// Returns whether roles may propose an event, for later checks of a log.
 #[must_use]
 pub fn may_propose(roles: &str, stream: &StreamId, partition: u32, request_id: &str, event: &Event) -> bool {
     let named = |role: Roles| roles.split(' ').any(|name| name == role.to_string());
@@ -58,14 +51,12 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// The node roles that may propose an event on a stream. The books refuse events that do not belong to the stream.
+/// Returns the node roles that may propose an event. The books check its stream.
 ///
-/// Spin: rounds, draws, sessions, campaigns, debits, and demo accounts. Jackpot: the steps of pools, the payment of their awards, and
-/// other partitions' copies of home; it neither suspends a pool nor proposes changes. Ledger:
-/// the wallet, voids, reports and changes on partitions of another writer, and the events of a start; it resolves no
-/// round.
+/// Spin: rounds, draws, sessions, campaigns, debits, demo accounts. Jackpot: the steps of pools, awards, and copies of
+/// home. Ledger: the wallet, voids, reports, changes.
 ///
-/// The match has no default: a new kind of event needs a decision.
+/// No default: each new kind of event needs a decision.
 fn proposers(place: &Place<'_>, event: &Event) -> Roles {
     let is_player = matches!(place.stream, StreamId::Player { .. });
     match event {
@@ -86,7 +77,7 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::DebitAsked(_)
         | Event::DebitConfirmed { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // Only causes more refusals of the spin process's proposals, never fewer.
+        // It can only cause more refusals of the process's proposals.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }
@@ -121,12 +112,12 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::AwardReversed { .. }
         | Event::JackpotAwarded(_)
         | Event::PoolReceived { .. } => JACKPOT,
-        // Copies of home are as good as their originals: see `pools`.
+        // Copies of home are compared with the originals in `pools`.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
-        // The writer's start makes these commits.
+        // Only a starting writer makes these.
         Event::GenerationBegun(_) | Event::LogVerified { .. } => Roles::NONE,
-        // It ends the commits of all roles; alone it changes nothing. Awards are resolved on the players' streams.
+        // Ends the commits of all roles, also of awards.
         Event::ActedBy { .. } if is_player => Roles::NODES,
         Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),
         Event::ActedBy { .. } => LEDGER,

@@ -1,11 +1,6 @@
-//! Checks of the proposals of other processes, before they are judged (PL-44).
-//!
-//! A process of the installation proposes only the events of its role. Actors must exist and be permitted the act. Seals must equal those of
-//! this process's draw keys, and steps must resolve to the logged outcome. The checks read durable state. A proposal with a step names the
-//! stream's version, so the writer refuses it if the stream has moved on.
-//!
-//! Cost: nothing for proposals of this process. For those of others, one look at each event and, for steps, a copy of the player
-//! and one resolution of each step of the round so far.
+//! Checks of other processes' proposals before the writer (PL-44): the role allows the events, actors exist and may
+//! act, seals match the draw keys, and steps resolve to the logged outcome. They read durable state; a proposal with a
+//! step states its stream's version. Cost: for steps, a copy of the player and each step of the round resolved again.
 
 mod actors;
 mod budget;
@@ -31,36 +26,33 @@ use motherlode_proto::convert::record::Proposer;
 use motherlode_runtime::{Caller, access::Roles};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The parts of a configuration by which proposals are checked.
+/// Configuration for these checks.
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// The known actors; `None` without operators.
+    /// Known actors; `None` without operators.
     pub actors: Option<Actors>,
     /// Superseded rules versions that take new bets (PL-41).
     pub superseded: SupersededRules,
-    /// The most that open campaigns of an operator may cost, EUR, by operator (PL-36).
+    /// Caps in EUR by operator (PL-36).
     pub campaign_caps: BTreeMap<String, Nano>,
     /// Highest costs of campaigns (PL-36).
     pub campaign_costs: CampaignCosts,
 }
 
-/// Checks proposals of other processes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Guard {
     terms: Arc<Terms>,
     pub(crate) budget: Budget,
 }
 
-/// The process that proposes, by its credential.
+/// Proposing process.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    /// Its node roles; `None` without operators.
     roles: Option<Roles>,
     pub(crate) proposer: Arc<Proposer>,
 }
 
 impl Node {
-    /// The process that makes a call.
     pub(crate) fn new(caller: &Caller) -> Self {
         let roles = caller.credential().map(|(_, roles)| roles.and(Roles::NODES));
         let named = roles.map(|roles| roles.to_string()).unwrap_or_default();
@@ -69,16 +61,12 @@ impl Node {
 }
 
 impl Guard {
-    /// Checks by a configuration.
     pub(crate) fn new(terms: Terms) -> Self {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// Checks a proposal by its proposer's roles, its actors, its draws and steps, and other partitions' logs.
-    ///
-    /// # Errors
-    /// [`AppendError::NotAllowed`]; [`AppendError::Conflict`] if it was decided on another version of the stream, or on later
-    /// positions of another partition than this process has.
+    /// Returns [`AppendError::Conflict`] if it was decided on another version, or on positions of another partition
+    /// that are not here.
     pub(crate) fn check(
         &self,
         node: &Node,
@@ -99,7 +87,7 @@ impl Guard {
             .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
             .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
         match checked {
-            // A repeated request gets the answer of its commit.
+            // A repetition gets its commit.
             Err(_) if ledger.find_position(&proposal.stream, &proposal.request_id)?.is_some() => Ok(()),
             checked => checked,
         }

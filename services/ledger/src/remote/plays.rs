@@ -1,4 +1,4 @@
-//! Draws and steps in the proposals of other processes, checked by this process's draw keys.
+//! Draws and steps in other processes' proposals, checked with this process's draw keys.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -10,23 +10,19 @@ use motherlode_rounds::check::{Before, Mismatch, check as check_steps};
 use motherlode_runtime::Reason;
 use std::sync::Arc;
 
-/// Checks a player's proposal: new seals are those of the draw keys, steps use sealed draws and come to the logged outcome.
-///
-/// Without operators, seals under keys unknown to this process are not checked: processes may then use separate key files.
-///
-/// # Errors
-/// DRAW_KEY_UNKNOWN, STEP_UNSEALED, SEAL_FORGED, DRAW_KEY_PRESENT, DRAW_KEY_LOST, OUTCOME_DIFFERS, VERSION_MISSING; the player cannot be read.
+/// Checks seals and steps. Without operators, seals under unknown keys are not checked: processes may have separate key
+/// files.
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
-        // A start refuses a log that names keys which it lacks.
+        // The log must not name a key that this process lacks: its next start would be refused.
         let reason = format!("this process has no draw key {}", EpochNames(vec![key]));
         return Err(AppendError::not_allowed(Reason::DrawKeyUnknown, reason));
     }
     if !matches!(stream, StreamId::Player { .. }) || !events.iter().any(is_play) {
         return Ok(());
     }
-    // A void puts back what its round did: the books check it against the round.
+    // The books check a void against its round.
     if events.iter().any(|event| matches!(event, Event::RoundVoided { .. })) {
         return Ok(());
     }
@@ -60,7 +56,6 @@ pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -
     })
 }
 
-/// Name of the draw key that an event adds to the log's.
 fn named_key(event: &Event) -> Option<Epoch> {
     match event {
         Event::GeneratorReseeded { key } => *key,
@@ -82,7 +77,6 @@ fn is_play(event: &Event) -> bool {
     )
 }
 
-/// Checks the seal that an event makes, if it makes one.
 fn check_seal(
     (ledger, generations, has_operators): (&Handle, &Generations, bool),
     stream: &StreamId,
@@ -107,7 +101,8 @@ fn check_seal(
         Event::StepResolved(step) => match &step.draw {
             Some(draw) => check(draw.next_name(), draw.next_seal),
             None => {
-                let reason = format!("step {} of round {} has its seed in the log", step.step, step.round);
+                let reason =
+                    format!("step {} of round {} states its seed instead of a sealed draw", step.step, step.round);
                 Err(AppendError::not_allowed(Reason::StepUnsealed, reason))
             }
         },

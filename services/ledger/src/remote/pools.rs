@@ -1,4 +1,4 @@
-//! Events between partitions in the proposals of other processes, checked against the log of the other partition (PL-44).
+//! Events between partitions in other processes' proposals, checked against the other partition's log (PL-44).
 
 use crate::{
     append::{AppendError, Proposal},
@@ -7,11 +7,7 @@ use crate::{
 use motherlode_books::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 use motherlode_runtime::Reason;
 
-/// Checks reports to home, mirrors and copies of home.
-///
-/// # Errors
-/// REPORT_DIFFERS, MIRROR_DIFFERS, COPY_DIFFERS, VERSION_MISSING; a conflict if this process lacks the other
-/// partition's positions.
+/// Checks reports, mirrors and copies; a conflict if this process lacks the other partition's positions.
 pub(super) fn check(
     ledger: &Handle,
     proposal: &Proposal,
@@ -32,7 +28,7 @@ pub(super) fn check(
                 check_version(ledger, proposal)?;
                 match held(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
-                    // A process need not hold every partition (`ledger.holds`).
+                    // This process may not have the partition (`ledger.holds`).
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);
@@ -50,7 +46,6 @@ fn held(all: &[Handle], partition: u32) -> Option<&Handle> {
     all.iter().find(|ledger| ledger.partition() == partition)
 }
 
-/// The proposal depends on later positions than this process has; the proposer retries.
 fn behind(ledger: &Handle, stream: &StreamId) -> AppendError {
     let version = ledger.books_of(stream, |books| books.head(stream).version).unwrap_or_default();
     AppendError::Conflict { version }
@@ -61,7 +56,7 @@ fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, posit
         let reason = format!("position {position} of partition {HOME} has other events on {}", proposal.stream);
         AppendError::not_allowed(Reason::CopyDiffers, reason)
     };
-    // Home is missing while the process starts.
+    // Home is missing during startup.
     let Some(home) = home.filter(|home| position <= home.durable()) else {
         return Err(behind(ledger, &proposal.stream));
     };
@@ -74,7 +69,7 @@ fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, posit
     if same { Ok(()) } else { Err(differs()) }
 }
 
-/// Whether other partitions have a copy of an event of home's rates or system stream.
+/// Returns whether other partitions copy an event of home.
 #[must_use]
 pub fn is_copied(event: &Event) -> bool {
     matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. })
@@ -93,7 +88,7 @@ fn check_mirror(
     });
     match expected {
         Some(expected) if expected == *mirrored => Ok(()),
-        // The pool has moved on, or this process does not have its latest commit.
+        // The pool has changed, or this process is behind.
         _ if at != mirrored.home_position => Err(behind(ledger, &StreamId::pool(pool))),
         _ => {
             let reason = format!("the mirror of pool {pool} is not the pool at position {at} of partition {HOME}");
@@ -108,7 +103,7 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     }
     let expected = home
         .books(|books| reporting.books(|there| books.partition_report_to(pool, report.partition, there, report.to)));
-    // Open rounds and the mirror's position are those of the end of the log as the proposer saw it.
+    // Open rounds are those that the proposer saw; its mirror may be older.
     let same_end = |expected: &StretchEnd| match (&report.end, expected) {
         (StretchEnd::Standing { mirrored: then, .. }, StretchEnd::Standing { mirrored: now, .. }) => then <= now,
         (decision, expected) => decision == expected,
@@ -119,11 +114,11 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     if is_same {
         return Ok(());
     }
-    let reason = format!("partition {} does not leave this for pool {pool} up to {}", report.partition, report.to);
+    let reason =
+        format!("partition {} does not match this report for pool {pool} up to {}", report.partition, report.to);
     Err(AppendError::not_allowed(Reason::ReportDiffers, reason))
 }
 
-/// Refuses a proposal without the stream's current version.
 fn check_version(ledger: &Handle, proposal: &Proposal) -> Result<(), AppendError> {
     let Some(expected) = proposal.expected_version else {
         let reason = "a proposal on this stream must name the stream's version";

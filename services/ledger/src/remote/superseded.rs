@@ -1,5 +1,4 @@
-//! Superseded rules versions (PL-41): they finish their open rounds, repeated requests and granted campaigns, and take no
-//! other new bets unless the configuration enables them by name.
+//! Superseded rules versions (PL-41), which take new bets only if the configuration names them.
 
 use crate::append::AppendError;
 use motherlode_books::Event;
@@ -11,16 +10,13 @@ use std::{collections::BTreeSet, sync::Arc};
 #[derive(Debug, Clone, Default)]
 pub struct SupersededRules(Arc<BTreeSet<(String, String)>>);
 
-/// The configuration enables an unknown or current rules version.
+/// The configuration names an unknown or current version.
 #[derive(Debug, thiserror::Error)]
 #[error("rules: {0:?} is not the name of a game and of a superseded version of its rules, with a space between")]
 pub struct UnknownRules(String);
 
 impl SupersededRules {
-    /// Versions enabled by a configuration.
-    ///
-    /// # Errors
-    /// The first name without a superseded version.
+    /// Reads the configured versions.
     pub fn new(rules: &Rules) -> Result<Self, UnknownRules> {
         let named = rules.superseded_enabled.iter().map(|text| {
             let (name, version) = text.split_once(' ').unwrap_or((text, ""));
@@ -30,14 +26,14 @@ impl SupersededRules {
         Ok(Self(Arc::new(named.collect::<Result<_, _>>()?)))
     }
 
-    /// Whether a rules version takes new bets.
+    /// Returns whether a rules version takes new bets.
     #[must_use]
     pub fn takes_bets(&self, name: &str, version: &str) -> bool {
         !is_superseded(name, version)
             || self.0.iter().any(|(game, enabled)| (game.as_str(), enabled.as_str()) == (name, version))
     }
 
-    /// Refuses bets on superseded versions in the proposal of another process; free rounds of granted campaigns are let through.
+    /// Refuses bets on superseded versions, except free rounds of granted campaigns.
     pub(super) fn check_events(&self, events: &[Event]) -> Result<(), AppendError> {
         let refused = events.iter().find_map(|event| match event {
             Event::RoundStarted(bet) if bet.campaign.is_none() && !self.takes_bets(&bet.game, &bet.rules_version) => {

@@ -1,4 +1,4 @@
-//! Following the log: what becomes durable is taken up as it comes.
+//! Follows the writer's log.
 
 use super::link::{Link, archived, status_text};
 use crate::{applier::Applier, error::OpenError, standing::Hindrance};
@@ -11,21 +11,17 @@ use std::sync::{
 use tokio::time::{Duration, Instant, sleep, timeout};
 use tonic::{Code, Status};
 
-/// A process that has not begun to send by then is asked no more.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// Before a stream that has ended is asked for again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct Follower {
     pub(super) applier: Applier,
     pub(super) link: Arc<Link>,
-    /// How far the log is known to be durable.
     pub(super) end: Arc<AtomicU64>,
     pub(super) ahead_max: Duration,
 }
 
 impl Follower {
-    /// Follows for as long as it's polled, or until what comes is no continuation.
     pub(super) async fn run(self) {
         let mut ahead_since = None;
         loop {
@@ -43,10 +39,10 @@ impl Follower {
                 () = self.link.gone(number) => Ok(()),
             };
             let status = ended.err().unwrap_or_else(|| Status::unavailable("the stream has ended"));
-            // A process that another one has taken the log from, and that has not noticed yet, has less than this replica.
+            // A former writer may not have noticed that it was replaced.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
-            // The next record is archived: this replica never continues.
+            // The next record is archived.
             let is_over = status.code() == Code::DataLoss || archived(&status).is_some();
             if is_over || since.is_some_and(|since| since.elapsed() > self.ahead_max) {
                 return self.applier.shared.diverged(&status_text(&status));
@@ -56,13 +52,12 @@ impl Follower {
         }
     }
 
-    /// Takes up what a stream brings, to its end.
     async fn take_all(&self, mut stream: tonic::Streaming<FollowRecordsResponse>) -> Result<(), Status> {
         while let Some(message) = stream.message().await? {
-            // Folding, and waiting for the projector, are no task for a thread that others need.
+            // Folding would block other tasks of the thread.
             let taken = tokio::task::block_in_place(|| self.take(message));
             taken.map_err(|error| match error {
-                // Nobody could be asked for a record that lies back: what wasn't taken up comes again.
+                // The next stream sends them again.
                 OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),
                 error => Status::data_loss(error.to_string()),
             })?;
@@ -70,10 +65,9 @@ impl Follower {
         Ok(())
     }
 
-    /// Takes up records that continue what is held.
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
         let FollowRecordsResponse { first_position, records, stalled } = message;
-        // What is proposed here goes to the same writer.
+        // Proposals from here go to the same writer.
         match stalled.as_str() {
             "" => self.applier.shared.standings.clear(Hindrance::Store),
             why => self.applier.shared.standings.hinder(Hindrance::Store, why),
@@ -83,7 +77,7 @@ impl Follower {
             return Ok(());
         }
         if first_position != held + 1 {
-            return Err(OpenError::Chain(format!("position {first_position} where {} comes next", held + 1)));
+            return Err(OpenError::Chain(format!("position {first_position}, expected {}", held + 1)));
         }
         self.end.fetch_max(held + records.len() as u64, Ordering::AcqRel);
         self.applier.apply(records.into_iter().map(Into::into))

@@ -1,8 +1,5 @@
-//! Forwarding: takes proposals from the same inbox as a writer would, and has the process that writes the log judge them.
-//!
-//! A proposal is outstanding until its verdict comes. When the link is lost, or the other process doesn't know its
-//! fate, it's proposed again on the next link: its request id makes one effect of however many tries. A caller who
-//! waited too long gets an error, and asks again likewise.
+//! Forwards a replica's proposals to the writer. After a lost link or an unknown outcome a proposal is sent again with
+//! the same request id.
 
 use super::link::{Client, Link, status_text};
 use crate::{
@@ -27,12 +24,10 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Proposals, and bytes of them, in one message: but for a single longer one.
+/// A single longer proposal is sent whole.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
-/// The pause before a stream that has ended is asked for again.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The interval between two looks for callers who have waited too long.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 pub(super) struct Forwarder {
@@ -40,39 +35,31 @@ pub(super) struct Forwarder {
     link: Arc<Link>,
     inbox: mpsc::Receiver<Message>,
     outstanding_max: usize,
-    /// By ticket: the oldest first.
     outstanding: BTreeMap<u64, Outstanding>,
     tickets: u64,
-    /// Proposals that are yet to be sent on this link.
     unsent: VecDeque<u64>,
-    /// Verdicts that wait until the replica has applied the position that they rest on.
+    /// Verdicts waiting for the replica to apply their position.
     decided: BTreeMap<Position, Vec<Decided>>,
 }
 
 struct Outstanding {
     proposal: Proposal,
     reply: Reply,
-    /// The time at which the caller gives up; `None` for no limit.
     until: Option<Instant>,
     traceparent: Option<Box<str>>,
-    /// Of its operator's: given back with the verdict.
     _slot: QueueSlot,
 }
 
-/// A proposal whose verdict has come.
 struct Decided {
     stream: StreamId,
     request_id: String,
     reply: Reply,
-    /// Where it's none, the commit at the position is the verdict.
+    /// `Ok`: the commit at the position is the answer.
     verdict: Result<(), AppendError>,
 }
 
-/// Why a link is used no more.
 enum Over {
-    /// The ledger closes.
     Closed,
-    /// It's lost, or of no use any more.
     Lost(String),
 }
 
@@ -87,7 +74,6 @@ impl Forwarder {
         Self { shared, link, inbox, outstanding_max, outstanding, tickets: 0, unsent, decided }
     }
 
-    /// Runs until it is told to close, or nobody can tell it anything any more.
     pub(super) async fn run(mut self) {
         loop {
             let link = Arc::clone(&self.link);
@@ -109,7 +95,6 @@ impl Forwarder {
         answer(left.map(|left| (left.reply, Err(AppendError::Closing))));
     }
 
-    /// Takes proposals while there is no link; ends when the ledger closes.
     async fn gather(&mut self) {
         let mut look = interval(LOOK_EVERY);
         let mut messages = Vec::with_capacity(TOGETHER_MAX);
@@ -125,7 +110,6 @@ impl Forwarder {
         }
     }
 
-    /// Forwards over a link for as long as it lasts.
     async fn forward(&mut self, mut client: Client) -> Over {
         let (sender, receiver) = mpsc::channel(4);
         let opened = tokio::select! {
@@ -138,7 +122,7 @@ impl Forwarder {
         };
         self.unsent = self.outstanding.keys().copied().collect();
         let mut head = self.shared.head.subscribe();
-        // The replica may have come to it while there was no link: that is no change any more.
+        // The replica may have reached the position while there was no link.
         self.release();
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -174,7 +158,6 @@ impl Forwarder {
         }
     }
 
-    /// Takes what came out of the inbox; false when the ledger closes.
     fn take(&mut self, messages: &mut Vec<Message>, count: usize) -> bool {
         let mut open = count > 0;
         for message in messages.drain(..) {
@@ -195,12 +178,11 @@ impl Forwarder {
         open
     }
 
-    /// As many of the unsent as go into one message.
     fn next_message(&mut self) -> ProposeRequest {
         let (mut proposals, mut bytes, now) = (vec![], 0, Instant::now());
         while proposals.len() < TOGETHER_MAX && bytes < BYTES_MAX {
             let Some(ticket) = self.unsent.pop_front() else { break };
-            // Who has waited too long is not here any more.
+            // The caller has given up.
             let Some(outstanding) = self.outstanding.get(&ticket) else { continue };
             let left = outstanding.until.map(|until| until.saturating_duration_since(now).as_millis().max(1));
             let proposal = v1::Proposal {
@@ -214,10 +196,7 @@ impl Forwarder {
         ProposeRequest { partition: self.shared.partition, proposals }
     }
 
-    /// Takes verdicts.
-    ///
-    /// # Errors
-    /// The other process does not know what became of a proposal: another one must be asked.
+    /// Takes verdicts; fails if the process cannot determine an outcome.
     fn hear(&mut self, message: ProposeResponse) -> Result<(), String> {
         for Judged { ticket, outcome } in message.verdicts {
             let decided = outcome_from_wire(outcome).map_err(|error| error.to_string())?;
@@ -240,7 +219,6 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Answers what rests on what the replica holds by now.
     fn release(&mut self) {
         let durable = self.shared.durable();
         let later = self.decided.split_off(&(durable + 1));
@@ -249,8 +227,8 @@ impl Forwarder {
         let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
             let commit = shared.fetch(position).map_err(AppendError::unread)?;
             if !is_by(&commit, stream, request_id) {
-                // What was written there is not what is held: another log, as after a restore of an older one.
-                let reason = format!("position {position} is said to be of another request than it is here");
+                // The writer has another log, such as a restored one.
+                let reason = format!("position {position} belongs to different requests in the writer's log and here");
                 shared.diverged(&reason);
                 return Err(AppendError::Unknown { reason });
             }
@@ -264,7 +242,7 @@ impl Forwarder {
         }));
     }
 
-    /// Answers those who have waited too long: all, once no process that writes the log answers.
+    /// Answers expired proposals; all of them if no writer answers.
     fn give_up_late(&mut self) {
         let (now, is_cut) = (Instant::now(), matches!(*self.shared.standings.borrow(), Standing::Unconfirmed(_)));
         let late =

@@ -1,7 +1,5 @@
-//! The link to the process that writes the log: found among those that may, and found again when it's lost.
-//!
-//! All candidates are queried at the same time, so a frozen process delays nothing. The link keeps the time of the writer's last
-//! answer, and whether a standby has reported a takeover.
+//! Link to the writer, found among several candidates. They are queried concurrently, so one that hangs causes no
+//! delay.
 
 use crate::{error::FIRST_POSITION, handle::is_taking_over, index::Held};
 use futures_util::future::select_all;
@@ -20,60 +18,52 @@ use tokio::{
 use tonic::{Request, Status};
 use tonic_types::StatusExt;
 
-/// Between two tries to find the writer.
 const PAUSE: Duration = Duration::from_millis(200);
-/// A process that has not said by then where its log ends is asked again, or another one is.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Records come in messages of 4 MiB, but for a longer one.
+/// Messages of records have 4 MiB, or one longer record.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;
 
-/// The processes that have the log, of which one writes it.
+/// Processes that have the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Their addresses, `https://ledger-0:50051`; one at least.
+    /// Addresses such as `https://ledger-0:50051`.
     pub targets: Vec<String>,
-    /// Credentials with a node role of the platform.
+    /// Credentials with a node role.
     pub credentials: Credentials,
-    /// How many partitions their log has.
+    /// Partitions of the log.
     pub partitions: u32,
 }
 
-/// The state of a log as its writing process reports it.
 pub(super) struct Head {
-    /// Where it ends.
     pub(super) held: Held,
-    /// How many partitions there are.
     pub(super) partitions: u32,
 }
 
-/// The link, shared by all who use it.
 pub(super) struct Link {
     origin: Origin,
     pub(super) partition: u32,
-    /// Locked while it's being made: who needs it waits for the same one.
+    /// Locked during a search, so that all callers wait for one link.
     current: Mutex<Current>,
     contact: Lock<Contact>,
-    /// The number of the last link that was lost.
     lost: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct Current {
     client: Option<Client>,
-    /// Counts the links, so that one is lost once however many find out.
+    /// A link is reported lost only once.
     number: u64,
 }
 
-/// The latest answers of the processes that may write the log.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contact {
-    /// When the writer was asked that answered last.
+    /// Time of the last query that the writer answered.
     pub(super) answered: Instant,
-    /// When a standby last said that it takes the log over.
+    /// Time of a standby's last report of a takeover.
     pub(super) takeover: Option<Instant>,
-    /// Whether the writer has said since that it does not know whether it still is the writer.
+    /// Whether the writer has since reported that it may be replaced.
     pub(super) is_unconfirmed: bool,
 }
 
@@ -83,12 +73,10 @@ impl Link {
         Self { origin, partition, current: Mutex::default(), contact, lost: watch::Sender::new(0) }
     }
 
-    /// The latest answers.
     pub(super) fn contact(&self) -> Contact {
         *self.contact.lock()
     }
 
-    /// The link, and its number; waits until there is one.
     pub(super) async fn client(&self) -> (u64, Client) {
         let mut current = self.current.lock().await;
         if let Some(client) = &current.client {
@@ -102,7 +90,6 @@ impl Link {
         (current.number, client)
     }
 
-    /// Asks a process until it answers as the writer.
     async fn search<'a>(&self, target: &'a str) -> (&'a str, Client) {
         let mut warned = false;
         loop {
@@ -119,7 +106,6 @@ impl Link {
         }
     }
 
-    /// Lets go of a link that does not answer any more, or whose process does not write the log any more.
     pub(super) async fn lost(&self, number: u64, why: &str) {
         let mut current = self.current.lock().await;
         if current.number == number && current.client.take().is_some() {
@@ -128,13 +114,11 @@ impl Link {
         }
     }
 
-    /// Waits until a link is lost, whoever finds out.
     pub(super) async fn gone(&self, number: u64) {
-        // The sender is this link's own.
+        // Cannot fail: this link has the sender.
         let _ = self.lost.subscribe().wait_for(|lost| *lost >= number).await;
     }
 
-    /// Where the log ends; waits until the process that writes it says so.
     pub(super) async fn head(&self) -> Head {
         loop {
             let (number, client) = self.client().await;
@@ -162,13 +146,12 @@ impl Link {
         let answer = answer.inspect_err(|status| self.refused(status)).map_err(|status| status_text(&status))?;
         *self.contact.lock() = Contact { answered: asked, takeover: None, is_unconfirmed: false };
         let GetHeadResponse { position, hash, partitions } = answer.into_inner();
-        let hash = hash.try_into().map_err(|_| "a head without its hash".to_owned())?;
+        let hash = hash.try_into().map_err(|_| "the log's end has no hash".to_owned())?;
         Ok(Head { held: Held { position, hash }, partitions })
     }
 }
 
 impl Link {
-    /// Takes up why a process does not answer as the writer.
     fn refused(&self, status: &Status) {
         let Some(info) = status.get_details_error_info() else { return };
         let mut contact = self.contact.lock();
@@ -179,13 +162,11 @@ impl Link {
     }
 }
 
-/// First kept position, from an ARCHIVED refusal.
 pub(super) fn archived(status: &Status) -> Option<Position> {
     let info = status.get_details_error_info().filter(|info| info.reason == Reason::Archived.name())?;
     info.metadata.get(FIRST_POSITION)?.parse().ok()
 }
 
-/// A status as text for people.
 pub(super) fn status_text(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
 }

@@ -1,16 +1,9 @@
-//! A ledger without the log: a replica of the one that has it, behind the same [`Handle`].
+//! Replica: a [`Handle`] of a log that another process writes.
 //!
-//! It replays the log as another process of the installation sends it, verifying the chain from the first record on, and
-//! then follows it: the same fold, the same index, the same requests as where the log is. Proposals go to the process that
-//! writes the log ([`forward`]); each verdict is handed on when the replica has applied the records that it rests on,
-//! so a service reads its own writes.
-//!
-//! **Reads are current** after [`Handle::current`]: it asks for the end of the log, once for all who wait, and waits
-//! until the replica is there. So a caller who was answered by one process is not refused by another that doesn't know
-//! of it yet. Cost: a round trip a call, shared by the calls of that moment.
-//!
-//! When the link is lost, another is made, to whichever process writes the log by then; proposals without a verdict are
-//! proposed again with the same request ids. A log that does not continue what the replica has applied stops it for good.
+//! It replays and verifies the log from the first record, then follows it. Proposals go to the writer ([`forward`]). A
+//! verdict returns after the replica has applied its commit, so a service reads its own writes. After
+//! [`Handle::current`] it also reads those of other processes, for one round trip shared by concurrent calls. A log
+//! that does not continue the state stops the replica.
 
 mod follow;
 mod forward;
@@ -45,11 +38,7 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Makes a replica of a partition, with its index in a folder as [`open`](crate::open) has it. Waits, without a limit,
-/// until one of the ledgers answers and its log is replayed.
-///
-/// # Errors
-/// [`OpenError`] with the partition and the position.
+/// Creates a replica. Waits without a limit until the writer answers and the log is replayed.
 pub fn join(
     origin: Origin,
     partition: u32,
@@ -58,7 +47,7 @@ pub fn join(
 ) -> BoxFuture<'_, Result<Handle, OpenError>> {
     Box::pin(async move {
         if origin.targets.is_empty() {
-            return Err(OpenError::Origin("no process is named that has the log".to_owned()));
+            return Err(OpenError::Origin("no ledger process is configured".to_owned()));
         }
         let failed = |source: std::io::Error| OpenError::Thread("replica", source);
         let runtime =
@@ -76,7 +65,6 @@ pub fn join(
         let end = Arc::new(AtomicU64::new(head.position));
         let reader = Arc::new(Remote::new(runtime.handle(), Arc::clone(&link), Arc::clone(&end)));
         let (folder, opening) = (index_folder.to_owned(), options.clone());
-        // There is nothing to make durable here.
         let settle = || Ok(());
         let recovering = move || recover(partition, reader, head, Some(genesis(partition)), &folder, &opening, settle);
         let recovered = tokio::task::spawn_blocking(recovering).await;
@@ -119,7 +107,7 @@ fn start(
                     }
                 }
             }
-            // The tasks release their references before the ledger is closed.
+            // The tasks release their references before the ledger closes.
             others.shutdown().await;
         });
     })?;
@@ -127,19 +115,17 @@ fn start(
     Ok(Handle::new(shared, way, options, vec![running, projecting]))
 }
 
-/// Asks for the log's end: once for all who wait at the time.
 async fn heads(link: Arc<Link>, mut asked: mpsc::UnboundedReceiver<Asking>) {
     let mut waiting = vec![];
     while asked.recv_many(&mut waiting, usize::MAX).await > 0 {
         let head = link.head().await.held;
         for asking in waiting.drain(..) {
-            // Whoever has gone away needs no answer.
             let _ = asking.send(head.position);
         }
     }
 }
 
-/// A runtime that may be let go of within another one, where nothing may wait for its end.
+/// Runtime that can be dropped inside another one.
 struct Background(Option<Runtime>);
 
 impl Background {

@@ -1,36 +1,28 @@
-//! Reachability: a replica polls the log's writer twice a second, and refuses its callers once the writer has been silent for too
-//! long.
-//!
-//! The bound is longer while a standby reports a takeover, so that a takeover delays bets and refuses none. It's shorter once the
-//! writer itself has reported that another process may have replaced it.
+//! Polls the writer; after a long silence, calls are refused. The limit is longer while a standby takes over, and
+//! shorter once the writer has reported that it may be replaced.
 
 use super::link::{Contact, Link};
 use crate::{options::Options, shared::Shared, standing::Hindrance};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// From one question to the next.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// From one look at the answers to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Validity of a standby's report of a takeover; standbys are polled more than once a second.
+/// Standbys are polled more than once a second.
 const WORD_AGE_MAX: Duration = Duration::from_secs(2);
 
-/// Bounds of a silence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     silence_max: Duration,
     takeover_max: Duration,
 }
 
-/// The judgement of a silence.
 #[derive(Debug, PartialEq, Eq)]
 enum Silence {
-    /// The writer answers.
     None,
-    /// It has not answered lately; nothing changes yet.
+    /// No change yet.
     Short,
-    /// The silence exceeds the bound: calls are refused.
+    /// Calls are refused.
     Long,
 }
 
@@ -55,7 +47,6 @@ impl Bounds {
     }
 }
 
-/// Asks, and judges the silence, for as long as it's polled.
 pub(super) async fn watch(link: Arc<Link>, shared: Arc<Shared>, bounds: Bounds) {
     let asking = async {
         loop {
@@ -70,7 +61,7 @@ pub(super) async fn watch(link: Arc<Link>, shared: Arc<Shared>, bounds: Bounds) 
                 Silence::Short => {}
                 Silence::Long => shared.standings.hinder(
                     Hindrance::Unconfirmed,
-                    "the process that writes the log does not answer; check the ledger processes and the way to them",
+                    "the process that writes the log does not answer; check the ledger processes and the network",
                 ),
             }
             sleep(LOOK_EVERY).await;
@@ -95,7 +86,7 @@ mod tests {
             (0, None, false, Silence::None),
             (2_999, None, false, Silence::None),
             (3_000, None, false, Silence::Long),
-            // The writer itself has reported it.
+            // The writer itself reported that it may be replaced.
             (100, None, true, Silence::Long),
             // A standby takes over.
             (2_999, Some(2_900), false, Silence::None),
@@ -103,7 +94,7 @@ mod tests {
             (3_000, Some(2_900), true, Silence::Short),
             (5_999, Some(5_000), false, Silence::Short),
             (6_000, Some(5_999), false, Silence::Long),
-            // It has not said so again.
+            // The standby has not repeated its report.
             (5_001, Some(3_000), false, Silence::Long),
         ] {
             assert_eq!(judge(silent_ms, word_ms, is_unconfirmed), wanted, "{silent_ms} {word_ms:?} {is_unconfirmed}");

@@ -1,8 +1,5 @@
-//! Reading what lies back in the log, from the process that has it.
-//!
-//! A history is walked back record by record: so who asks for one gets the stretch before it fetched too, and the last such
-//! stretch is kept. Callers wait on their own thread for an answer that comes on the replica's runtime; a runtime with several threads is
-//! told so, and its other tasks go on.
+//! Reads earlier records from the process with the log. Histories are read backwards, so a read also fetches and caches
+//! the records before. Callers block their thread.
 
 use super::link::{Link, archived, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};
@@ -23,23 +20,18 @@ use tokio::{
 };
 use tonic::Request;
 
-/// How long a read waits for a process that answers.
 const READ_WAIT_MAX: Duration = Duration::from_secs(15);
-/// The same for one try.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// Records that are fetched with the one that is asked for, and bytes of them.
 const STRETCH: u64 = 256;
 const STRETCH_BYTES: usize = 1 << 20;
 
 pub(super) struct Remote {
     runtime: Handle,
     link: Arc<Link>,
-    /// How far the log is known to be durable.
     end: Arc<AtomicU64>,
-    /// First kept position, as named by the last refused read; 1 before.
+    /// First retained position, from the last refused read.
     first: AtomicU64,
-    /// The last stretch that was fetched for one record.
     stretch: Mutex<Vec<Record>>,
 }
 
@@ -48,7 +40,7 @@ impl Remote {
         Self { runtime, link, end, first: AtomicU64::new(1), stretch: Mutex::default() }
     }
 
-    /// One record, out of the stretch that's kept or with a new one; none where the stretch is too long to reach it.
+    /// Returns a record; `None` if the stretch does not reach it.
     fn one(&self, position: Position) -> Result<Option<Record>, ReadError> {
         let find = |records: &[Record]| records.iter().find(|record| record.position == position).cloned();
         if let Some(kept) = find(&self.stretch.lock()) {
@@ -60,7 +52,7 @@ impl Remote {
         };
         let kept = self.first();
         let fetched = match stretch(position.saturating_sub(STRETCH - 1).max(kept).min(position)) {
-            // The record is kept, only the stretch began too early.
+            // Only the start of the stretch is archived.
             Err(ReadError::Archived { first, .. }) if first <= position => stretch(first)?,
             Err(ReadError::Archived { first, .. }) => return Err(ReadError::Archived { position, first }),
             fetched => fetched?,
@@ -82,7 +74,6 @@ impl Remote {
         let (answer, answered) = mpsc::sync_channel(1);
         self.runtime.spawn(async move {
             let read = timeout(READ_WAIT_MAX, read(&link, request)).await;
-            // Whoever waits does so to the end.
             let _ = answer.send(read);
         });
         let receive = || answered.recv().map_err(|_| io::Error::other("the replica is closed"));
@@ -90,7 +81,7 @@ impl Remote {
             Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
             _ => receive(),
         };
-        let read = read?.map_err(|_| io::Error::other("no process that has the log answers"))?;
+        let read = read?.map_err(|_| io::Error::other("no ledger process answers"))?;
         let records = read.map_err(|first| {
             self.first.fetch_max(first, Ordering::AcqRel);
             ReadError::Archived { position: from, first }
@@ -125,10 +116,6 @@ impl Reader for Remote {
     }
 }
 
-/// Asks until a process answers.
-///
-/// # Errors
-/// First kept position, if the read begins below it.
 async fn read(link: &Link, request: ReadRecordsRequest) -> Result<Vec<Vec<u8>>, Position> {
     loop {
         let (number, mut client) = link.client().await;

@@ -1,4 +1,4 @@
-//! The check of another build's state: the sample is folded as the whole is, and each difference is found.
+//! A sample folds to the state of the whole log, and each difference is found.
 
 use super::*;
 use crate::{
@@ -20,7 +20,6 @@ fn reader(log: &Log) -> Arc<dyn Reader> {
     store.reader()
 }
 
-/// The books after the first records of a log.
 fn books(log: &Log, records: u64) -> Books {
     let (reader, mut books) = (reader(log), Books::new());
     for record in reader.read(1, usize::try_from(records).unwrap(), usize::MAX).unwrap() {
@@ -30,8 +29,7 @@ fn books(log: &Log, records: u64) -> Books {
     books
 }
 
-/// At each position of every log, the sample's players and shared state equal those of the whole fold, although the other players and the
-/// figures of pools are left out.
+/// The state of the sample's players equals that of the whole fold at each position of every log.
 #[test]
 fn mf_34_1_a_sample_is_folded_to_the_state_of_the_whole_fold() {
     for log in logs::all() {
@@ -56,7 +54,6 @@ fn mf_34_1_a_sample_is_folded_to_the_state_of_the_whole_fold() {
     }
 }
 
-/// A log of a number of players.
 fn many(players: usize) -> Log {
     let (mut records, mut head) = (vec![], genesis(0));
     for number in 0..players {
@@ -95,7 +92,6 @@ fn mf_34_1_the_sample_narrows_and_stays_within_its_bounds() {
     assert!(sample.players.keys().all(|name| sample.has(name)));
 }
 
-/// The check of a snapshot after the first records of a log, with changed images.
 fn check(log: &Log, records: u64, change: impl Fn(&StreamId, &mut PlayerState)) -> (tempfile::TempDir, StateCheck) {
     let (folder, books) = (tempfile::tempdir().unwrap(), books(log, records));
     let images = Images::keyed(folder.path(), log.partition, Key([7; 16]));
@@ -111,7 +107,7 @@ fn check(log: &Log, records: u64, change: impl Fn(&StreamId, &mut PlayerState)) 
     (folder, StateCheck { partition: log.partition, reader: reader(log), position: records, images, shared })
 }
 
-/// Runs a check: whether snapshots name this program, the failure, and whether the snapshot was removed.
+/// Returns whether snapshots name this build, the failure, and whether the snapshot was removed.
 fn run(check: StateCheck, before: Option<Hash>) -> (bool, Option<String>, bool) {
     let (provenance, removed) = (Provenance::new(Some(before)), Cell::new(false));
     check.run(&provenance, &AtomicBool::new(false), || removed.set(true));
@@ -143,7 +139,7 @@ fn mf_34_1_a_player_in_another_state_than_this_build_folds_is_found() {
 fn mf_34_1_what_players_are_judged_by_is_compared_as_well() {
     for what in ["the rates", "the state of the system", "the terms of pools", "the unpaid awards"] {
         let found = logs::all().iter().any(|log| {
-            // One commit changes few parts, so the first difference is each of them once.
+            // Each part is the first difference once.
             (1..=log.records.len() as u64).any(|records| {
                 let (_folder, check) = check(log, records, |_, _| ());
                 let shared = books(log, records - 1).shared();
@@ -155,7 +151,6 @@ fn mf_34_1_what_players_are_judged_by_is_compared_as_well() {
     }
 }
 
-/// The build named by the snapshot does not check it again.
 #[test]
 fn mf_34_1_only_another_builds_state_is_checked_and_a_check_that_is_broken_off_says_nothing() {
     let log = &logs::golden()[0];
@@ -171,7 +166,6 @@ fn mf_34_1_only_another_builds_state_is_checked_and_a_check_that_is_broken_off_s
     assert_eq!(Provenance::new(None).program(), program::digest(), "what was folded here is this build's");
 }
 
-/// Refused records are a difference; missing records are none.
 #[test]
 fn mf_34_1_a_log_that_this_build_does_not_fold_is_a_difference() {
     let log = &logs::golden()[0];
@@ -185,7 +179,7 @@ fn mf_34_1_a_log_that_this_build_does_not_fold_is_a_difference() {
     let position = refused.records.len() as u64;
     let (_, failure, _) = run(StateCheck { reader, position, ..check }, ANOTHER);
     assert!(failure.is_some_and(|failure| failure.contains("does not fold the log")));
-    // A missing or archived record is no difference.
+    // Missing or archived records are no difference.
     let archived = MemoryStore::starting(0, LogStart { first: 5, previous: [1; 32] }).reader();
     for reader in [Arc::new(Unchained(vec![])) as Arc<dyn Reader>, archived] {
         let (_folder, unread) = self::check(log, 20, |_, _| ());
@@ -193,7 +187,6 @@ fn mf_34_1_a_log_that_this_build_does_not_fold_is_a_difference() {
     }
 }
 
-/// A reader of any records.
 struct Unchained(Vec<bytes::Bytes>);
 
 impl Reader for Unchained {

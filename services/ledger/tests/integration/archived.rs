@@ -1,5 +1,4 @@
-//! Archived records (PL-37): a read below the first kept position is refused as archived, and never answered as if nothing had been
-//! written there.
+//! Archived records (PL-37): reads are refused as archived, never answered as if the record did not exist.
 
 use motherlode_books::{Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, FetchError, Handle, Held, OpenError, Options, Proposal, Recovered, rounds};
@@ -26,7 +25,6 @@ fn balance(ledger: &Handle, player: usize) -> Option<Minor> {
     ledger.player(&deposit(player).stream).unwrap()?.balance(Currency::EUR)
 }
 
-/// A log with two commits for each of six players, and its ledger after a restart, with none of them in memory.
 async fn six_players(index: &Path) -> (ArchivingStore, Handle) {
     let log = ArchivingStore::new(0);
     let ledger = open(&log, index);
@@ -51,13 +49,13 @@ async fn pl_37_a_repetition_of_an_archived_request_is_refused_and_never_applied(
     let Proposal { stream, fingerprint, .. } = deposit(0);
     assert_eq!(ledger.find(&stream, "deposit", fingerprint).unwrap_err(), refused);
     assert_eq!(ledger.find_position(&stream, "deposit").unwrap_err(), refused);
-    // An empty answer in place of an error makes no repetition a new request either.
+    // An empty answer must not make a repetition new either.
     log.answer_nothing(true);
     let refused = ledger.append(deposit(1)).await.unwrap_err();
     assert!(matches!(refused, AppendError::Unknown { .. }), "{refused:?}");
     log.answer_nothing(false);
     assert_eq!((ledger.durable(), balance(&ledger, 0), balance(&ledger, 1)), (12, Some(Minor(100)), Some(Minor(100))));
-    // Kept records are answered as before, and new requests are taken, of the same players too.
+    // Retained records are answered as before.
     assert_eq!(ledger.append(deposit(4)).await.unwrap().commit.position, 10);
     let another = Proposal { request_id: "another".into(), ..deposit(0) };
     assert_eq!(ledger.append(another).await.unwrap().commit.position, 13);
@@ -85,7 +83,6 @@ async fn pl_37_reads_of_archived_records_are_refused_and_those_past_the_end_are_
     ledger.close().await;
 }
 
-/// A round is shown whole or refused as archived, wherever the log starts.
 #[tokio::test]
 async fn pl_37_a_round_with_archived_records_is_refused_and_never_unknown() {
     let (mut whole, mut refused) = (0, 0);

@@ -1,4 +1,4 @@
-//! Players out of memory: books that have few of them in memory answer as books that have all.
+//! Books with few players in memory answer like books with all.
 
 use motherlode_books::{Books, Currency, Event, FxRate, Minor, PlayerState, StreamId};
 use motherlode_ledger::{AppendError, Handle, Options, Proposal};
@@ -57,7 +57,6 @@ fn states(ledger: &Handle) -> Vec<Option<PlayerState>> {
     (0..PLAYERS).map(|player| ledger.player(&stream(player)).unwrap()).collect()
 }
 
-/// Everything but the players.
 fn rest(ledger: &Handle) -> String {
     ledger.books(|books| {
         let totals = ["acme", "zeta"].map(|operator| books.players_total(operator, Currency::EUR));
@@ -67,10 +66,9 @@ fn rest(ledger: &Handle) -> String {
 
 #[derive(Debug, Clone)]
 enum Act {
-    /// Deposits by these players, all at once.
+    /// Concurrent deposits by these players.
     Deposit(Vec<usize>),
     Restart,
-    /// A restart that finds no snapshot.
     Anew,
 }
 
@@ -135,7 +133,6 @@ async fn pl_30_a_start_reads_no_player_before_it_is_asked_for() {
     ledger.close().await;
     let ledger = folder.open(usize::MAX);
     assert_eq!((ledger.players_in_memory(), ledger.players_read()), (0, 0));
-    // Their requests are known, and so is who isn't among them.
     let again = ledger.append(deposit(3, "first".into(), true)).await.unwrap();
     assert_eq!((again.commit.position, ledger.durable()), (4, PLAYERS as u64));
     assert_eq!(ledger.player(&StreamId::player("acme", "nobody")).unwrap(), None);
@@ -173,7 +170,6 @@ async fn pl_30_a_player_whose_image_is_damaged_is_refused_with_the_place_and_the
     let refused = ledger.append(deposit(1, "second".into(), false)).await.unwrap_err();
     assert!(matches!(refused, AppendError::Unavailable { .. }), "{refused:?}");
     assert!(ledger.unreadable_players().borrow().as_ref().is_some_and(|why| tells(why)));
-    // What needs no player goes on.
     let rate = Event::RateSet { currency: Currency::USD, rate: FxRate::ONE, source: "ECB".into() };
     let proposal = Proposal { stream: StreamId::Rates, events: vec![rate], ..deposit(1, "rate".into(), false) };
     ledger.append(proposal).await.unwrap();
@@ -198,7 +194,7 @@ async fn pl_30_a_start_that_needs_a_damaged_image_folds_the_log_anew() {
         ledger.append(deposit(player, "first".into(), true)).await.unwrap();
     }
     ledger.close().await;
-    // A snapshot that is older than the log: what comes after it needs the players.
+    // A snapshot older than the log needs the players.
     let snapshot = fs::read(folder.snapshot()).unwrap();
     let files = folder.images();
     let images: Vec<_> = files.iter().map(|file| fs::read(file).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! The writer's queue is shared by the operators (issue 10, A5).
+//! The operators share the writer's queue (issue 10, A5).
 
 use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{AppendError, Options, Proposal};
@@ -6,7 +6,6 @@ use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc;
 
-/// A store whose disk works only when it's let.
 struct Slow {
     store: MemoryStore,
     disk: Arc<Mutex<()>>,
@@ -39,7 +38,6 @@ impl Store for Slow {
     }
 }
 
-/// The opening of an account of an operator's player.
 fn opening(operator: &str, number: u64) -> Proposal {
     Proposal {
         stream: StreamId::player(operator, format!("p{number}")),
@@ -75,13 +73,13 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
             }
         }
     }
-    // Four places are its own and eight are whoever's; one more is with the writer by then, or not yet.
+    // Four own places and eight shared ones; the writer may have taken one more.
     assert!((87..=88).contains(&busy.len()), "{busy:?}");
     assert!(busy.iter().all(|ticket| *ticket < 100), "the other operator's were taken: {busy:?}");
     ledger.close().await;
 }
 
-/// The operators of the commits, in log order. All proposals are made while the disk is blocked.
+/// Returns the commits' operators in log order, proposed while the disk was blocked.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));
@@ -111,14 +109,13 @@ async fn at_b3_operators_take_turns_in_the_queue_by_weight_and_bytes() {
     let flood = || (0..400).map(|number| opening("acme", number));
     let others = || (0..40).map(|number| opening("other", number));
     let last = |order: &[String]| order.iter().rposition(|operator| operator == "other").unwrap();
-    // Equal weights: the other operator's 40 commits are interleaved with 40 of the flood's, up to a turn and two groups later.
+    // The 40 commits alternate with 40 of the flood's, up to a turn and two groups later.
     let even = order(options(), flood().chain(others()).collect()).await;
     assert!(last(&even) < 80 + 6 + 16, "{}", last(&even));
-    // Weight 4: the flood gets four times as many commits.
     let weights = Arc::new([("acme".into(), 4), ("other".into(), 1)].into());
     let weighted = order(Options { weights, ..options() }, flood().chain(others()).collect()).await;
     assert!((160..=240).contains(&last(&weighted)), "{}", last(&weighted));
-    // Turns are measured in bytes: a proposal of many events counts for more.
+    // A proposal of many events counts for more.
     let currencies = [Currency::EUR, Currency::USD, Currency::SEK, Currency::JPY, Currency::KWD];
     let long = |proposal: Proposal| Proposal {
         events: currencies.map(|currency| Event::AccountOpened { currency }).into(),

@@ -1,5 +1,4 @@
-//! A ledger that is held while another one writes: taking over reads what came since, and nothing is believed that isn't of
-//! the log.
+//! Takeover by a standby, which reads only new records and rejects another log.
 
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{Handle, Held, Ledgers, OpenError, Options, Proposal, Recovered, Stores};
@@ -9,14 +8,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// A log that outlives its writers.
 #[derive(Clone)]
 struct Log {
     store: Arc<Mutex<MemoryStore>>,
     reader: Arc<Watched>,
 }
 
-/// Reads it, and notes the positions of the records that were read more than one at a time, as a fold does.
+/// Records the positions of reads of several records, as in a fold.
 struct Watched {
     store: Arc<Mutex<MemoryStore>>,
     folded: Mutex<Vec<Position>>,
@@ -29,7 +27,6 @@ impl Log {
         Self { store, reader }
     }
 
-    /// The positions read for a fold since the last call.
     fn folded(&self) -> Vec<Position> {
         std::mem::take(&mut self.reader.folded.lock().unwrap())
     }
@@ -42,7 +39,6 @@ impl Log {
         Recovered::recover(0, self.reader(), self.held(), index, &Options::default()).unwrap()
     }
 
-    /// Opens it with what is held of it.
     fn take_over(&self, recovered: Recovered, index: &Path) -> Handle {
         let stores = Stores { stores: vec![Box::new(self.clone())], recovered: vec![recovered] };
         Ledgers::open(stores, |_| index.to_owned(), &Options::default()).unwrap().home().clone()
@@ -108,7 +104,6 @@ fn proposal(player: usize, request_id: &str, event: Event) -> Proposal {
     }
 }
 
-/// Two commits for each player.
 async fn commit(ledger: &Handle, players: std::ops::Range<usize>) {
     for player in players {
         ledger.append(proposal(player, "open", Event::AccountOpened { currency: Currency::EUR })).await.unwrap();
@@ -122,7 +117,7 @@ fn deposited(player: usize) -> Proposal {
 
 #[tokio::test]
 async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
-    // Of a log with records, and of an empty one.
+    // A log with records, and an empty one.
     for before in [20, 0] {
         let folder = tempfile::tempdir().unwrap();
         let (writers, standbys) = (folder.path().join("writer"), folder.path().join("standby"));
@@ -142,7 +137,6 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         let ledger = log.take_over(recovered, &standbys);
         assert_eq!(log.folded(), (81..=86).collect::<Vec<_>>(), "nothing but what came since");
         assert_eq!((ledger.durable(), ledger.books(Books::clone)), (86, books));
-        // Requests of before, of the time between and of the last moment are known; new ones are taken.
         for player in [0, 30, 42] {
             let again = ledger.append(deposited(player)).await.unwrap();
             assert_eq!(again.commit.position, 2 * (player as u64 + 1));
@@ -152,7 +146,7 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         let books = ledger.books(Books::clone);
         ledger.close().await;
 
-        // What it left behind is what a start comes to, and its index as well.
+        // State and index equal those of a normal start.
         let ledger = log.open(&standbys);
         assert_eq!(ledger.books(Books::clone), books);
         ledger.close().await;
@@ -177,12 +171,11 @@ async fn pl_30_what_is_held_of_another_log_is_let_go_of() {
     let books = ledger.books(Books::clone);
     ledger.close().await;
 
-    // Another log altogether.
     let ledger = other.take_over(one.load(&index), &index);
     assert_eq!(ledger.books(Books::clone), books);
     ledger.close().await;
 
-    // One that was put in the place of what was read.
+    // A log that replaced the one that was read.
     std::fs::remove_dir_all(&index).unwrap();
     let recovered = one.load(&index);
     std::mem::swap(&mut *one.store.lock().unwrap(), &mut *other.store.lock().unwrap());

@@ -1,4 +1,4 @@
-//! Snapshots: a start folds what is past one, and never believes one that isn't sound.
+//! A start folds the records after the snapshot, and never uses a damaged one.
 
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, Handle, OpenError, Options, Proposal};
@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-/// A store that notes the first position from which much was read at once, as a replay does.
+/// Records the first position of a large read, as in a replay.
 struct Watched {
     store: SegmentStore,
     first: Arc<AtomicU64>,
@@ -66,7 +66,7 @@ impl Reader for WatchedReader {
     }
 }
 
-/// A ledger in a folder, with snapshots whenever there's anything new.
+/// With a snapshot after every change.
 struct Folder {
     folder: tempfile::TempDir,
     request_run_commits: usize,
@@ -77,7 +77,6 @@ impl Folder {
         Self { folder: tempfile::tempdir().unwrap(), request_run_commits: 8 }
     }
 
-    /// Its snapshots need no other file for the names of requests.
     fn without_runs() -> Self {
         Self { request_run_commits: 1 << 20, ..Self::new() }
     }
@@ -94,7 +93,7 @@ impl Folder {
         self.folder.path().join("log")
     }
 
-    /// Opens it; answers too from where the log was replayed.
+    /// Opens the ledger; also returns the first replayed position.
     fn try_open(&self) -> Result<(Handle, Position), OpenError> {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
@@ -109,7 +108,6 @@ impl Folder {
         self.try_open().unwrap()
     }
 
-    /// Opens it, makes commits and closes it; answers the books.
     async fn commit(&self, players: std::ops::Range<usize>) -> Books {
         let (ledger, _) = self.open();
         for player in players {
@@ -122,7 +120,7 @@ impl Folder {
     }
 }
 
-/// The books with all players in memory: a start reads none.
+/// Loads all players.
 fn whole(ledger: &Handle) -> Books {
     for player in 0..40 {
         ledger.player(&StreamId::player("acme", format!("p{player}"))).unwrap();
@@ -156,7 +154,6 @@ async fn pl_30_a_start_folds_only_what_is_past_the_snapshot_and_comes_to_the_sam
     let (ledger, first) = folder.open();
     assert_eq!(first, 41, "40 commits are in the snapshot");
     assert_eq!(whole(&ledger), before);
-    // A later snapshot takes its place.
     ledger.close().await;
     let before = folder.commit(20..30).await;
     let (ledger, first) = folder.open();
@@ -179,7 +176,7 @@ async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
     }
     assert_eq!(ledger.durable(), 40, "nothing was applied twice");
     ledger.close().await;
-    // Nor when the table's files are gone, or garbled: they are made again from the log.
+    // Missing or garbled files are rebuilt from the log.
     let files = folder.index().with_extension("requests");
     let runs = || fs::read_dir(&files).unwrap().map(|run| run.unwrap().path()).collect::<Vec<_>>();
     assert!(!runs().is_empty());
@@ -217,7 +214,7 @@ async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
     for bytes in damaged {
         fs::write(folder.snapshot(), bytes).unwrap();
         let (ledger, first) = folder.open();
-        // The index holds all of it: what is folded is read from the first record on.
+        // The index has all records; the fold starts at the first.
         assert_eq!(first, 1);
         assert_eq!(whole(&ledger), before);
         ledger.close().await;
@@ -241,7 +238,7 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
     let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..5).await;
     other.commit(0..3).await;
-    // As if the end of the log was lost, and the index with it.
+    // A lost end of the log, and of the index.
     fs::remove_dir_all(one.index()).unwrap();
     fs::remove_dir_all(one.log()).unwrap();
     fs::rename(other.log(), one.log()).unwrap();
@@ -266,7 +263,7 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     index.close().unwrap();
 }
 
-/// Copies a folder's log, and its snapshot with what belongs to it as they are at one moment while commits go on.
+/// Copies a log with its snapshot while commits continue.
 fn copy(from: &Folder, to: &Folder) {
     let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     let images = |folder: &Folder| folder.index().with_extension("images");
@@ -275,7 +272,7 @@ fn copy(from: &Folder, to: &Folder) {
         let _ = fs::remove_dir_all(images(to));
         fs::create_dir_all(images(to)).unwrap();
         let mut copied = files(images(from)).map(|file| fs::copy(&file, images(to).join(file.file_name().unwrap())));
-        // A file that goes meanwhile is not the next snapshot's.
+        // A deleted file is not of the next snapshot.
         if copied.all(|copied| copied.is_ok()) && fs::read(from.snapshot()).unwrap() == snapshot {
             fs::write(to.snapshot(), snapshot).unwrap();
             break;
@@ -298,7 +295,6 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
     let mut latest = vec![];
     while taken.len() < 4 {
         assert!(round < 20_000, "no snapshot is written while commits go on");
-        // All that are sent at once go together; players change again and again.
         let deposits = (0..40).map(|more| {
             let proposal = deposited((round * 7 + more) % 30, 3);
             ledger.append(Proposal { request_id: format!("{round}-{more}").into(), ..proposal })
@@ -317,7 +313,7 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
     }
     ledger.close().await;
     for copied in taken {
-        // Without the snapshot first, which makes the index too.
+        // First without the snapshot, which also builds the index.
         let (snapshot, images) = (copied.snapshot(), copied.index().with_extension("images"));
         let aside = |path: &PathBuf| path.with_added_extension("aside");
         fs::rename(&snapshot, aside(&snapshot)).unwrap();

@@ -1,4 +1,4 @@
-//! The writer judges a group while the one before it is being appended; what it answers rests on durable commits alone.
+//! The writer judges a group while the previous one is appended; answers depend on durable commits only.
 
 use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
 use motherlode_ledger::{AppendError, Handle, Options, Proposal, Standing, Verdicts};
@@ -18,18 +18,16 @@ use tokio::{
     sync::mpsc,
 };
 
-/// A store that says when an append begins, and then does what it's told.
 struct Told {
     store: MemoryStore,
     begun: Sender<usize>,
     told: Receiver<Do>,
 }
 
-/// The end of an append.
 enum Do {
     Append,
     Refuse,
-    /// Append, and say that nobody knows.
+    /// Append, and report an unknown outcome.
     LoseTheReply,
 }
 
@@ -64,7 +62,6 @@ impl Store for Told {
     }
 }
 
-/// A ledger on such a store.
 struct Desk {
     ledger: Handle,
     begun: Receiver<usize>,
@@ -89,13 +86,12 @@ impl Desk {
         Self { ledger, begun: appends, tell, sender, verdicts, _index: index }
     }
 
-    /// Proposes, each with its number as its ticket.
     fn propose(&self, proposals: impl IntoIterator<Item = (u64, Proposal)>) {
         let proposals = proposals.into_iter().map(|(ticket, proposal)| (ticket, proposal, None));
         self.ledger.propose(proposals, &self.sender);
     }
 
-    /// Waits until an append has begun; answers of how many commits.
+    /// Waits until an append has begun; returns its number of commits.
     fn begun(&self) -> usize {
         self.begun.recv().unwrap()
     }
@@ -104,7 +100,6 @@ impl Desk {
         self.tell.send(what).unwrap();
     }
 
-    /// The next verdicts, by ticket: the position, or the error.
     async fn verdicts(&mut self, count: usize) -> Vec<(u64, Result<Position, AppendError>)> {
         let mut all = vec![];
         while all.len() < count {
@@ -152,7 +147,7 @@ async fn pl_12_the_next_group_is_judged_by_what_is_being_appended_and_read_by_no
     let mut desk = Desk::open();
     desk.propose([(1, opening("alice"))]);
     assert_eq!(desk.begun(), 1);
-    // On an account that isn't durable yet: both are judged, and wait for one more append.
+    // The account is not durable yet.
     desk.propose([(2, deposit("alice", "d", 500))]);
     desk.propose([(3, withdrawal("alice", "w", 200))]);
     desk.none_yet();
@@ -189,7 +184,7 @@ async fn pl_11_a_rejection_or_a_repetition_that_rests_on_a_staged_commit_waits_f
             (5, refused(Refused::InsufficientFunds { currency: Currency::EUR, balance: Minor(0), needed: Minor(1) })),
         ]
     );
-    // What rests on durable state alone is answered whatever the disk does.
+    // Durable state decides, whatever the disk does.
     desk.propose([(6, deposit("alice", "d", 1))]);
     desk.begun();
     desk.propose([(7, opening("alice"))]);
@@ -211,7 +206,7 @@ async fn pl_12_a_failed_append_undoes_all_that_was_staged_past_it() {
     }
     assert_eq!((desk.balance("alice"), desk.ledger.durable(), desk.ledger.waiting()), (None, 0, 0));
     assert!(desk.begun.try_recv().is_err(), "what was staged past it isn't appended");
-    // It heals by itself; then the same requests have their effects, once.
+    // The same requests take effect once after the recovery.
     let mut standing = desk.ledger.standing();
     standing.wait_for(|standing| *standing == Standing::Takes).await.unwrap();
     desk.propose([(6, opening("alice")), (7, deposit("alice", "d", 500))]);
@@ -253,7 +248,6 @@ async fn at_e_an_append_ages_until_it_ends() {
     while desk.ledger.append_age() == young {
         tokio::task::yield_now().await;
     }
-    // The next group waits for it: the oldest one's age counts.
     desk.propose([(2, opening("bob"))]);
     assert!(desk.ledger.append_age() > young && young > Duration::ZERO);
     desk.tell(Do::Append);
@@ -304,7 +298,7 @@ async fn pl_11_of_an_append_in_doubt_only_its_own_requests_are_unknown() {
     desk.ledger.clone().close().await;
 }
 
-/// A desk whose groups are published by a runtime that runs only when it's let: one is durable, the next is being appended.
+/// Returns a ledger with one durable, unpublished group, while the next is being appended.
 fn one_durable() -> (Desk, Runtime) {
     let (mut desk, runtime) = (Desk::open(), Builder::new_current_thread().build().unwrap());
     desk.ledger.publish_on(runtime.handle());
@@ -312,7 +306,6 @@ fn one_durable() -> (Desk, Runtime) {
     desk.begun();
     desk.propose([(2, deposit("alice", "d", 500))]);
     desk.tell(Do::Append);
-    // The next append begins when the one before has ended.
     assert_eq!(desk.begun(), 1);
     desk.none_yet();
     assert_eq!(desk.balance("alice"), None);
@@ -365,13 +358,12 @@ fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendErr
     verdicts.unwrap().into_iter().map(|(ticket, verdict)| (ticket, verdict.map(|made| made.commit.position))).collect()
 }
 
-/// B2: while a flood of one operator waits for the disk, another operator's proposal is in the next group but one, however long the
-/// flood is; and the flood keeps its order.
+/// B2: a flood of one operator delays another operator's proposal by one group, and keeps its order.
 #[tokio::test]
 async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
-    // As many as while operators compete, whatever the time of an append.
+    // Group size while operators compete.
     const GROUP: u64 = 32;
-    // A turn is of 2 KiB, and each of these proposals of 320 bytes.
+    // Each proposal has 320 bytes.
     const TURN: u64 = 2048 / 320;
     let options = Options { batch_commits_max: usize::try_from(GROUP).unwrap(), ..Options::default() };
     let mut desk = Desk::open_with(options);
@@ -382,7 +374,6 @@ async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     desk.propose((1..=flood).map(|ticket| (ticket, proposal(&format!("flood-{ticket}"), "open", opened()))));
     let other = Proposal { stream: StreamId::player("other", "bob"), ..proposal("bob", "open", opened()) };
     desk.propose([(flood + 1, other)]);
-    // The first group, the one that filled up meanwhile, and the one in which they take turns.
     for _ in 0..3 {
         desk.tell(Do::Append);
     }
@@ -390,7 +381,6 @@ async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     let place = |ticket: u64| verdicts.iter().find(|(of, _)| *of == ticket).map(|(_, made)| made.clone().unwrap());
     let bob = place(flood + 1).expect("answered with the third group");
     assert!(bob <= 1 + GROUP + TURN + 1, "bob's is at {bob}");
-    // The rest of the flood follows in its order.
     for _ in 0..3 {
         desk.tell(Do::Append);
     }
@@ -403,7 +393,7 @@ async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     ledger.close().await;
 }
 
-/// B2: what waits for its turn when the log can't be written is answered, and so is what waits when the ledger closes.
+/// B2: parked proposals are answered when the log is not writable, and when the ledger closes.
 #[tokio::test]
 async fn mf_b2_what_waits_for_its_turn_is_answered_when_the_disk_fails_and_at_the_end() {
     for fails in [true, false] {

@@ -1,12 +1,11 @@
-//! A small world to tell stories in: it writes commits where they belong, and after each one checks what must hold at
-//! every position (PL-09, BW-18).
+//! Test world that checks the invariants after each commit (PL-09, BW-18).
 
 use motherlode_books::*;
 
 pub const POOL: &str = "bewitched";
 pub const MODEL: [u8; 32] = [7; 32];
 
-/// The terms of BW-11, BW-12, BW-14, BW-17.
+/// Terms of BW-11, BW-12, BW-14, BW-17.
 pub fn terms(version: u32) -> PoolTerms {
     PoolTerms {
         version,
@@ -43,7 +42,7 @@ pub struct World {
 }
 
 impl World {
-    /// The pool is open and the named players have a million EUR each.
+    /// Opens the pool; each player has a million EUR.
     pub fn with_players(names: &[&str]) -> Self {
         let mut world = Self::default();
         world.write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
@@ -59,7 +58,6 @@ impl World {
         self.write(player(name), events);
     }
 
-    /// The commit that would come next on a stream.
     pub fn next(&self, stream: StreamId, events: Vec<Event>) -> Commit {
         let head = self.books.head(&stream);
         Commit {
@@ -75,7 +73,7 @@ impl World {
         }
     }
 
-    /// Writes a commit; its position.
+    /// Returns the position.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         let position = self.books.end(self.partition).position + 1;
         self.try_write(stream, events).unwrap();
@@ -102,7 +100,6 @@ impl World {
         }
     }
 
-    /// The settled round that a commit voids.
     pub fn recall(&self, commit: &Commit) -> Option<SettledRound> {
         recall(&self.log, commit)
     }
@@ -133,7 +130,7 @@ impl World {
         }
     }
 
-    /// A round that is bet, resolved and settled in one commit; its number and position.
+    /// Returns number and position.
     pub fn play(&mut self, name: &str, bet: i64, coin_value: &str, win: i64) -> (u64, u64) {
         let started = self.start(name, POOL, Currency::EUR, bet, coin_value);
         let round = started.round;
@@ -141,7 +138,7 @@ impl World {
         (round, self.write(player(name), events))
     }
 
-    /// A round that hits the jackpot at once; its number and position.
+    /// Returns number and position.
     pub fn hit(&mut self, name: &str, currency: Currency, bet: i64, coin_value: &str) -> (u64, u64) {
         let started = self.start(name, POOL, currency, bet, coin_value);
         let round = started.round;
@@ -154,7 +151,7 @@ impl World {
         self.try_write(player(name), vec![voided(round, refund, win_taken_back)])
     }
 
-    /// Lets the pool take up everything that waits; the awards on the way.
+    /// Returns the awards.
     pub fn settle_pool(&mut self) -> Vec<Award> {
         let mut awards = Vec::new();
         while let Some(events) = self.books.pool_step(POOL).unwrap() {
@@ -221,7 +218,7 @@ pub fn voided(round: u64, refund: i64, win_taken_back: i64) -> Event {
     }
 }
 
-/// A void of today's form; where there are no operators it needs no approval.
+/// Returns a void without approval, as without operators.
 pub fn voided_as(round: u64, refund: i64, win_taken_back: i64, jackpot: VoidedJackpot) -> Event {
     Event::RoundVoided {
         round,
@@ -234,7 +231,6 @@ pub fn voided_as(round: u64, refund: i64, win_taken_back: i64, jackpot: VoidedJa
     }
 }
 
-/// The effects of a void on a pool, by a number.
 pub fn effect(x: u64) -> VoidedJackpot {
     match x % 4 {
         0 => VoidedJackpot::TakenBack,
@@ -254,7 +250,7 @@ pub fn paid(award: &Award) -> Event {
     }
 }
 
-/// The invariants of every position.
+/// Checks the invariants of every position.
 pub fn check(books: &Books) {
     assert_eq!(books.trial_balance(), PerCurrency::default(), "PL-09");
     for pool in books.pools() {
@@ -284,7 +280,6 @@ pub fn check(books: &Books) {
     }
 }
 
-/// The journal and the books agree: every account changed by exactly what was posted to it.
 fn check_postings(before: &Books, after: &Books, postings: &[Posting<'_>]) {
     for posting in postings {
         let (account, currency) = (posting.account, posting.currency);
