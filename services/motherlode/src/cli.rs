@@ -91,11 +91,13 @@ impl<Of: Args> Long<Of> {
     }
 }
 
-/// Parses the command line and runs the command. `serve` uses the dealer that `dealer` makes from the draw keys. Exit
-/// codes: 0 done, 1 failed or found something wrong, 2 unusable input.
+/// The command line, with examples and exit codes in its help.
 pub(crate) fn command() -> clap::Command {
     with_help(Cli::command())
 }
+
+/// Parses the command line and runs the command. `serve` uses the dealer that `dealer` makes from the draw keys. Exit
+/// codes: 0 done, 1 failed or found something wrong, 2 unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
     let matches = command().get_matches();
