@@ -35,7 +35,7 @@ console:
 
 # Write the generated documents: errors, calls, configuration, command line
 documents:
-    MOTHERLODE_WRITE_ERRORS=1 cargo test -q -p motherlode-runtime at_c1_the_errors_reference
+    MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode-runtime at_c1_the_errors_reference
     MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode --lib pages
     MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode-tests --test tidy configuration
     MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode-tests --test e2e every_call_has_its_page

@@ -101,7 +101,7 @@ pub fn code_name(code: Code) -> &'static str {
     }
 }
 
-/// Generates `proto/ERRORS.md`.
+/// Generates `docs/reference/generated/errors.md`.
 #[must_use]
 pub fn reference() -> String {
     let mut text = String::from(HEAD);
@@ -121,7 +121,7 @@ const HEAD: &str = "\
 # Errors
 
 Each refusal is a `google.rpc.Status` whose `ErrorInfo` has the domain `motherlode` and one of these reasons. This file is generated from
-`services/runtime/src/reason/table.rs`: `just errors` writes it, and a test compares the two.
+`services/runtime/src/reason/table.rs`: `just documents` writes it, and a test compares the two.
 
 - **no**: the same request is always refused. Correct it.
 - **after a change**: the request succeeds when the condition that the reason names has changed. The request id may stay.
@@ -150,12 +150,12 @@ mod tests {
 
     #[test]
     fn at_c1_the_errors_reference_is_the_table() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto/ERRORS.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/generated/errors.md");
         let text = reference();
-        if std::env::var_os("MOTHERLODE_WRITE_ERRORS").is_some() {
+        if std::env::var_os("MOTHERLODE_WRITE_DOCUMENTS").is_some() {
             fs::write(&path, &text).unwrap();
         }
-        assert!(fs::read_to_string(&path).unwrap_or_default() == text, "proto/ERRORS.md is stale: run `just errors`");
+        assert!(fs::read_to_string(&path).unwrap_or_default() == text, "docs/reference/generated/errors.md is stale: run `just documents`");
     }
 
     fn texts() -> Vec<(String, String)> {
