@@ -43,7 +43,7 @@ fn main() -> Result<(), Fault> {
     Ok(out.flush()?)
 }
 
-/// Returns a minor unit in millionths of the major unit, for currencies with a coin ladder.
+/// Minor unit in millionths of the major unit.
 fn minor_micros(currency: &str) -> u64 {
     match currency {
         "JPY" => 1_000_000,
@@ -52,7 +52,6 @@ fn minor_micros(currency: &str) -> u64 {
     }
 }
 
-/// Player with carried figures by scope.
 struct Player {
     game: &'static dyn Game,
     random: Draws,
@@ -76,7 +75,6 @@ impl Player {
         Self { game, random, stakes, carried: BTreeMap::new() }
     }
 
-    /// Plays a round and prints its steps.
     fn play(&mut self, number: u64, to: &mut impl Write) -> Result<(), Fault> {
         let place = self.random.below(STAKES_OF_PLAYER) as usize;
         let (mut stake, currency) = self.stakes[place].clone();
@@ -154,7 +152,6 @@ fn choose(random: &mut Draws, awaiting: Awaiting, pick: Option<PickOffer>, halve
     })
 }
 
-/// Draws different objects.
 fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
     let mut left: Vec<u8> = (0..offer.of).collect();
     let picked: Vec<u8> = (0..offer.needs.min(offer.of))
@@ -188,7 +185,6 @@ fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     Ok(all.into())
 }
 
-/// Returns the highest win in bets, with the windows at a mean coin value.
 fn highest_json(game: &dyn Game) -> Result<Value, Fault> {
     let highest = game.highest_win(&highest_stake(game)?)?;
     let mut json = json!({ "bets": highest.bets.to_string() });
@@ -215,7 +211,6 @@ fn rates_json(game: &dyn Game) -> Result<Value, Fault> {
     Ok(par.rates.iter().map(|rate| (rate.key.clone(), json!(rate.value.to_string()))).collect())
 }
 
-/// Returns exact returns by part and condition.
 fn returns_json(game: &dyn Game) -> Result<Value, Fault> {
     let par = game.par(&highest_stake(game)?)?;
     let parts = par.parts.iter().map(|part| (part.name.key, &part.rtp));

@@ -12,7 +12,7 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 60;
-/// Target hit frequency, in thousandths.
+/// In thousandths.
 const HITS_PER_MILLE: i64 = 280;
 /// Total weight of the symbols of expanded rows.
 const WEIGHT: u32 = 100_000_000;

@@ -11,7 +11,7 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 60;
-/// Target hit frequency, in thousandths.
+/// In thousandths.
 const HITS_PER_MILLE: u64 = 250;
 /// Weights of 1 to 18. Weight moves between the two below.
 const VALUES: [u32; 18] = [
@@ -116,7 +116,6 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns the bought feature's return nearest to the promised one, with its reels.
 fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
     let wanted = ratio(file::micros("rtp", &data.rtp)?, 1_000_000);
     let feature = FeatureMoments::of(&Model::of(data)?);
@@ -140,7 +139,6 @@ fn bought(extra: usize) -> Vec<String> {
         let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);
         let more = extra / 4 + usize::from([0, 1, 4, 2, 3][reel] < extra % 4);
         let group = |group: usize| {
-            // Spreads these groups over the reel.
             let two = reel == 2 || (group + 1) * more / GROUPS > group * more / GROUPS;
             (0..3).map(|place| place < 1 + usize::from(two)).collect::<Vec<bool>>()
         };

@@ -58,9 +58,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves the treasures and returns their section of the data file.
-///
-/// The return R = (l + s + m n) + phi / (1 - phi) (k l + s + m n) is solved for the mean amount m.
+/// Solves R = (l + s + m n) + phi / (1 - phi) (k l + s + m n) for the mean amount m.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::of(model, 1);
     let phi = &window.spins;

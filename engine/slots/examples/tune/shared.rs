@@ -17,13 +17,11 @@ pub fn shuffle(strip: &str, draws: &mut Draws) -> String {
     }
 }
 
-/// Returns the least common multiple.
 pub fn lcm(a: BigInt, b: &BigInt) -> BigInt {
     let ratio = Exact::new(a, b.clone());
     ratio.numer() * b
 }
 
-/// Formats a number with grouped digits.
 pub fn grouped(n: &BigInt) -> String {
     let digits = n.to_string();
     let mut out = String::new();

@@ -58,7 +58,6 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     .concat())
 }
 
-/// Returns the parts of the return and the mean wins of features.
 fn model_parts(means: &Means, model: &Model) -> Vec<(&'static str, String)> {
     let names = ["base_lines", "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion", "free_spins"];
     let parts = means.parts(model, 4);

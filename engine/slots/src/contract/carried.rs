@@ -1,6 +1,5 @@
 //! Figures that a player carries between rounds, such as crystals. The caller stores them.
 
-/// Maximum carried figures per game.
 pub const CARRIED_MAX: usize = 12;
 
 /// Carried figures in the order of [`Carries::keys`]; 0 if never set.
@@ -16,10 +15,8 @@ impl Carried {
     }
 }
 
-/// Carried figures of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carries {
-    /// Names, at most [`CARRIED_MAX`].
     pub keys: &'static [&'static str],
     /// Scope in addition to player and game.
     pub scope: CarriedScope,
@@ -27,16 +24,13 @@ pub struct Carries {
     pub shared: &'static [&'static str],
 }
 
-/// Scope of carried figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarriedScope {
-    /// Per currency.
     Currency,
     /// Per currency and bet (WF-12).
     Bet,
 }
 
 impl Carries {
-    /// No carried figures.
     pub const NOTHING: Self = Self { keys: &[], scope: CarriedScope::Currency, shared: &[] };
 }

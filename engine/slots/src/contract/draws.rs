@@ -4,7 +4,6 @@
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Seed of one step.
 pub type Seed = [u8; 32];
 
 /// Random numbers of a seed: the key, with nonce and counter 0.
@@ -12,7 +11,6 @@ pub type Seed = [u8; 32];
 pub struct Draws(ChaCha20Rng);
 
 impl Draws {
-    /// Starts the stream.
     #[must_use]
     pub fn from_seed(seed: Seed) -> Self {
         Self(ChaCha20Rng::from_seed(seed))
@@ -38,7 +36,6 @@ impl Draws {
         low32(product >> 32)
     }
 
-    /// Returns a uniform number in `0..n`.
     #[inline]
     pub fn below_u64(&mut self, n: u64) -> u64 {
         let n = n.max(1);

@@ -1,5 +1,3 @@
-//! Interface of a game.
-
 use sha2::{Digest, Sha256};
 
 use crate::contract::carried::{Carried, Carries};
@@ -15,11 +13,8 @@ use crate::contract::stake::{Stake, StakeRefused};
 /// Rules version. A played file never changes, since logs contain its hash (PL-01).
 #[derive(Clone, Copy, Debug)]
 pub struct RulesVersion {
-    /// Version, such as `1.6`.
     pub name: &'static str,
-    /// ISO 8601 date.
     pub date: &'static str,
-    /// TOML data file.
     pub file: &'static str,
 }
 
@@ -34,7 +29,6 @@ pub struct Edition {
 }
 
 impl Edition {
-    /// Hashes the data file.
     #[must_use]
     pub fn new(name: &'static str, rules: &'static RulesVersion, parts: &'static [PartName], info: GameInfo) -> Self {
         Self { name, rules, model_hash: Sha256::digest(rules.file).into(), parts, info }
@@ -43,11 +37,10 @@ impl Edition {
 
 /// Version of a game. Methods with a stake return its first fault.
 pub trait Game: Sync + Send {
-    /// Returns names, parts and description.
     fn edition(&self) -> &Edition;
     /// Opens a round at [`crate::Choice::Spin`].
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
-    /// Returns the exact mathematics, in tens of milliseconds.
+    /// Returns the exact mathematics; takes tens of milliseconds.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
     /// Returns the highest win of a round (WF-04), in up to seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
@@ -57,31 +50,24 @@ pub trait Game: Sync + Send {
         self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
     }
 
-    /// Returns the name in requests and logs.
     fn name(&self) -> &'static str {
         self.edition().name
     }
-    /// Returns a version such as `1.6`.
     fn rules_version(&self) -> &'static str {
         self.edition().rules.name
     }
-    /// Returns an ISO 8601 date.
     fn rules_date(&self) -> &'static str {
         self.edition().rules.date
     }
-    /// Returns the TOML data file.
     fn data_file(&self) -> &'static str {
         self.edition().rules.file
     }
-    /// Returns the SHA-256 of the data file.
     fn model_hash(&self) -> [u8; 32] {
         self.edition().model_hash
     }
-    /// Returns the description (PL-13).
     fn info(&self) -> &GameInfo {
         &self.edition().info
     }
-    /// Returns further described figures (WF-04, ME-21).
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
@@ -94,7 +80,6 @@ pub trait Game: Sync + Send {
     fn features(&self) -> &'static [Feature] {
         &[]
     }
-    /// Returns the nature of a win.
     fn nature(&self, _source: Source) -> Nature {
         Nature::Cash
     }
@@ -118,7 +103,6 @@ pub trait Game: Sync + Send {
     fn rounding(&self, _coin: CoinFraction) -> Option<Rounding> {
         None
     }
-    /// Returns the name of the jackpot's pool.
     fn pool(&self) -> Option<&'static str> {
         self.info().jackpot.then(|| self.name())
     }
@@ -126,7 +110,6 @@ pub trait Game: Sync + Send {
     fn gamble_max_eur(&self) -> u32 {
         125_000
     }
-    /// Returns the carried figures.
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }

@@ -1,5 +1,3 @@
-//! Highest win of a round (WF-04, PL-13, PL-43).
-
 use crate::contract::par::Exact;
 
 /// Highest win, without the jackpot.
@@ -28,7 +26,6 @@ pub struct CollectedTop {
     pub earlier: u32,
 }
 
-/// Equal windows at their highest win.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopWindows {
     /// Number of windows.
@@ -41,19 +38,12 @@ pub struct TopWindows {
     pub log_chance_rounded: f64,
 }
 
-/// Highest result of a gamble.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GambleTop {
     /// Line wins can be doubled without a limit (BW-22).
-    Lines {
-        /// Line wins in bets.
-        bets: Exact,
-        /// Maximum turns.
-        turns: u8,
-    },
+    Lines { bets: Exact, turns: u8 },
     /// The whole win can be doubled and halved (ME-14 to ME-16).
     Win {
-        /// Maximum turns.
         turns: u8,
         /// Whether the limit applies to the result.
         limit_on_result: bool,
@@ -61,13 +51,12 @@ pub enum GambleTop {
 }
 
 impl HighestWin {
-    /// Creates it without gamble and collections.
     #[must_use]
     pub fn new(bets: Exact, chance_exponent: i32, unlimited: bool) -> Self {
         Self { bets, chance_exponent, unlimited, collected: None, gamble: None }
     }
 
-    /// Explains the figures in a sentence.
+    /// Explains in a sentence how to read the figures.
     #[must_use]
     pub fn said(&self) -> &'static str {
         match (self.unlimited, self.collected.is_some()) {

@@ -9,14 +9,12 @@ pub struct MostExpected {
     pub own: Exact,
     /// Return at the mean coin value (DM-12), in the best carried state.
     pub collected: Exact,
-    /// Mean number of windows in `collected`.
     pub collected_windows: Exact,
     /// Number of earlier rounds in the mean.
     pub earlier: u32,
 }
 
 impl MostExpected {
-    /// Creates it without carried figures.
     #[must_use]
     pub fn of_return(rtp: Exact) -> Self {
         Self { own: rtp, collected: exact(0), collected_windows: exact(0), earlier: 0 }

@@ -4,27 +4,19 @@ use std::ops::Range;
 
 use crate::contract::carried::Carried;
 
-/// Maximum reels.
 pub const REELS_MAX: usize = 8;
-/// Maximum cells per window.
 pub const CELLS_MAX: usize = 35;
 /// Maximum cards per round (ME-15).
 pub const CARDS_MAX: usize = 10;
-/// Maximum parts of a return.
 pub const PARTS_MAX: usize = 8;
 /// Maximum objects per pick (NP-10).
 pub const PICKS_MAX: usize = 5;
 
-/// Outcome of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Windows in order.
     pub spins: Vec<Spin>,
-    /// Wins of all windows.
     pub wins: Vec<Win>,
-    /// Marks of all windows.
     pub marks: Vec<Mark>,
-    /// Bonus prize.
     pub prize: Option<Prize>,
     /// Picked values in picking order.
     pub reveals: Vec<Reveal>,
@@ -32,25 +24,20 @@ pub struct Outcome {
     pub unopened: Vec<Reveal>,
     /// Other coin value than the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
-    /// Pick awaited next.
     pub pick: Option<PickOffer>,
     /// Card of a double.
     pub card: Option<CardTurn>,
-    /// Whether the step won the jackpot.
     pub jackpot: bool,
-    /// Awaited step.
     pub awaiting: Awaiting,
-    /// Unplayed free spins.
     pub free_spins_left: u32,
     /// Cards of the double, latest first (BW-24).
     pub double_strip: Strip,
     /// Win in coins, without jackpot and gamble.
     pub round_win_coins: u64,
-    /// Win in minor units with gambles, without jackpot.
+    /// Win in minor units after gambles, without jackpot.
     pub round_win_minor: u64,
     /// Minor units credited now (ME-16).
     pub credited_minor: u64,
-    /// Changed carried figures.
     pub carried: Option<Carried>,
     /// Coins won per [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
@@ -79,43 +66,33 @@ impl Outcome {
         self.part_coins = [0; PARTS_MAX];
     }
 
-    /// Returns the wins of a spin.
     #[must_use]
     pub fn wins_of(&self, spin: &Spin) -> &[Win] {
         self.wins.get(spin.wins.start as usize..spin.wins.end as usize).unwrap_or_default()
     }
 
-    /// Returns the marks of a spin.
     #[must_use]
     pub fn marks_of(&self, spin: &Spin) -> &[Mark] {
         self.marks.get(spin.marks.start as usize..spin.marks.end as usize).unwrap_or_default()
     }
 }
 
-/// Awaited step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Awaiting {
-    /// Settled.
     #[default]
     Nothing,
-    /// Paid spin.
+    /// Spin paid by the bet.
     Spin,
-    /// Pick described by [`Outcome::pick`].
     Pick,
-    /// Start of free spins.
     FreeSpins,
-    /// Start of a feature.
     Feature,
-    /// Double, its end, or a half.
+    /// A card, the end of the gamble, or a half.
     Double,
 }
 
-/// Kind of spin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpinKind {
-    /// Paid spin.
     Base,
-    /// Free spin.
     Free,
     /// Collection Free Spin with this super-high symbol (DM-11).
     Collection(u8),
@@ -134,25 +111,20 @@ pub enum SpinKind {
 }
 
 impl SpinKind {
-    /// Returns whether it is a free spin.
     #[must_use]
     pub fn is_free(self) -> bool {
         matches!(self, Self::Free | Self::Collection(_))
     }
 }
 
-/// Annotation of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Reel x rows + row.
     pub cell: u8,
-    /// Kind.
     pub kind: MarkKind,
-    /// Value by kind.
     pub value: u32,
 }
 
-/// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     /// Crystal's symbol index (DM-09).
@@ -171,12 +143,9 @@ pub enum MarkKind {
     Question,
 }
 
-/// Awaited pick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PickOffer {
-    /// Objects to pick.
     pub needs: u8,
-    /// Objects on offer.
     pub of: u8,
 }
 
@@ -185,50 +154,37 @@ pub struct PickOffer {
 pub struct MeanCoin {
     /// Sum in millionths of the major unit.
     pub sum_micros: u64,
-    /// Number, at least 1.
     pub count: u64,
 }
 
-/// Picked object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reveal {
-    /// Object number, from 0.
     pub object: u8,
     /// Value in coins with all multipliers.
     pub coins: u64,
 }
 
-/// Window and its wins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spin {
-    /// Kind of spin.
     pub kind: SpinKind,
     /// Stops; empty if cells are drawn individually.
     pub stops: Stops,
-    /// Number of reels.
     pub reels: u8,
-    /// Number of rows.
     pub rows: u8,
     /// Symbols by reel from the left.
     pub cells: [u8; CELLS_MAX],
-    /// Multiplier of regular wins.
     pub multiplier: u32,
-    /// Range within [`Outcome::wins`].
     pub wins: Range<u32>,
     /// Range within [`Outcome::marks`].
     pub marks: Range<u32>,
-    /// Coins won, without the bonus.
     pub win_coins: u64,
-    /// Minor units won, rounded half to even (DM-17).
+    /// Win in minor units, rounded half to even (DM-17).
     pub win_minor: u64,
-    /// Free spins awarded.
     pub free_spins_won: u32,
-    /// Whether the bonus started.
     pub bonus: bool,
 }
 
 impl Spin {
-    /// Returns a symbol; `None` outside the window.
     #[must_use]
     pub fn cell(&self, reel: usize, row: usize) -> Option<u8> {
         let rows = usize::from(self.rows);
@@ -245,7 +201,6 @@ impl Spin {
     }
 }
 
-/// Stops per reel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
     len: u8,
@@ -270,41 +225,29 @@ impl Stops {
     }
 }
 
-/// One win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Win {
-    /// Kind of win.
     pub kind: WinKind,
-    /// Symbol index.
     pub symbol: u8,
-    /// Number of symbols.
     pub count: u8,
-    /// Coins with multiplier.
     pub coins: u64,
 }
 
-/// Kind of win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WinKind {
     /// Payline index, from 0.
     Line(u8),
-    /// Number of ways (DM-03).
     Ways(u32),
-    /// Anywhere in the window.
     Scatter,
 }
 
-/// Bonus prize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prize {
-    /// Multiple of the bet.
     Coins {
         /// Multiple.
         multiple: u32,
-        /// Coins.
         coins: u64,
     },
-    /// Number of free spins.
     FreeSpins(u32),
     /// Jackpot, paid from its pool.
     Jackpot,
@@ -313,26 +256,18 @@ pub enum Prize {
 /// Gamble card. A guess is red heart or black spade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
-    /// Red Heart.
     RedHeart,
-    /// Black Spade.
     BlackSpade,
-    /// Red Diamond.
     RedDiamond,
-    /// Black Club.
     BlackClub,
     /// Joker, which matches both colours (ME-17).
     Joker,
 }
 
-/// Turn of the double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardTurn {
-    /// Player's guess.
     pub guess: Card,
-    /// Turned card.
     pub card: Card,
-    /// Whether the guess was right.
     pub won: bool,
     /// Minor units at risk.
     pub risked_minor: u64,
@@ -357,18 +292,15 @@ impl Strip {
         }
     }
 
-    /// Iterates from the latest card.
     pub fn iter(&self) -> impl Iterator<Item = Card> {
         self.cards.into_iter().rev().flatten()
     }
 
-    /// Returns the number of cards.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Returns whether there is no card.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -6,25 +6,19 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use crate::contract::nature::Nature;
 
-/// Exact fraction.
 pub type Exact = BigRational;
 
 /// Exact mathematics at one stake, in bets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Par {
-    /// Game name.
     pub game: &'static str,
-    /// Rules version.
     pub rules_version: &'static str,
-    /// SHA-256 of the data file.
     pub model_hash: [u8; 32],
-    /// Coins staked.
     pub bet_coins: u64,
-    /// Return with the jackpot's seed.
+    /// Return with the jackpot's seed, without its increments.
     pub rtp: Exact,
     /// Return without the jackpot.
     pub rtp_without_jackpot: Exact,
-    /// Parts of the return, the jackpot's last.
     pub parts: Vec<Part>,
     /// Chance of a win or feature.
     pub hit_frequency: Exact,
@@ -32,31 +26,23 @@ pub struct Par {
     pub std_dev: f64,
     /// Highest win of a paid window.
     pub max_win_bets: Exact,
-    /// Chance of this win.
     pub max_win_probability: Exact,
-    /// Reel sets.
     pub reel_sets: Vec<ReelSet>,
-    /// Expectations and chances of a paid spin.
     pub rates: Vec<Rate>,
-    /// Returns under a condition.
     pub conditional_rtps: Vec<ConditionalRtp>,
     /// "exact fractions", or the error bound.
     pub exactness: &'static str,
 }
 
-/// Name of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartName {
-    /// JSON key, such as `base_lines`.
     pub key: &'static str,
-    /// Displayed name.
     pub title: &'static str,
-    /// Nature.
     pub nature: Nature,
 }
 
 impl PartName {
-    /// Creates a part independent of carried figures.
+    /// Creates a part that does not depend on carried figures.
     #[must_use]
     pub const fn cash(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Cash }
@@ -75,23 +61,17 @@ impl PartName {
     }
 }
 
-/// Part of the return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Name.
     pub name: PartName,
-    /// Return in bets.
     pub rtp: Exact,
 }
 
-/// Set of reels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReelSet {
-    /// Spins that use it.
     pub title: &'static str,
-    /// Symbol indexes per reel.
     pub strips: Vec<Vec<u8>>,
-    /// Combinations with an effect.
+    /// Combinations that pay or start something.
     pub combinations: Vec<Combination>,
 }
 
@@ -102,69 +82,55 @@ impl ReelSet {
         self.strips.iter().map(|strip| strip.len() as u64).product()
     }
 
-    /// Returns the occurrences of a symbol per strip.
     #[must_use]
     pub fn counts(&self, symbol: u8) -> Vec<usize> {
         self.strips.iter().map(|strip| strip.iter().filter(|&&on| on == symbol).count()).collect()
     }
 }
 
-/// Combination with an effect.
+/// Number of symbols that pays or starts something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// Symbol index.
     pub symbol: u8,
     /// Number of symbols.
     pub count: u8,
     /// Chance on one line or anywhere; expected number for ways.
     pub chance: Exact,
-    /// Return in bets.
     pub rtp: Exact,
 }
 
-/// Expectation or chance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// JSON key, such as `free_spins_per_paid_spin`.
     pub key: String,
-    /// Displayed meaning.
     pub title: String,
-    /// Value.
     pub value: Exact,
 }
 
 impl Rate {
-    /// Creates a rate.
     pub fn new(key: impl Into<String>, title: impl Into<String>, value: Exact) -> Self {
         Self { key: key.into(), title: title.into(), value }
     }
 }
 
-/// Return under a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionalRtp {
     /// JSON key, such as `buy_feature`.
     pub key: &'static str,
-    /// Displayed condition.
     pub title: &'static str,
     /// Return relative to the price.
     pub rtp: Exact,
-    /// Condition.
     pub condition: Condition,
 }
 
 /// Condition of a return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// Feature bought.
     Bought,
-    /// First spins of a new player.
     FirstSpins(u32),
     /// Constant carried figure, in the long run.
     Held {
         /// Key in [`crate::Carries::keys`].
         key: &'static str,
-        /// Value before each spin.
         value: i64,
     },
 }
@@ -182,7 +148,6 @@ impl Par {
         1.96 * self.std_dev
     }
 
-    /// Sums the parts of a nature.
     #[must_use]
     pub fn of_nature(&self, nature: Nature) -> Exact {
         self.parts.iter().filter(|part| part.name.nature == nature).map(|part| part.rtp.clone()).sum()
@@ -194,14 +159,12 @@ impl Par {
         self.parts.iter().find(|part| part.name.key == key).map_or_else(Exact::zero, |part| part.rtp.clone())
     }
 
-    /// Returns a rate.
     #[must_use]
     pub fn rate(&self, key: &str) -> Option<&Exact> {
         self.rates.iter().find(|rate| rate.key == key).map(|rate| &rate.value)
     }
 }
 
-/// Converts a whole number.
 #[must_use]
 pub fn exact(n: impl Into<BigInt>) -> Exact {
     Exact::from_integer(n.into())

@@ -6,7 +6,6 @@ use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
-/// Conditions other than the stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Whether the pool is open. If not, money prizes get the jackpot's chances.
@@ -17,34 +16,27 @@ pub struct Terms {
     pub minor_micros: u64,
     /// Gamble limit in minor units (ME-14, ME-15).
     pub gamble_max_minor: u64,
-    /// Carried figures at the start.
     pub carried: Carried,
 }
 
 impl Terms {
-    /// Creates terms with cents and an open pool.
+    /// Creates terms with a minor unit of cents and an open pool.
     #[must_use]
     pub fn plain(carried: Carried) -> Self {
         Self { jackpot: true, double: false, minor_micros: 10_000, gamble_max_minor: 0, carried }
     }
 }
 
-/// Player's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Spins the reels.
     Spin,
-    /// Picks different objects.
     Pick(Picked),
-    /// Plays the free spins.
     StartFreeSpins,
-    /// Plays the feature.
     StartFeature,
     /// Guesses a card: heart for red, spade for black.
     Double(Card),
     /// Secures half of the amount at risk (ME-16).
     Halve,
-    /// Ends the gamble.
     Collect,
 }
 
@@ -70,7 +62,6 @@ pub struct Picked {
 }
 
 impl Picked {
-    /// Creates a pick of up to [`PICKS_MAX`] objects.
     #[must_use]
     pub fn new(objects: &[u8]) -> Option<Self> {
         let mut at = [0; PICKS_MAX];
@@ -78,7 +69,6 @@ impl Picked {
         Some(Self { len: u8::try_from(objects.len()).ok()?, at })
     }
 
-    /// Returns the objects.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
         self.at.get(..usize::from(self.len)).unwrap_or_default()
@@ -101,47 +91,20 @@ impl Picked {
 /// Refusal without a draw; the round is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
-    /// Another step is awaited.
     #[error("the round awaits {awaiting:?}")]
-    NotAwaited {
-        /// Awaited step.
-        awaiting: Awaiting,
-    },
-    /// Wrong number of objects.
+    NotAwaited { awaiting: Awaiting },
     #[error("{given} objects are picked, not {needs}")]
-    PickCount {
-        /// Required.
-        needs: u8,
-        /// Given.
-        given: u8,
-    },
-    /// Unknown object.
+    PickCount { needs: u8, given: u8 },
     #[error("object {object} does not exist: there are {of}")]
-    UnknownObject {
-        /// Object.
-        object: u8,
-        /// Number of objects.
-        of: u8,
-    },
-    /// Duplicate object.
+    UnknownObject { object: u8, of: u8 },
     #[error("object {object} is named twice")]
-    SameObject {
-        /// Object.
-        object: u8,
-    },
-    /// Not offered.
+    SameObject { object: u8 },
     #[error("the round does not offer this: {what}")]
-    NotOffered {
-        /// Displayed choice.
-        what: &'static str,
-    },
+    NotOffered { what: &'static str },
 }
 
-/// Round in play.
 pub trait Round: Send {
-    /// Returns the awaited step.
     fn awaiting(&self) -> Awaiting;
-    /// Returns the awaited pick.
     fn pick(&self) -> Option<PickOffer> {
         None
     }

@@ -2,17 +2,14 @@
 
 use crate::contract::par::Exact;
 
-/// Coin in minor units, in lowest terms.
+/// Coin in minor units, in lowest terms; both parts are above 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoinFraction {
-    /// Numerator, above 0.
     pub numerator: u64,
-    /// Denominator, above 0.
     pub denominator: u64,
 }
 
 impl CoinFraction {
-    /// Creates the fraction from positive values.
     #[must_use]
     pub fn new(coin_micros: u64, minor_micros: u64) -> Self {
         let common = gcd(coin_micros, minor_micros).max(1);
@@ -26,10 +23,9 @@ impl CoinFraction {
     }
 }
 
-/// Effect of rounding on a return.
+/// Effect of rounding on the return, in coins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
-    /// Return in coins.
     pub rtp: Exact,
     /// Change of the return.
     pub adds: Exact,
@@ -41,7 +37,6 @@ pub struct Rounding {
     pub within: Exact,
     /// Bound of the change by a mean coin value (DM-12).
     pub mixed_at_most: Exact,
-    /// Published return.
     pub published: Exact,
 }
 

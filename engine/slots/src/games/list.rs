@@ -1,5 +1,3 @@
-//! All games and rules versions.
-
 use std::sync::{LazyLock, OnceLock};
 
 use crate::contract::game::{Game, RulesVersion};
@@ -45,13 +43,11 @@ fn versions<G: Game + 'static>(
     all.iter().map(game).collect()
 }
 
-/// Returns a game by name and rules version.
 #[must_use]
 pub fn game(name: &str, rules_version: &str) -> Option<&'static dyn Game> {
     games().iter().copied().find(|g| g.name() == name && g.rules_version() == rules_version)
 }
 
-/// Returns the latest version of every game.
 #[must_use]
 pub fn latest_games() -> &'static [&'static dyn Game] {
     static LATEST: LazyLock<Vec<&'static dyn Game>> = LazyLock::new(|| {
@@ -64,7 +60,6 @@ pub fn latest_games() -> &'static [&'static dyn Game] {
     &LATEST
 }
 
-/// Returns the default game.
 #[must_use]
 pub fn standard() -> &'static dyn Game {
     latest_games()[0]
@@ -76,7 +71,6 @@ pub fn standard_pool() -> &'static str {
     latest_games().iter().find_map(|game| game.pool()).unwrap_or_default()
 }
 
-/// Returns the latest version of a game.
 #[must_use]
 pub fn latest(name: &str) -> Option<&'static dyn Game> {
     games().iter().copied().rev().find(|g| g.name() == name)

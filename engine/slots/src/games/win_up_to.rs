@@ -7,18 +7,13 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::games::ladders::Ladders;
 use crate::math::highest_paid::Reach;
 
-/// Highest win of a round, without the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WinUpTo {
-    /// Win in bets, without the gamble.
     pub bets: Exact,
-    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
-    /// Lines with this win.
     pub lines: u32,
     /// Currency and coin value with this win; `None` if all are equal.
     pub at: Option<(String, u64)>,
-    /// Win in bets with the gamble, if any.
     pub gambled_bets: Option<Exact>,
 }
 
@@ -53,7 +48,6 @@ pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     Some((stake.lines, HighestWin { bets, ..highest }))
 }
 
-/// Returns the highest win over all lines, currencies and coin values.
 #[must_use]
 pub fn win_up_to(
     game: &dyn Game,

@@ -13,10 +13,8 @@ use crate::contract::stake::COIN_MICROS_MAX;
 const APART: (u32, u32) = (5, 10_000);
 const PLACES: usize = 4;
 
-/// Cash return at a coin value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CashReturn {
-    /// Change of the return by rounding.
     pub adds: Exact,
     /// Error bound of `adds`.
     pub within: Exact,
@@ -26,29 +24,16 @@ pub struct CashReturn {
     pub whole: bool,
 }
 
-/// Refusal of a coin value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CoinRefused {
-    /// Coin value out of range.
     #[error("must be above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
     Range,
-    /// A bet needs rounding.
     #[error("a bet of {coins} coins is not a whole number of minor units")]
-    Bet {
-        /// Coins of a bet.
-        coins: u64,
-    },
-    /// A win needs rounding, without a rule for it.
+    Bet { coins: u64 },
     #[error("a coin is not a whole number of minor units, and the game has no rounding rule")]
     Win,
-    /// Rounding changes the return too much.
     #[error("with rounded wins the return is {cash}, more than 0.0005 from the published {published}")]
-    Return {
-        /// Decimal return in cash.
-        cash: String,
-        /// Decimal published return.
-        published: String,
-    },
+    Return { cash: String, published: String },
 }
 
 /// Returns the cash return at a coin value. The first call with rounding costs some hundred milliseconds.

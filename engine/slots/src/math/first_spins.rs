@@ -16,25 +16,22 @@ const BITS: usize = 160;
 pub struct Fixed(BigInt);
 
 impl Fixed {
-    /// Returns 0.
     #[must_use]
     pub fn zero() -> Self {
         Self(BigInt::ZERO)
     }
 
-    /// Returns 1.
     #[must_use]
     pub fn one() -> Self {
         Self(BigInt::from(1) << BITS)
     }
 
-    /// Multiplies by a fraction, rounding down.
+    /// Rounds down.
     #[must_use]
     pub fn times(&self, by: &Exact) -> Self {
         Self(&self.0 * by.numer() / by.denom())
     }
 
-    /// Converts to a fraction.
     #[must_use]
     pub fn exact(&self) -> Exact {
         Exact::new(self.0.clone(), BigInt::from(1) << BITS)

@@ -14,11 +14,8 @@ use crate::contract::par::{Exact, exact, float};
 /// Win and awards of a free spin.
 #[derive(Clone, Debug)]
 pub struct FreeSpin {
-    /// Highest win in bets.
     pub most: Exact,
-    /// Mean win in bets.
     pub mean: Exact,
-    /// Numbers of awarded free spins with chances.
     pub awards: Vec<(u32, f64)>,
 }
 
@@ -49,10 +46,8 @@ impl FreeSpin {
     }
 }
 
-/// Returns the decimal logarithm of a chance.
 #[must_use]
 pub fn log_chance(of: &Exact) -> f64 {
-    // Numerator and denominator may exceed a float's range.
     let log = |n: &num_bigint::BigInt| {
         let shift = n.bits().saturating_sub(60);
         let head = (n >> shift).to_f64().unwrap_or(f64::NAN);

@@ -1,5 +1,5 @@
-//! Exact sums over the full cycle of a line game, from symbol counts per reel. Without the evaluator, so that
-//! [`crate::math::scan`] is an independent check. Tens of milliseconds for 15 lines.
+//! Exact sums over the full cycle of a line game, from symbol counts per reel. Does not use the evaluator, so that
+//! [`crate::math::scan`] is an independent check.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,12 @@ use crate::parts::windows::{Specials, Windows};
 /// Sums by number of scatters (first index) and bonus symbols, at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpinTable {
-    /// Number of windows.
     pub windows: [[u64; REELS + 1]; REELS + 1],
-    /// Coins won on lines.
     pub line_coins: [[u64; REELS + 1]; REELS + 1],
-    /// Sum of squared line coins.
     pub line_coins_squared: u128,
 }
 
 impl SpinTable {
-    /// Adds a window.
     #[inline]
     pub fn add(&mut self, specials: Specials, line_coins: u64) {
         let (scatters, bonuses) = (usize::from(specials.scatters), usize::from(specials.bonuses));
@@ -32,7 +28,6 @@ impl SpinTable {
         }
     }
 
-    /// Adds another table.
     pub fn merge(&mut self, other: &Self) {
         for (sum, more) in self.windows.iter_mut().flatten().zip(other.windows.iter().flatten()) {
             *sum += more;
@@ -190,7 +185,6 @@ pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
     max_win_at(of, lines, |_, _| true)
 }
 
-/// Same as [`max_win`], restricted to the given stops.
 #[must_use]
 pub fn max_win_at(of: &Windows, lines: u32, stops: impl Fn(usize, usize) -> bool) -> (u64, u64) {
     let mut search = Search { of, stops: &stops, lines: first(of, lines).len(), best: 0, windows: 0 };
@@ -232,7 +226,6 @@ impl Search<'_> {
     }
 }
 
-/// Counts scatters and bonus symbols of a reel.
 pub(crate) fn specials_at(of: &Windows, reel: usize, stop: usize) -> (usize, usize) {
     let shows = |counter: &crate::parts::scatters::Counter| usize::from(counter.shows(reel, stop));
     (shows(&of.scatters.counter), shows(&of.bonus))

@@ -1,8 +1,7 @@
 //! Exact sums over all windows of a ways game, without the evaluator.
 //!
-//! Reels are independent, so the sum of a symbol's win is the product of the reels' sums. The same holds for products
-//! of two symbols' wins and, by inclusion and exclusion, for the number of windows without a win. Only the second
-//! moment is a float.
+//! Reels are independent, so a symbol's summed win is the product of the reels' sums. The same holds for products of
+//! two symbols' wins and, by inclusion and exclusion, for windows without a win.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,6 @@ use num_traits::{One, ToPrimitive, Zero};
 use crate::parts::reels::REELS;
 use crate::parts::ways::{WAYS_SYMBOLS_MAX, WaysPays};
 
-/// Symbol counts on a reel.
 pub type Shown = [u8; WAYS_SYMBOLS_MAX];
 
 /// Contents of a reel with weights.
@@ -20,7 +18,6 @@ pub type Shown = [u8; WAYS_SYMBOLS_MAX];
 pub struct Law(BTreeMap<Shown, u128>);
 
 impl Law {
-    /// Creates a law; weights of equal contents add up.
     pub fn new(contents: impl IntoIterator<Item = (Shown, u128)>) -> Self {
         let mut law = BTreeMap::new();
         for (shown, weight) in contents {
@@ -29,7 +26,6 @@ impl Law {
         Self(law)
     }
 
-    /// Counts symbols below [`WAYS_SYMBOLS_MAX`].
     #[must_use]
     pub fn shown(cells: &[u8]) -> Shown {
         let mut shown = Shown::default();
@@ -53,7 +49,6 @@ impl Law {
         }))
     }
 
-    /// Iterates over contents with chances.
     pub fn contents(&self) -> impl Iterator<Item = (&Shown, f64)> {
         let all = self.sum(|_| 1) as f64;
         self.0.iter().map(move |(shown, &weight)| (shown, weight as f64 / all))
@@ -64,11 +59,9 @@ impl Law {
     }
 }
 
-/// Law with its sums.
 #[derive(Clone, Debug)]
 pub struct Sums {
     law: Law,
-    /// Total weight.
     pub all: BigInt,
     /// Counts and absences, per symbol.
     of: Vec<[BigInt; 2]>,
@@ -78,7 +71,6 @@ pub struct Sums {
     covers: Vec<BigInt>,
 }
 
-/// Mean products of count or absence of two symbols.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     both: f64,
@@ -87,12 +79,9 @@ struct Pair {
     neither: f64,
 }
 
-/// Symbols that can win.
 #[derive(Clone, Copy, Debug)]
 pub struct Paying<'a> {
-    /// Symbols.
     pub symbols: &'a [u8],
-    /// Paytable.
     pub pays: &'a WaysPays,
 }
 
@@ -103,7 +92,6 @@ impl Paying<'_> {
 }
 
 impl Sums {
-    /// Computes the sums for these symbols.
     #[must_use]
     pub fn new(law: Law, symbols: &[u8]) -> Self {
         let count = |shown: &Shown, place: usize| u64::from(shown[usize::from(symbols[place])]);
@@ -211,7 +199,6 @@ pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u6
 struct Search<'a> {
     reels: [&'a Sums; REELS],
     paying: &'a Paying<'a>,
-    /// Highest count per reel and symbol.
     most: [Vec<u64>; REELS],
     best: u64,
     weight: BigInt,

@@ -8,7 +8,7 @@ use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 
-/// Bits per residue; moduli are at most 32.
+/// Bits per residue.
 const BITS: u32 = 5;
 /// Maximum relevant symbols in a state.
 const SYMBOLS: usize = 11;
@@ -18,7 +18,6 @@ const WON: u32 = BITS * 11;
 /// Chance per number of landed crystals.
 type Chances = [f64; CRYSTALS + 1];
 
-/// Contents of a reel.
 #[derive(Clone, Debug)]
 pub struct ReelShows<'a> {
     /// Contents by number of crystals.
@@ -28,7 +27,6 @@ pub struct ReelShows<'a> {
 }
 
 impl<'a> ReelShows<'a> {
-    /// Creates a reel without crystals.
     #[must_use]
     pub fn plain(law: &'a Law) -> Self {
         Self { laws: vec![law], landing: std::array::from_fn(|_| vec![1.0]) }
@@ -89,7 +87,6 @@ fn running(state: State, symbols: usize) -> u64 {
 
 struct Content {
     crystals: usize,
-    /// Shown symbols, one bit each.
     shows: u64,
     counts: State,
     chance: f64,

@@ -7,7 +7,6 @@ use crate::contract::carried::{Carried, CarriedScope, Carries};
 use crate::contract::outcome::MeanCoin;
 use crate::parts::expansion::CRYSTALS;
 
-/// Keys of the carried figures.
 pub const KEYS: [&str; 10] = [
     "green",
     "yellow",
@@ -33,7 +32,6 @@ pub enum GiftTo {
 }
 
 impl GiftTo {
-    /// Returns the carried figures.
     #[must_use]
     pub fn carries(self) -> Carries {
         let shared: &[&str] = match self {
@@ -44,20 +42,17 @@ impl GiftTo {
     }
 }
 
-/// Colour of gifted crystals: red.
 pub const GIFT_COLOUR: usize = 3;
 
 const MICROS: usize = CRYSTALS;
 const GIFTED: usize = 2 * CRYSTALS;
 const GIVEN: usize = GIFTED + 1;
 
-/// Collections of a player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collections {
     crystals: [u64; CRYSTALS],
     /// Sum of coin values, in millionths of the major unit.
     micros: [u64; CRYSTALS],
-    /// Gifted red crystals.
     gifted: u64,
     given: bool,
 }
@@ -75,7 +70,6 @@ impl Collections {
         }
     }
 
-    /// Converts to carried figures.
     #[must_use]
     pub fn carried(&self) -> Carried {
         let mut carried = Carried::default();

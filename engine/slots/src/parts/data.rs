@@ -10,34 +10,26 @@ use crate::parts::reels::{REELS, Reels};
 
 const COINS_PER_LINE_MAX: u32 = 1000;
 
-/// Offered stakes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StakeData {
-    /// Decimal coin values for every currency.
     #[serde(default)]
     pub coin_values: Vec<String>,
     /// Game in `games/ladders.toml` with coin values by currency.
     #[serde(default)]
     pub ladders: Option<String>,
-    /// Range of lines.
     pub lines: (u32, u32),
-    /// Range of coins per line.
     pub coins_per_line: (u32, u32),
 }
 
-/// Symbol.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SymbolData {
     /// Two-letter code on strips.
     pub code: String,
-    /// Displayed name.
     pub name: String,
-    /// Shorter name.
     #[serde(default)]
     pub short: Option<String>,
-    /// Role.
     pub role: SymbolRole,
     /// Pays of 1, 2, ... of a kind.
     #[serde(default)]
@@ -47,7 +39,6 @@ pub struct SymbolData {
     pub free_spins: Vec<u32>,
 }
 
-/// Paylines.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinesData {
@@ -55,21 +46,17 @@ pub struct LinesData {
     pub rows: Vec<String>,
 }
 
-/// Reels.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReelsData {
-    /// Symbol codes of each strip.
     pub strips: Vec<String>,
 }
 
-/// Bonus wheel.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WheelData {
-    /// Weight moved to the jackpot per coin staked.
+    /// Weight that moves to the jackpot per coin staked.
     pub jackpot_per_coin: u64,
-    /// Prizes except the jackpot.
     pub prizes: Vec<PrizeData>,
 }
 
@@ -77,11 +64,9 @@ pub struct WheelData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrizeData {
-    /// Total bets.
+    /// In total bets.
     pub multiple: Option<u32>,
-    /// Free spins.
     pub free_spins: Option<u32>,
-    /// Weight.
     pub weight: u64,
 }
 
@@ -129,7 +114,6 @@ pub(crate) fn strips_of(symbols: &[SymbolData], strips: &[String]) -> Result<Vec
     strips.iter().map(strip).collect()
 }
 
-/// Compiles the paylines. Fails without exactly one Wild.
 pub fn lines(reels: &Reels, symbols: &[SymbolData], lines: &LinesData) -> Result<Lines, ModelError> {
     Lines::new(reels, rows(lines)?, line_pays(symbols)?, only(symbols, SymbolRole::Wild)?, on_lines(symbols))
 }
@@ -171,7 +155,7 @@ fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
     Ok(pays)
 }
 
-/// Returns the offered stakes. Fails on more than `lines` lines.
+/// Returns the offered stakes. Fails if they allow more than `lines` lines.
 pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError> {
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);

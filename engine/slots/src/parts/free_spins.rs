@@ -3,14 +3,12 @@
 /// Maximum free spins per step; the series is unbounded.
 pub const FREE_SPINS_PER_STEP: u32 = 100;
 
-/// Queue of free spins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FreeSpins {
     left: u32,
 }
 
 impl FreeSpins {
-    /// Appends spins.
     #[inline]
     pub fn award(&mut self, spins: u32) {
         self.left = self.left.saturating_add(spins);
@@ -24,7 +22,6 @@ impl FreeSpins {
         any
     }
 
-    /// Returns the number of spins.
     #[inline]
     #[must_use]
     pub fn left(&self) -> u32 {

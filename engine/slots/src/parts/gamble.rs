@@ -5,23 +5,19 @@ use serde::Deserialize;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Card, CardTurn, Strip};
 
-/// Gamble on a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gamble {
-    /// Minor units at risk.
     at_risk: u64,
     turns_max: u8,
     strip: Strip,
 }
 
 impl Gamble {
-    /// Starts a gamble of at most `turns_max` turns.
     #[must_use]
     pub fn of(win_minor: u64, turns_max: u8) -> Self {
         Self { at_risk: win_minor, turns_max, strip: Strip::default() }
     }
 
-    /// Turns heart or spade, equally likely.
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let card = if draws.below(2) == 0 { Card::RedHeart } else { Card::BlackSpade };
         let (risked_minor, won) = (self.at_risk, card == guess);
@@ -31,40 +27,33 @@ impl Gamble {
         CardTurn { guess, card, won, risked_minor, minor: self.at_risk }
     }
 
-    /// Returns the minor units at risk.
     #[must_use]
     pub fn at_risk(&self) -> u64 {
         self.at_risk
     }
 
-    /// Returns whether another card is possible.
     #[must_use]
     pub fn open(&self) -> bool {
         self.at_risk > 0 && self.strip.len() < usize::from(self.turns_max)
     }
 
-    /// Returns the turned cards.
     #[must_use]
     pub fn strip(&self) -> Strip {
         self.strip
     }
 }
 
-/// Rules of a colour gamble; the default is version 1.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColourRules {
-    /// Limited amount.
     pub limit_on: LimitOn,
-    /// Treatment of a secured half.
     pub half: Half,
 }
 
-/// Limited amount of a gamble.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// Win after a right guess. If it could exceed the limit, no card is offered.
+    /// Win after a right guess. No card is offered if it could exceed the limit.
     #[default]
     Result,
     /// Gambled win (ME-14), which ends the gamble above the limit (ME-15).
@@ -82,10 +71,8 @@ pub enum Half {
     Credited,
 }
 
-/// Gamble on a colour (ME-14 to ME-17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColourGamble {
-    /// Minor units at risk.
     at_risk: u64,
     /// Secured minor units.
     secured: u64,
@@ -96,10 +83,9 @@ pub struct ColourGamble {
 }
 
 impl ColourGamble {
-    /// Cards per colour, without the Joker.
     const OF_COLOUR: u32 = 26;
 
-    /// Starts a gamble; `None` if not offered.
+    /// Starts a gamble; `None` if it is not offered.
     #[must_use]
     pub fn of(win_minor: u64, turns_max: u8, limit: u64, rules: ColourRules) -> Option<Self> {
         let offered = 0 < win_minor && win_minor <= limit && turns_max > 0;
@@ -136,7 +122,6 @@ impl ColourGamble {
         if self.rules.half == Half::Credited { half } else { 0 }
     }
 
-    /// Returns whether it can be halved.
     #[must_use]
     pub fn halves(&self) -> bool {
         self.at_risk >= 2
@@ -151,7 +136,6 @@ impl ColourGamble {
         }
     }
 
-    /// Returns whether the gamble continues.
     #[must_use]
     pub fn open(&self) -> bool {
         let cards = self.strip.len();
@@ -164,7 +148,6 @@ impl ColourGamble {
         self.secured + self.at_risk
     }
 
-    /// Returns the turned cards.
     #[must_use]
     pub fn strip(&self) -> Strip {
         self.strip

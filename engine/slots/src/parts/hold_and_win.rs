@@ -9,13 +9,10 @@ use crate::contract::outcome::{CELLS_MAX, Mark, MarkKind, Outcome, Spin, SpinKin
 use crate::parts::reels::REELS;
 use crate::parts::weights::Weights;
 
-/// Rows per window.
 pub const ROWS: usize = 3;
-/// Positions per window.
 pub const CELLS: usize = REELS * ROWS;
-/// Reel with Multiplying Bonus symbols, from 0.
 pub const MULTIPLYING_REEL: usize = 2;
-/// Highest factor with a GRAND (ME-07).
+/// Highest factor when a GRAND is revealed (ME-07).
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
 /// Highest value in total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
@@ -25,10 +22,8 @@ pub const FULL_SCREEN: u32 = 2;
 /// Row by row, from the left.
 const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 14];
 
-/// Bonus symbol (ME-04).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
-    /// Value in total bets.
     Value(u32),
     /// Special win in total bets, 0 until revealed (ME-05).
     Mystery(u32),
@@ -47,7 +42,6 @@ impl Bonus {
     }
 }
 
-/// Window with its Bonus symbols.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Board {
     symbols: [u8; CELLS],
@@ -56,13 +50,11 @@ pub struct Board {
 }
 
 impl Board {
-    /// Returns whether all positions are held.
     #[must_use]
     pub fn full(&self) -> bool {
         self.count == CELLS
     }
 
-    /// Returns the number of Bonus symbols.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -77,7 +69,6 @@ impl Board {
         READING.into_iter().filter_map(|cell| self.held[cell].map(|bonus| bonus.mark(cell)))
     }
 
-    /// Appends a window of the feature.
     fn show(&self, multiplier: u32, out: &mut Outcome) {
         let mut cells = [0; CELLS_MAX];
         cells[..CELLS].copy_from_slice(&self.symbols);
@@ -100,30 +91,20 @@ impl Board {
     }
 }
 
-/// Rules of the feature.
 #[derive(Clone, Debug)]
 pub struct HoldAndWin {
-    /// Bonus symbol index.
     pub symbol: u8,
-    /// Bonus symbols that start it.
     pub needs: u8,
     /// Initial respins, restored by each new Bonus symbol.
     pub respins: u8,
-    /// Strip of a position.
+    /// Strip of a single position.
     pub strip: Vec<u8>,
-    /// Contents on outer reels.
     pub outer: Weights<Bonus>,
-    /// Contents on the middle reel.
     pub middle: Weights<Bonus>,
-    /// Values of functions.
     pub values: Weights<u32>,
-    /// Special wins in total bets.
     pub mysteries: Weights<u32>,
-    /// Highest special win.
     pub grand: u32,
-    /// Factors.
     pub factors: Weights<u32>,
-    /// Factors with a GRAND.
     pub factors_beside_grand: Weights<u32>,
 }
 

@@ -6,9 +6,7 @@
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 
-/// Maximum symbols.
 pub const SYMBOLS_MAX: usize = 16;
-/// Maximum paylines.
 pub const LINES_MAX: usize = 64;
 
 /// Highest pay; keeps sums over a cycle within 64 bits.
@@ -20,18 +18,14 @@ pub type LineMask = u64;
 /// Pays of 0 to 5 of each symbol, times coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
-/// Win on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineWin {
-    /// Symbol index.
     pub symbol: u8,
-    /// Number of symbols.
     pub count: u8,
     /// Pay times coins per line.
     pub pays: u64,
 }
 
-/// Compiled paylines.
 #[derive(Clone, Debug)]
 pub struct Lines {
     rows: Vec<[u8; REELS]>,
@@ -76,31 +70,26 @@ impl Lines {
         Ok(Self { rows, pays, wild, on_lines, masks, two_pay })
     }
 
-    /// Returns the rows of each line.
     #[must_use]
     pub fn rows(&self) -> &[[u8; REELS]] {
         &self.rows
     }
 
-    /// Pays of each symbol.
     #[must_use]
     pub fn pays(&self) -> &LinePays {
         &self.pays
     }
 
-    /// Returns the Wild's index.
     #[must_use]
     pub fn wild(&self) -> u8 {
         self.wild
     }
 
-    /// Returns whether a symbol pays on lines.
     #[must_use]
     pub fn on_lines(&self, symbol: u8) -> bool {
         self.on_lines[usize::from(symbol)]
     }
 
-    /// Returns the mask of the first `lines` lines.
     #[inline]
     #[must_use]
     pub fn first(lines: u32) -> LineMask {

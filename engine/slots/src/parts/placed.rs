@@ -5,7 +5,6 @@ use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, W
 use crate::parts::reels::{Column, REELS};
 use crate::parts::windows::{LineBet, Windows};
 
-/// Columns from the left.
 pub type Window = [Column; REELS];
 
 /// Draws `n` different numbers below `of`. Returns their count, at most `of`.
@@ -22,11 +21,8 @@ pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: 
     n
 }
 
-/// Placed window.
 pub struct Placed {
-    /// Kind.
     pub kind: SpinKind,
-    /// Multiplier of its wins.
     pub multiplier: u64,
     /// Stops; empty if every cell was drawn.
     pub stops: Stops,

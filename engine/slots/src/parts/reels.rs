@@ -4,23 +4,17 @@
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Reels.
 pub const REELS: usize = 5;
-/// Maximum rows.
 pub const ROWS_MAX: usize = 4;
-/// Maximum stops per strip.
 pub const STOPS_MAX: usize = 1024;
 
-/// Maximum stop combinations.
 pub const CYCLE_MAX: u64 = 1 << 36;
 
-/// Stop per reel.
 pub type StopsAt = [usize; REELS];
 
 /// Symbols of a reel at a stop, from the top.
 pub type Column = [u8; ROWS_MAX];
 
-/// Reels of a game.
 #[derive(Clone, Debug)]
 pub struct Reels {
     rows: usize,
@@ -53,25 +47,21 @@ impl Reels {
         Ok(reels)
     }
 
-    /// Returns the rows per window.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Returns the number of stops per reel.
     #[must_use]
     pub fn lengths(&self) -> [u32; REELS] {
         self.lengths
     }
 
-    /// Returns the number of stop combinations.
     #[must_use]
     pub fn cycle(&self) -> u64 {
         self.lengths.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// Draws a stop per reel.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
         let mut stops = [0; REELS];
@@ -88,7 +78,6 @@ impl Reels {
         self.columns[reel][stop]
     }
 
-    /// Returns the columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [Column; REELS] {
@@ -99,13 +88,11 @@ impl Reels {
         window
     }
 
-    /// Returns a reel's columns by stop.
     #[must_use]
     pub fn columns(&self, reel: usize) -> &[Column] {
         &self.columns[reel]
     }
 
-    /// Returns the symbols per strip.
     #[must_use]
     pub fn strips(&self) -> Vec<Vec<u8>> {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()

@@ -6,7 +6,6 @@ use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, Reels, StopsAt};
 
-/// Counter of a symbol.
 #[derive(Clone, Debug)]
 pub struct Counter {
     shows: [Vec<u8>; REELS],
@@ -26,35 +25,29 @@ impl Counter {
         Ok(Self { shows })
     }
 
-    /// Counts the symbol at these stops.
     #[inline]
     #[must_use]
     pub fn count(&self, stops: &StopsAt) -> u8 {
         (0..REELS).map(|reel| self.shows[reel][stops[reel]]).sum()
     }
 
-    /// Returns whether a reel shows the symbol at a stop.
     #[must_use]
     pub fn shows(&self, reel: usize, stop: usize) -> bool {
         self.shows[reel][stop] > 0
     }
 }
 
-/// Scatters.
 #[derive(Clone, Debug)]
 pub struct Scatters {
-    /// Symbol index.
     pub symbol: u8,
-    /// Counter of the symbol.
     pub counter: Counter,
     /// Pays of 0 to 5, times the total bet.
     pub pays: [u64; REELS + 1],
-    /// Free spins for 0 to 5.
     pub free_spins: [u32; REELS + 1],
 }
 
 impl Scatters {
-    /// Compiles the scatter. Fails unless there is exactly one, at most once per reel.
+    /// Compiles the scatter. Fails unless there is exactly one symbol, at most once per reel.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

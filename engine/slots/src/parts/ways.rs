@@ -8,10 +8,8 @@ use crate::parts::reels::{REELS, STOPS_MAX, StopsAt};
 
 /// Maximum paying symbols; others aren't counted.
 pub const WAYS_SYMBOLS_MAX: usize = 16;
-/// Maximum rows.
 pub const WAYS_ROWS_MAX: usize = 7;
 
-/// Lowest bit of each symbol.
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
 /// Pays of 0 to 5 of each symbol per way, in coins.
@@ -29,7 +27,6 @@ impl Counts {
         Self(self.0.wrapping_add(1u64.checked_shl(4 * u32::from(symbol)).unwrap_or(0)))
     }
 
-    /// Returns a count.
     #[inline]
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
@@ -44,20 +41,15 @@ impl Counts {
     }
 }
 
-/// Win on ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaysWin {
-    /// Symbol index.
     pub symbol: u8,
-    /// Reels.
     pub count: u8,
-    /// Product of the counts.
     pub ways: u32,
     /// Pay times ways.
     pub coins: u64,
 }
 
-/// Ways paytable.
 #[derive(Clone, Debug)]
 pub struct Ways {
     pays: WaysPays,
@@ -78,7 +70,6 @@ impl Ways {
         Ok(Self { pays, from_two })
     }
 
-    /// Pays per way.
     #[must_use]
     pub fn pays(&self) -> &WaysPays {
         &self.pays
@@ -105,16 +96,13 @@ impl Ways {
     }
 }
 
-/// Column with counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaysColumn {
     /// Cells from the top; 0 below the window.
     pub cells: [u8; WAYS_ROWS_MAX],
-    /// Counts per symbol.
     pub counts: Counts,
 }
 
-/// Five reels of a ways game.
 #[derive(Clone, Debug)]
 pub struct WaysReels {
     rows: usize,
@@ -139,19 +127,16 @@ impl WaysReels {
         Ok(Self { rows, columns, lengths })
     }
 
-    /// Returns the rows per window.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Returns a reel's columns by stop.
     #[must_use]
     pub fn columns(&self, reel: usize) -> &[WaysColumn] {
         &self.columns[reel]
     }
 
-    /// Draws a stop per reel.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
         let mut stops = [0; REELS];
@@ -161,7 +146,6 @@ impl WaysReels {
         stops
     }
 
-    /// Returns the columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [WaysColumn; REELS] {

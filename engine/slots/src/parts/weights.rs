@@ -3,7 +3,6 @@
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Items with weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights<T> {
     items: Vec<(T, u32)>,
@@ -20,7 +19,6 @@ impl<T: Copy> Weights<T> {
         }
     }
 
-    /// Draws an item.
     #[inline]
     pub fn draw(&self, draws: &mut Draws) -> T {
         let mut place = draws.below(self.total);
@@ -34,13 +32,11 @@ impl<T: Copy> Weights<T> {
         self.items[0].0
     }
 
-    /// Returns the items with weights.
     #[must_use]
     pub fn items(&self) -> &[(T, u32)] {
         &self.items
     }
 
-    /// Returns the sum of weights, above 0.
     #[must_use]
     pub fn total(&self) -> u32 {
         self.total

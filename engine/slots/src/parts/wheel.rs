@@ -8,7 +8,6 @@ use crate::contract::info::PrizeInfo;
 use crate::parts::data::{PrizeData, WheelData};
 use crate::parts::file::ModelError;
 
-/// Compiled wheel.
 #[derive(Clone, Debug)]
 pub struct Wheel {
     prizes: Vec<(PrizeInfo, u64)>,
@@ -72,13 +71,11 @@ impl Wheel {
         std::iter::once((PrizeInfo::Jackpot, jackpot)).chain(traded)
     }
 
-    /// Returns the sum of weights.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Returns the weight moved per coin.
     #[must_use]
     pub fn per_coin(&self) -> u64 {
         self.per_coin

@@ -1,5 +1,3 @@
-//! Windows of a line game.
-
 use crate::contract::draws::Draws;
 use crate::contract::info::{PayRow, SymbolInfo, SymbolRole};
 use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, WinKind};
@@ -10,45 +8,30 @@ use crate::parts::reels::{Column, REELS, ROWS_MAX, Reels, StopsAt};
 use crate::parts::scatters::{Counter, Scatters};
 use crate::parts::worth::CoinWorth;
 
-/// Reels and evaluators.
 #[derive(Clone, Debug)]
 pub struct Windows {
-    /// Reels.
     pub reels: Reels,
-    /// Paylines.
     pub lines: Lines,
-    /// Scatters.
     pub scatters: Scatters,
-    /// Counter of bonus symbols.
     pub bonus: Counter,
-    /// Bonus symbols that start the bonus.
     pub bonus_needs: u8,
 }
 
-/// Counts of special symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Specials {
-    /// Scatters.
     pub scatters: u8,
-    /// Bonus symbols.
     pub bonuses: u8,
 }
 
-/// Bet of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineBet {
-    /// Active lines.
     pub lines: LineMask,
-    /// Coins per line.
     pub coins_per_line: u64,
-    /// Total coins.
     pub bet_coins: u64,
-    /// Coin's worth.
     pub worth: CoinWorth,
 }
 
 impl LineBet {
-    /// Creates a bet of `bet_coins` coins.
     #[must_use]
     pub fn new(stake: &Stake, terms: &Terms, bet_coins: u64) -> Self {
         Self {
@@ -60,16 +43,12 @@ impl LineBet {
     }
 }
 
-/// Wins and features of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Multiplied line coins.
     pub line_coins: u64,
-    /// Scatter coins.
     pub scatter_coins: u64,
-    /// Free spins awarded.
     pub free_spins_won: u32,
-    /// Whether the bonus starts.
     pub bonus: bool,
 }
 
@@ -83,7 +62,6 @@ impl Shown {
 }
 
 impl Windows {
-    /// Creates windows without scatters and bonus symbols.
     pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
         // No reel has this index.
         let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);

@@ -10,13 +10,11 @@ pub struct CoinWorth {
 }
 
 impl CoinWorth {
-    /// Creates it from positive values.
     #[must_use]
     pub fn new(coin_micros: u64, minor_micros: u64) -> Self {
         Self { numerator: coin_micros, denominator: minor_micros.max(1) }
     }
 
-    /// Creates the mean of several coin values.
     #[must_use]
     pub fn mean(of: MeanCoin, minor_micros: u64) -> Self {
         Self { numerator: of.sum_micros, denominator: minor_micros.saturating_mul(of.count).max(1) }

@@ -48,7 +48,6 @@ impl Enumeration<'_> {
         let weights = naive.weights.iter().map(|(code, weight)| (naive.index(code), *weight)).collect();
         let mut all = Enumeration { model, weights, crystal: naive.crystal, unit, found: BTreeMap::new() };
         let stops: usize = naive.base.iter().map(Vec::len).product();
-        // The order within a column doesn't affect ways.
         let mut windows: BTreeMap<Vec<Vec<String>>, u128> = BTreeMap::new();
         for place in 0..stops {
             let mut rest = place;
@@ -275,7 +274,6 @@ fn the_sheet_is_consistent() {
     for (set, symbol) in PAR.reel_sets[2..].iter().zip(model.super_high) {
         assert_eq!(codes(&set.strips), naive.strips(motherlode_slots::SpinKind::Collection(symbol)));
     }
-    // The gift is three fifths of a red collection.
     assert_eq!(rate("gift_worth"), rate("collection_win_red") * ratio(3, 5));
     assert!((&PAR.hit_frequency - ratio(28, 100)).abs() < ratio(1, 1_000));
     assert!(PAR.max_win_bets.is_positive() && PAR.max_win_bets < ratio(16_807 * 60, 25));

@@ -365,7 +365,6 @@ fn the_moments_are_those_of_every_window_and_prize() {
         let (pays, spins) = (model.windows.scatters.pays[n], u64::from(model.windows.scatters.free_spins[n]));
         *shown.entry((won, pays, spins, specials.bonuses >= 3)).or_default() += 1;
     }
-    // Sums of A, A^2, A K, K, K^2.
     let sums = |multiplier: u64| {
         let mut sums: [Exact; 5] = std::array::from_fn(|_| whole(0));
         for (&(won, pays, spins, bonus), &times) in &shown {

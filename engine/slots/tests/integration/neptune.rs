@@ -136,7 +136,6 @@ proptest! {
 fn np_03_a_line_win_is_its_pay_times_the_coins_of_the_line() {
     let win = |coins| shown(["Ga", "Ga", "Ga", "Tu", "Lo"], 1, coins).wins[0];
     assert_eq!((win(1).coins, win(4).coins), (50, 200));
-    // A run starts at the first reel and has no gap.
     assert!(shown(["Tu", "Ga", "Ga", "Ga", "Ga"], 15, 1).wins.is_empty());
     assert!(shown(["Ga", "Ga", "Tu", "Ga", "Ga"], 15, 1).wins.is_empty());
 }
@@ -169,7 +168,6 @@ fn np_05_mermaids_pay_anywhere_on_the_total_bet_and_are_added() {
     let scatter: Vec<u64> = out.wins.iter().filter(|w| w.kind == WinKind::Scatter).map(|w| w.coins).collect();
     assert_eq!(scatter, [4 * 21]);
     assert_eq!(out.spins[0].win_coins, out.wins.iter().map(|w| w.coins).sum::<u64>());
-    // A wild does not substitute a mermaid.
     let model = with_strips(["Mm Tu Ga", "Ne Lo Do", "Oc Pe Tu", "Sh St Tu", "Pe Lo Sh"]);
     let out = step(&mut NeptuneRound::new(&model, &stake(7, 3), &OPEN).unwrap(), Choice::Spin, 5);
     assert!(out.wins.iter().all(|w| w.kind != WinKind::Scatter) && out.free_spins_left == 0);

@@ -14,7 +14,6 @@ fn config() -> ProptestConfig {
 /// Round and coin value; `None` for a gift.
 type Crystal = (usize, Option<u64>);
 
-/// Collections by crystal (DM-11 to DM-15).
 #[derive(Clone, Default)]
 struct Mine {
     colours: [Vec<Crystal>; 4],
@@ -62,7 +61,6 @@ fn mined(rounds: &[([bool; 4], usize)]) -> (Vec<Mine>, Vec<bool>) {
     (states, completed)
 }
 
-/// Shelf by potion and round, and the unlocked features (WF-06, WF-11).
 #[derive(Clone)]
 struct Shelf {
     potions: Vec<(usize, i64)>,

@@ -15,35 +15,28 @@ use crate::parts::reels::REELS;
 
 /// Moments of a window in bets, named as in the module's formulas.
 pub struct Window {
-    /// Mean line win.
     pub lines: Exact,
     lines_squared: Exact,
     lines_bonus: Exact,
     lines_scatter: Exact,
     lines_spins: Exact,
-    /// Mean scatter win.
     pub scatter: Exact,
     scatter_squared: Exact,
     scatter_bonus: Exact,
     scatter_spins: Exact,
-    /// Chance of the bonus.
     pub bonus: Exact,
-    /// Mean free spins by scatters.
     pub spins: Exact,
     spins_squared: Exact,
     spins_bonus: Exact,
-    /// Chance of free spins by scatters.
     pub scatter_trigger: Exact,
 }
 
 impl Window {
-    /// Computes the moments from the full cycle.
     #[must_use]
     pub fn of(model: &Model, table: &SpinTable, lines: u32) -> Self {
         let cycle = exact(model.windows.reels.cycle());
         let coin = &cycle * exact(lines);
         let scatters = &model.windows.scatters;
-        // Sum over windows or line wins.
         let mean = |of: &[[u64; REELS + 1]; REELS + 1], f: &dyn Fn(usize, u64) -> u64| {
             let mut sum = 0u128;
             for (count, row) in of.iter().enumerate() {
@@ -111,19 +104,15 @@ impl Window {
     }
 }
 
-/// Moments of a wheel turn.
 pub struct WheelMoments {
-    /// Mean money without jackpot.
     pub money: Exact,
     money_squared: Exact,
     spins: Exact,
     spins_squared: Exact,
-    /// Chance of the jackpot.
     pub jackpot: Exact,
 }
 
 impl WheelMoments {
-    /// Computes the moments at `coins` staked.
     #[must_use]
     pub fn of(model: &Model, coins: u64) -> Self {
         let mut sums: [Exact; 5] = std::array::from_fn(|_| Exact::zero());
@@ -147,17 +136,11 @@ impl WheelMoments {
     }
 }
 
-/// Moments of a round, without jackpot and double.
 pub struct RoundMoments {
-    /// Mean win.
     pub mean: Exact,
-    /// Variance of the win.
     pub variance: Exact,
-    /// Mean win in free spins.
     pub mean_in_free_spins: Exact,
-    /// Expected free spins.
     pub free_spins: Exact,
-    /// Expected bonuses.
     pub bonuses: Exact,
 }
 

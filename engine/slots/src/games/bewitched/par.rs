@@ -1,5 +1,3 @@
-//! PAR sheet of Bewitched, with the proof of its return.
-
 use num_traits::One;
 
 use super::model::{BASE_LINES, BONUS, FREE_SPINS, Model, PARTS, SCATTER};
@@ -63,7 +61,6 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Returns the parts, the jackpot's last.
 #[must_use]
 pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Part> {
     let jackpot = &model.jackpot;

@@ -12,7 +12,6 @@ use crate::parts::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::parts::gamble::Gamble;
 use crate::parts::windows::{LineBet, Shown};
 
-/// Round of Bewitched.
 #[derive(Debug)]
 pub struct BewitchedRound<'a> {
     model: &'a Model,
@@ -23,16 +22,13 @@ pub struct BewitchedRound<'a> {
     awaiting: Awaiting,
     free_spins: FreeSpins,
     gamble: Gamble,
-    /// Whether free spins have begun.
     in_free_spins: bool,
     /// Paid spin's line coins: the stake of the double.
     line_win_coins: u64,
-    /// Coins won without the double.
     win_coins: u64,
 }
 
 impl<'a> BewitchedRound<'a> {
-    /// Opens a round.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {

@@ -14,13 +14,11 @@ use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 use crate::parts::worth::half_even;
 
-/// Error bound of summed chances.
 const FLOAT: f64 = 1e-12;
 const BET: u64 = BET_COINS as u64;
 /// Denominators of fractional coins with whole bets of 25 coins.
 const MODULI: [u8; 2] = [5, 25];
 
-/// Residues, computed on first use.
 #[derive(Debug, Default)]
 pub(crate) struct Cash {
     residues: [OnceLock<Residues>; MODULI.len()],
@@ -35,12 +33,9 @@ struct Residues {
     collection: [Vec<f64>; CRYSTALS],
 }
 
-/// Long-run numbers of spins and return in coins.
 #[derive(Debug)]
 struct Often {
-    /// Free spins.
     free: f64,
-    /// Collection Free Spins of a colour.
     collection: f64,
     /// Upper bound of the root mean square number of spins per round.
     spins_at_once: f64,

@@ -15,28 +15,20 @@ use crate::parts::ways::WaysReels;
 #[derive(Clone, Debug)]
 pub struct Returns<'a> {
     pub(super) model: &'a Model,
-    /// Paid spin.
     pub paid: PaidSpin,
-    /// Free spin.
     pub free: FreeSpin,
-    /// Collection Free Spins by colour.
     pub collection: [FreeSpin; CRYSTALS],
 }
 
-/// Wins of a free spin's window.
 #[derive(Clone, Debug)]
 pub struct FreeSpin {
     pub(super) symbols: Vec<u8>,
-    /// Mean ways by symbol and count.
     pub(super) ways: Vec<[Exact; REELS + 1]>,
-    /// Mean coins.
     pub coins: Exact,
-    /// Variance of coins.
     pub variance: f64,
 }
 
 impl FreeSpin {
-    /// Computes a free spin.
     #[must_use]
     pub fn of(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> Self {
         let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
@@ -62,7 +54,6 @@ pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u
 }
 
 impl<'a> Returns<'a> {
-    /// Computes the returns.
     #[must_use]
     pub fn of(model: &'a Model) -> Self {
         let collection = std::array::from_fn(|colour: usize| {
@@ -72,25 +63,21 @@ impl<'a> Returns<'a> {
         Self { model, paid: PaidSpin::of(model), free: FreeSpin::of(model, &model.free, model.regular()), collection }
     }
 
-    /// Returns the total return.
     #[must_use]
     pub fn total(&self) -> Exact {
         self.base() + self.free_spins() + self.collections()
     }
 
-    /// Computes the return of the paid spin.
     #[must_use]
     pub fn base(&self) -> Exact {
         self.paid.coins() / exact(BET_COINS)
     }
 
-    /// Computes the return of free spins.
     #[must_use]
     pub fn free_spins(&self) -> Exact {
         self.paid.bonuses(3) * exact(self.model.free_spins) * &self.free.coins / exact(BET_COINS)
     }
 
-    /// Computes the return of collections.
     #[must_use]
     pub fn collections(&self) -> Exact {
         let worth: Exact = (0..CRYSTALS).map(|colour| self.collection_worth(colour)).sum();

@@ -16,34 +16,25 @@ use crate::parts::reels::REELS;
 
 const NEW_ROWS_MAX: usize = BONUS_REELS.len();
 
-/// Paid spin.
 #[derive(Clone, Debug)]
 pub struct PaidSpin {
-    /// Mean ways by symbol and count.
     pub ways: Vec<[Exact; REELS + 1]>,
     /// Windows by number of Bonus symbols and crystals.
     pub shows: [[Cell; CRYSTALS + 1]; NEW_ROWS_MAX + 1],
-    /// Chance of no win and no feature.
     pub nothing: Exact,
-    /// Mean square of coins.
     pub square: f64,
-    /// Highest win in coins.
     pub highest: u64,
-    /// Its chance.
     pub highest_chance: Exact,
 }
 
-/// Windows with a number of Bonus symbols and crystals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// Chance.
     pub chance: Exact,
     /// Mean coins, counted as 0 in other windows.
     pub coins: Exact,
 }
 
 impl PaidSpin {
-    /// Computes the paid spin.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let symbols = model.regular();
@@ -138,26 +129,22 @@ impl PaidSpin {
         self.highest_chance += chance;
     }
 
-    /// Sums a function over all cells.
     pub fn sum(&self, of: impl Fn(usize, usize, &Cell) -> Exact) -> Exact {
         let cells = self.shows.iter().enumerate();
         let cells = cells.flat_map(|(bonuses, row)| row.iter().enumerate().map(move |(n, cell)| (bonuses, n, cell)));
         cells.map(|(bonuses, crystals, cell)| of(bonuses, crystals, cell)).sum()
     }
 
-    /// Returns the mean coins.
     #[must_use]
     pub fn coins(&self) -> Exact {
         self.sum(|_, _, cell| cell.coins.clone())
     }
 
-    /// Returns the chance of `number` Bonus symbols.
     #[must_use]
     pub fn bonuses(&self, number: usize) -> Exact {
         self.sum(|bonuses, _, cell| if bonuses == number { cell.chance.clone() } else { Exact::zero() })
     }
 
-    /// Returns the chance of a crystal of one colour.
     #[must_use]
     pub fn crystal(&self) -> Exact {
         self.sum(|_, crystals, cell| &cell.chance * exact(crystals)) / exact(CRYSTALS)
@@ -198,7 +185,6 @@ fn bonuses(rows: usize) -> impl Iterator<Item = [bool; REELS]> {
     })
 }
 
-/// Distribution of crystals over new cells.
 struct CellDraws {
     rows: usize,
     crystal: BigInt,
@@ -218,7 +204,6 @@ impl CellDraws {
         self.totals.iter().product::<BigInt>().pow(to_u32(self.rows * REELS))
     }
 
-    /// Returns numbers of crystals by reel, with weights.
     fn patterns(&self) -> Vec<([usize; REELS], BigInt)> {
         let mut patterns = vec![([0; REELS], 0, BigInt::one())];
         for reel in 0..REELS {

@@ -17,18 +17,14 @@ use crate::parts::hold_and_win::{Bonus, FULL_SCREEN, HoldAndWin, MULTIPLYING_REE
 use crate::parts::reels::{Column, REELS};
 use crate::parts::windows::Windows;
 
-/// Outer positions.
 pub const OUTER: usize = (REELS - 1) * ROWS;
-/// Middle positions.
 pub const MIDDLE: usize = ROWS;
 
 /// Numbers of outer and middle Bonus symbols.
 pub type Held = (usize, usize);
 
-/// Figure by numbers of outer and middle symbols.
 pub type ByHeld = [[Exact; MIDDLE + 1]; OUTER + 1];
 
-/// Moments of a window, in bets.
 pub struct Window {
     /// Windows and line coins by visible Bonus symbols.
     pub by_held: BTreeMap<Held, (u64, u64)>,
@@ -38,7 +34,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Computes the moments with all lines.
     #[must_use]
     pub fn of(windows: &Windows, bonus: u8) -> Self {
         let rows = windows.lines.rows();
@@ -57,7 +52,6 @@ impl Window {
         Self { by_held, lines_squared: squared / (&cycle * &lines * &lines), cycle, lines }
     }
 
-    /// Returns the mean line win.
     #[must_use]
     pub fn lines(&self) -> Exact {
         let coins: u64 = self.by_held.values().map(|of| of.1).sum();
@@ -70,7 +64,6 @@ impl Window {
         exact(self.by_held.get(&held).map_or(0, |of| of.0)) / &self.cycle
     }
 
-    /// Returns the chance that the feature starts.
     #[must_use]
     pub fn starts(&self, needs: u8) -> Exact {
         self.starting(needs).map(|(_, chance, _)| chance).sum()
@@ -82,7 +75,7 @@ impl Window {
         self.starting(needs).map(|((outer, middle), chance, _)| chance * &of[outer][middle]).sum()
     }
 
-    /// Returns Bonus symbols, chance and mean line win of windows that start the feature.
+    /// Windows that start the feature: Bonus symbols, chance, mean line win.
     fn starting(&self, needs: u8) -> impl Iterator<Item = (Held, Exact, Exact)> {
         let starts = move |held: &Held| held.0 + held.1 >= usize::from(needs);
         self.by_held.iter().filter(move |(held, _)| starts(held)).map(|(&held, &(windows, coins))| {
@@ -91,18 +84,14 @@ impl Window {
     }
 }
 
-/// Moments of a round in bets, without a feature's price.
+/// Moments of a round in bets, without the feature's price.
 pub struct RoundMoments {
-    /// Mean line win.
     pub lines: Exact,
-    /// Mean win of the feature.
     pub feature: Exact,
-    /// Variance.
     pub variance: Exact,
 }
 
 impl RoundMoments {
-    /// Composes the moments.
     #[must_use]
     pub fn of(window: &Window, needs: u8, feature: &FeatureMoments) -> Self {
         let (lines, mean) = (window.lines(), window.feature(needs, &feature.mean));
@@ -146,7 +135,6 @@ fn add(a: Held, b: Held) -> Held {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// Counts windows with a line win or a feature.
 #[must_use]
 pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
     let columns = |reel: usize| windows.reels.columns(reel).iter();
@@ -174,16 +162,12 @@ pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
     hits
 }
 
-/// Feature win in bets, by initial Bonus symbols.
 pub struct FeatureMoments {
-    /// Mean.
     pub mean: ByHeld,
-    /// Mean square.
     pub square: ByHeld,
 }
 
 impl FeatureMoments {
-    /// Computes the moments.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let (feature, ends) = (&model.hold_and_win, Ends::of(&model.hold_and_win));
@@ -275,13 +259,9 @@ fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     chances
 }
 
-/// Win moments of the final Bonus symbols.
 pub struct Ends {
-    /// Chance that a middle symbol is Multiplying.
     multiplying: Exact,
-    /// Mean and mean square of values.
     values: [Exact; 2],
-    /// Mean and mean square of factors, with and without GRAND.
     factors: [[Exact; 2]; 2],
     /// Sums over 0 to 15 symbols, times `unit^n`; with and without GRAND.
     sums: [Vec<Sums>; 2],
@@ -348,7 +328,6 @@ impl Sums {
 }
 
 impl Ends {
-    /// Computes the moments.
     #[must_use]
     pub fn of(feature: &HoldAndWin) -> Self {
         let weight = |of: &[(Bonus, u32)], is: fn(&Bonus) -> bool| -> u64 {
@@ -376,7 +355,6 @@ impl Ends {
         }
     }
 
-    /// Returns mean and mean square of the win in bets.
     #[must_use]
     pub fn win(&self, outer: usize, middle: usize) -> (Exact, Exact) {
         let mut won = [Exact::zero(), Exact::zero()];
@@ -399,7 +377,6 @@ impl Ends {
         (mean * &screen, square * &screen * screen)
     }
 
-    /// Returns the chance of a GRAND.
     #[must_use]
     pub fn grand(&self, outer: usize, middle: usize) -> Exact {
         let none = several(middle, &self.multiplying).into_iter().enumerate();

@@ -13,7 +13,6 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::windows::Windows;
 
-/// Key of the bought feature.
 pub(crate) const BUY_FEATURE: &str = "buy_feature";
 
 /// All stakes are equal: everything pays on the total bet.
@@ -63,7 +62,6 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Computes the return of a paid spin.
 #[must_use]
 pub fn base(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.windows, feature)

@@ -11,7 +11,6 @@ use crate::parts::gamble::ColourGamble;
 use crate::parts::hold_and_win::Board;
 use crate::parts::windows::LineBet;
 
-/// Round of Mystery Elves.
 #[derive(Debug)]
 pub struct MysteryElvesRound<'a> {
     model: &'a Model,
@@ -27,7 +26,6 @@ pub struct MysteryElvesRound<'a> {
 }
 
 impl<'a> MysteryElvesRound<'a> {
-    /// Opens a round.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let (bet_coins, _) = model.check(stake)?;
         Ok(Self {

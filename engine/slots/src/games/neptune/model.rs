@@ -11,7 +11,6 @@ use crate::parts::reels::Reels;
 use crate::parts::scatters::Scatters;
 use crate::parts::windows::Windows;
 
-/// Indexes into [`PARTS`].
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const SCATTER: usize = 1;
 pub(super) const TREASURE: usize = 2;
@@ -24,30 +23,20 @@ pub(super) const PARTS: [PartName; 4] = [
 ];
 
 const ROWS: usize = 3;
-/// Maximum run.
 const REELS_MOST: u8 = 5;
 const MULTIPLIER_MAX: u32 = 100;
 
-/// Compiled Neptune.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Reels, lines and scatters.
     pub windows: Windows,
-    /// Treasure symbol index.
     pub treasure: u8,
-    /// Finder of lines with a Treasure bonus.
     pub treasures: LineRuns,
-    /// Objects to pick from.
     pub objects: Objects,
-    /// Scope of the highest amount, proved at compilation (NP-11).
+    /// Scope of the highest amount (NP-11).
     pub max_of: MaxOf,
-    /// Multiplier of line wins in free spins.
     pub multiplier: u32,
-    /// Offered stakes.
     pub limits: StakeLimits,
-    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Promised return in millionths.
     pub rtp_micros: u64,
 }
 
@@ -81,7 +70,6 @@ impl Model {
         })
     }
 
-    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {

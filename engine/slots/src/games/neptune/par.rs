@@ -1,5 +1,3 @@
-//! PAR sheet of Neptune, with the proof of its return.
-
 use num_traits::One;
 
 use super::model::{BASE_LINES, FREE_SPINS, Model, PARTS, SCATTER, TREASURE};

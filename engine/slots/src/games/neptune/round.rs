@@ -13,7 +13,6 @@ use crate::parts::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::parts::picks::Pick;
 use crate::parts::windows::LineBet;
 
-/// Round of Neptune.
 #[derive(Debug)]
 pub struct NeptuneRound<'a> {
     model: &'a Model,
@@ -22,13 +21,11 @@ pub struct NeptuneRound<'a> {
     free_spins: FreeSpins,
     /// Pending picks in line order.
     picks: VecDeque<Pick>,
-    /// Whether free spins have begun.
     in_free_spins: bool,
     win_coins: u64,
 }
 
 impl<'a> NeptuneRound<'a> {
-    /// Opens a round.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {

@@ -6,18 +6,16 @@ use crate::math::run::Run;
 use crate::parts::picks::NEEDS;
 use crate::parts::reels::{Column, REELS};
 
-/// Sums of picked objects over windows and all lines.
+/// Sums over windows and all lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
     /// Windows by run length on one line; equal for all lines.
     pub runs: [u64; REELS + 1],
     /// Objects by number of scatters.
     pub objects: [u64; REELS + 1],
-    /// Squares of a window's objects.
     pub objects_squared: u128,
     /// Products of objects and line coins, at one coin per line.
     pub objects_line_coins: u128,
-    /// Windows with a Treasure bonus.
     pub windows: u64,
 }
 
@@ -38,7 +36,6 @@ impl Treasures {
     }
 }
 
-/// Returns the sums for the first `lines` lines.
 #[must_use]
 pub fn treasure_table(model: &Model, lines: u32) -> TreasureTable {
     let rows = moments::first(&model.windows, lines);

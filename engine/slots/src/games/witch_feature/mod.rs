@@ -34,9 +34,7 @@ use moments::Means;
 use round::{CARRIED, WitchRound, carried, shelf};
 use unlocking::Chain;
 
-/// Name.
 pub const NAME: &str = "witch-feature";
-/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../games/witch-feature/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/witch-feature/1.0.1.toml") },
@@ -50,7 +48,6 @@ const FEATURES: [Feature; 6] = [
     Feature::cash("free_spins_trigger", "Free spins", Sign::FreeSpins),
 ];
 
-/// Witch Feature.
 #[derive(Debug)]
 pub struct WitchFeature {
     edition: Edition,
@@ -58,7 +55,7 @@ pub struct WitchFeature {
 }
 
 impl WitchFeature {
-    /// Compiles a rules version; a test proves its promised return.
+    /// Compiles a rules version; a test proves its return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

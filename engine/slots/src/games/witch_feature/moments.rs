@@ -24,34 +24,25 @@ type Cell = Vec<(u8, u64)>;
 /// Mean wins in bets, and chances.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// Paid window.
     pub base: Exact,
-    /// Respin window.
     pub respin: Exact,
-    /// Free spin window.
     pub free: Exact,
-    /// Chance that a respin window wins.
     pub respin_wins: Exact,
     /// High Symbols, Random Wilds, Multiplier, Mega Wild.
     pub features: [Exact; 4],
-    /// Explosion.
     pub explosion: Exact,
-    /// Mean multiplier.
     pub multiplier: Exact,
     /// Feature after a free spin.
     pub free_feature: Exact,
-    /// Chance of free spins.
     pub trigger: Exact,
     /// Free spins awarded per free spin.
     pub awarded: Exact,
-    /// Free spins per trigger.
     pub free_spins: Exact,
     /// Combinations per paid spin: per feature, and others.
     pub combinations: [Exact; 5],
 }
 
 impl Means {
-    /// Computes the means.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let lines = &model.base.lines;
@@ -128,7 +119,6 @@ impl Means {
         parts
     }
 
-    /// Returns the return with the first `unlocked` features.
     #[must_use]
     pub fn rtp(&self, model: &Model, unlocked: usize) -> Exact {
         self.parts(model, unlocked).iter().sum()
@@ -144,7 +134,6 @@ impl Means {
     }
 }
 
-/// Highest window: all Wilds, multiplied in free spins.
 pub(super) fn highest_window(model: &Model) -> Exact {
     let all_wild = model.base.lines.pays()[usize::from(model.wild)][REELS];
     let multiplier = model.multipliers.items().iter().map(|&(factor, _)| factor).max().unwrap_or(1);
@@ -313,7 +302,6 @@ pub(super) fn brings(model: &Model) -> Vec<(Option<Potion>, Exact)> {
     std::iter::once((None, Exact::one() - &some)).chain(potions).collect()
 }
 
-/// Returns the shelves, the empty one first.
 pub(super) fn shelves() -> Vec<Vec<Potion>> {
     let mut states: Vec<Vec<Potion>> = vec![vec![]];
     for first in Potion::ALL {

@@ -1,28 +1,23 @@
 //! Potions and their combinations (WF-05 to WF-11).
 
-/// Potion colour, numbered as a carried figure.
+/// Potion, numbered as a carried figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Potion {
-    /// Red.
     Red = 1,
-    /// Blue.
     Blue = 2,
-    /// Green.
     Green = 3,
 }
 
 impl Potion {
-    /// All colours.
     pub const ALL: [Self; 3] = [Self::Red, Self::Blue, Self::Green];
 
-    /// Returns the Potion of a number.
     #[must_use]
     pub fn of(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|&potion| potion as i64 == number)
     }
 }
 
-/// Potion feature, in unlocking order (WF-11).
+/// Feature by its Potions, in unlocking order (WF-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// Red, blue and green.
@@ -35,11 +30,9 @@ pub enum Feature {
     MegaWild = 4,
 }
 
-/// Number of features.
 pub const FEATURES: u8 = 4;
 
 impl Feature {
-    /// Returns the feature of three Potions in any order.
     #[must_use]
     pub fn of(mut potions: [Potion; 3]) -> Option<Self> {
         use Potion::{Blue, Green, Red};
@@ -58,12 +51,12 @@ impl Feature {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shelf {
     potions: [Option<Potion>; 2],
-    /// Number from 1 to [`FEATURES`].
+    /// From 1 to [`FEATURES`].
     unlocked: u8,
 }
 
 impl Shelf {
-    /// Reads the carried figures; 0 for no Potion and for a new player.
+    /// Reads the carried figures; 0 means no Potion or a new player.
     #[must_use]
     pub fn of(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -74,7 +67,6 @@ impl Shelf {
         shelf
     }
 
-    /// Converts to carried figures.
     #[must_use]
     pub fn carried(&self) -> [i64; 3] {
         let number = |potion: Option<Potion>| potion.map_or(0, |potion| potion as i64);

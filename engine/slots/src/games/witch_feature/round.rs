@@ -17,12 +17,10 @@ use crate::parts::windows::LineBet;
 /// Maximum windows per step; the next step continues.
 const WINDOWS_PER_STEP: usize = 100;
 
-/// Keys of the carried figures (WF-12).
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
-/// Key of the number of unlocked features.
+/// Number of unlocked features.
 pub(super) const UNLOCKED: &str = "unlocked";
 
-/// Round of Witch Feature.
 #[derive(Debug)]
 pub struct WitchRound<'a> {
     model: &'a Model,
@@ -37,7 +35,6 @@ pub struct WitchRound<'a> {
 }
 
 impl<'a> WitchRound<'a> {
-    /// Opens a round.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -244,7 +241,6 @@ impl Round for WitchRound<'_> {
     }
 }
 
-/// Places Mega Wilds and marks their top left cells.
 fn lay(wilds: &MegaWilds, wild: u8, window: &mut Window, out: &mut Outcome) {
     for cell in (0..CELLS).filter(|cell| wilds.cells >> cell & 1 == 1) {
         window[cell / ROWS][cell % ROWS] = wild;
@@ -265,7 +261,6 @@ pub(super) fn carried(shelf: &Shelf) -> Carried {
     carried
 }
 
-/// At most 20.
 #[allow(clippy::cast_possible_truncation)]
 const fn index8(of: usize) -> u8 {
     of as u8

@@ -19,10 +19,9 @@ use crate::math::moments;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Sampled windows per second moment.
+/// Per second moment.
 const SAMPLES: u32 = 100_000;
 
-/// Sample mean with its standard error.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sampled {
     sum: f64,
@@ -53,7 +52,6 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let (high, wilds, mega) = (respin(Respin::HighSymbols), respin(Respin::RandomWilds), respin(Respin::MegaWild));
     let (exploded, with_base) = sampled_explosion(model);
 
-    // Feature or Explosion.
     let factor_squared = mean_square(&model.multipliers);
     let multiplied = factor_squared * respin_squared / float(&means.respin_wins);
     let rates = means.combinations.each_ref().map(float);
@@ -107,9 +105,7 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
 /// Second moments of lines, in bets.
 struct Lines {
     squared: f64,
-    /// Mean product of line wins and awards.
     with_awards: f64,
-    /// Mean square of awards.
     awards_squared: f64,
 }
 
@@ -140,7 +136,6 @@ fn mean_square(of: &Weights<u32>) -> f64 {
     sum / f64::from(of.total())
 }
 
-/// Creates a round at one coin per line.
 fn round(model: &Model) -> Option<WitchRound<'_>> {
     let coin_value_micros = model.limits.coin_values_micros.first().copied()?;
     let stake = Stake { coin_value_micros, lines: model.limits.lines.1, coins_per_line: 1, buy_feature: false };
@@ -175,7 +170,7 @@ fn sampled_explosion(model: &Model) -> (Sampled, Sampled) {
     (squared, product)
 }
 
-#[allow(clippy::cast_precision_loss)] // For presentation.
+#[allow(clippy::cast_precision_loss)]
 fn bets(coins: u64, round: &WitchRound<'_>) -> f64 {
     coins as f64 / round.bet.bet_coins as f64
 }

@@ -260,7 +260,6 @@ fn me_18_me_21_the_description_states_its_facts() {
     assert_eq!(par.conditional_rtps[0].rtp, elves().par(&buy(7)).unwrap().rtp);
 }
 
-/// The same seed gives the same windows and proportional wins.
 #[test]
 fn me_rtp_every_stake_plays_alike() {
     let model = with(|_| ());
