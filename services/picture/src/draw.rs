@@ -63,7 +63,6 @@ pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> Str
     carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()
 }
 
-/// Groups windows of a free spin series, a Hold and Win, or respins until a win.
 fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     if spins.iter().any(series::is_free) {
         return vec![spins.iter().collect()];
@@ -124,7 +123,7 @@ fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
     })
 }
 
-/// Returns turned cards, the latest first (BW-24).
+/// Turned cards, the latest first (BW-24).
 fn strip(outcome: &Outcome) -> String {
     let suits: Vec<_> = outcome.double_strip.iter().map(|card| suit(*card)).collect();
     suits.join(" ")
@@ -185,7 +184,6 @@ fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     halved.then(|| "  Half of the amount at risk is secured.".to_owned())
 }
 
-/// Returns the round's win and awaited step.
 fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {
     let (coins_won, minor) = (outcome.round_win_coins, outcome.round_win_minor);
     let hue = if minor > 0 || coins_won > 0 { Hue::Gold } else { Hue::Plain };

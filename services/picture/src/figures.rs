@@ -1,5 +1,3 @@
-//! Formatting of figures.
-
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::round::v1::Money;
 use motherlode_slots::par::{Exact, decimal};
@@ -77,7 +75,6 @@ pub fn chance(chance: &Exact) -> String {
     decimal(chance, places)
 }
 
-/// Converts to the nearest float.
 #[must_use]
 pub fn number(exact: &Exact) -> f64 {
     decimal(exact, 17).parse().unwrap_or(f64::NAN)
@@ -122,7 +119,7 @@ fn rounded(units: &Exact) -> Exact {
     if rest > half || (rest == half && odd) { floor + Exact::from_integer(1.into()) } else { floor }
 }
 
-/// Parses a count with `_` or `,` between digits. Fails with the expected format.
+/// Parses a count with `_` or `,` between digits.
 pub fn count(text: &str) -> Result<u64, String> {
     let digits: String = text.chars().filter(|char| !matches!(char, '_' | ',')).collect();
     match digits.parse::<u64>() {
@@ -181,7 +178,6 @@ mod tests {
         let view = |minor, currency: &str, coin: &str| {
             coin_view(Minor(minor), currency.parse().unwrap(), coin.parse().unwrap())
         };
-        // 0.08 is 20 coins at 0.004.
         assert_eq!(view(8, "EUR", "0.004"), 20);
         assert_eq!((view(9, "EUR", "0.004"), view(1, "EUR", "0.004"), view(0, "EUR", "0.004")), (22, 2, 0));
         // 9.99 is 99 coins at 0.10 and 4 at 2; a yen has no cents, a dinar 1,000 fils.

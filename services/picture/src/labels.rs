@@ -1,9 +1,7 @@
-//! Dimensions of a window's picture, and placement of labels.
-
 pub(crate) const CELL: usize = 100;
 /// Height of a label, width of a digit.
 pub(crate) const LABEL: (usize, usize) = (28, 15);
-/// Number of line colours, `line0` and so on in the style sheet.
+/// Line colours in the style sheet: `line0` and so on.
 pub(crate) const HUES: usize = 10;
 
 /// Spreads labels without overlaps.

@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Space before the reels for line numbers, and minimum space behind them for coins.
 const GUTTERS: (usize, usize) = (56, 40);
-/// Maximum numbered lines of a window.
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
 /// Maximum unnumbered lines next to each other; more overlap.
@@ -59,7 +58,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
     }
 }
 
-/// Draws one window by 0-based index, large.
+/// Draws one window, large.
 #[must_use]
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
@@ -107,7 +106,6 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     spins.iter().map(one).collect()
 }
 
-/// Draws a window with at most `numbered_max` numbered lines.
 fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<&str>) -> Markup {
     let (reels, rows) = cells::size(spin);
     let lines = Lines::of(game, spin, numbered_max);
@@ -125,7 +123,6 @@ fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<
         let these = places.iter().filter(|(reel, row)| shines(*reel, *row) == shining);
         these.map(|(reel, row)| symbol(game, spin, *reel, *row)).collect()
     };
-    // Integer positions, scaled by the style sheet, keep long pages small.
     let rest = tag("g", if any { &[("class", "rest")] } else { &[] }, drawn(false));
     let marks: Markup = spin.marks.iter().map(|of| mark(game, spin, of)).collect();
     let ways = ways.map(|ways| ways.drawn()).unwrap_or_default();

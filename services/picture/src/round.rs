@@ -17,19 +17,15 @@ use motherlode_proto::{
 use motherlode_slots::{GameInfo, game};
 use std::iter;
 
-/// Media type of pages.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
-/// Bet, step or end of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Title.
     pub title: String,
     /// Windows as text; may be empty.
     pub drawing: String,
     /// Windows as pictures; in the bet's section, their symbols.
     pub picture: Markup,
-    /// Names and values.
     pub facts: Vec<(&'static str, String)>,
 }
 
@@ -63,13 +59,11 @@ fn told(round: &Round, colour: bool, opens: &dyn Fn(usize, usize) -> Option<Stri
     [bet(round)].into_iter().chain(steps).chain([end(round)]).collect()
 }
 
-/// Returns a round's page.
 #[must_use]
 pub fn page(round: &Round) -> String {
     page_of(&round.round_id, &sections(round, false))
 }
 
-/// Returns the page of sections.
 #[must_use]
 pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     let title = format!("Round {round_id}");
@@ -89,7 +83,6 @@ pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     markup::page(&title, [heading].into_iter().chain(sections).collect::<Markup>())
 }
 
-/// Returns sections as text.
 #[must_use]
 pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     let mut text = format!("Round {round_id}\n");
@@ -337,7 +330,6 @@ mod tests {
         Some(Money { amount_minor, currency_code: "EUR".into() })
     }
 
-    /// Round with markup in typed text.
     fn voided() -> Round {
         let kind = Some(choice::Kind::Collect(choice::Collect {}));
         let step = Step { number: 1, seed: vec![7; 32], choice: Some(Choice { kind }), ..Step::default() };

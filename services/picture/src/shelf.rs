@@ -17,10 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const PLACE: usize = 48;
 const BOARD: usize = 6;
 
-/// Figures by key.
 pub type Figures = BTreeMap<String, i64>;
 
-/// Converts figures.
 #[must_use]
 pub fn figures(of: &[CarriedFigure]) -> Figures {
     of.iter().map(|figure| (figure.key.clone(), figure.value)).collect()
@@ -60,7 +58,6 @@ pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     tag("div", &[("class", "shelves")], parts)
 }
 
-/// Returns the names of a game's shelf drawings.
 #[must_use]
 pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
     let collected = game.symbols.iter().filter(|symbol| symbol.role == motherlode_slots::SymbolRole::Collected);

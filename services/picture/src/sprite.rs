@@ -8,19 +8,16 @@ use std::collections::BTreeSet;
 
 const SPRITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sprites.rs"));
 
-/// Returns a game's sprite; `None` if this program lacks it.
 #[must_use]
 pub fn of(game: &str) -> Option<&'static str> {
     SPRITES.iter().find(|(name, _)| *name == game).map(|(_, svg)| *svg)
 }
 
-/// Returns the name of a symbol's drawing.
 #[must_use]
 pub fn id(symbol: &SymbolInfo) -> String {
     symbol.code.to_lowercase()
 }
 
-/// Returns the names of all drawings of a game's version.
 #[must_use]
 pub fn ids(name: &str, rules_version: &str) -> Vec<String> {
     game(name, rules_version).map_or_else(Vec::new, |game| game.info().symbols.iter().map(id).collect())

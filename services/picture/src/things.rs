@@ -13,7 +13,6 @@ const ACROSS: usize = 6;
 const OBJECTS_MAX: u32 = 40;
 const CARD: (usize, usize) = (90, 150);
 
-/// Draws objects and cards of a step; may be empty.
 #[must_use]
 pub fn things(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Markup {
     let parts =

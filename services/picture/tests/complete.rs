@@ -229,7 +229,6 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
             add(&mut texts, text);
         } else if let Some((place, what)) = win(&words) {
             match place {
-                // Grouped lines: win, number of lines, then the lines.
                 [_, "line" | "lines", "of", each] => {
                     while let Some(numbers) =
                         lines.next_if(|line| line.trim().split(' ').all(|of| of.parse::<u32>().is_ok()))

@@ -1,20 +1,15 @@
-//! Award of a jackpot hit.
-
 use motherlode_books::{Currency, Event, Minor};
 
-/// State of a jackpot's award.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Award {
-    /// Not priced or paid yet.
+    /// Neither priced nor paid.
     #[default]
     Pending,
     /// Owed, because the account has no room for it.
     SetAside(Minor, Currency),
-    /// Paid.
     Paid(Minor, Currency),
     /// Held during a proposed void (PL-38).
     Held,
-    /// Returned to the pool by a void.
     Voided,
 }
 

@@ -15,24 +15,13 @@ use motherlode_books::{
 use motherlode_proto::round::v1::Witch;
 use motherlode_slots::{Carried, Outcome};
 
-/// Difference between a commit and its step's outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// The step or the player has no sealed draw.
     #[error("step {step} of round {round} uses no sealed draw")]
-    Unsealed {
-        /// Round number.
-        round: u64,
-        /// Step number.
-        step: u32,
-    },
-    /// The draw's dealt value is unavailable.
+    Unsealed { round: u64, step: u32 },
     #[error("the key of draw {number} is unavailable")]
-    KeyLost {
-        /// Draw number.
-        number: u64,
-    },
-    /// Other difference.
+    KeyLost { number: u64 },
     #[error("{0}")]
     Differs(String),
 }
@@ -50,15 +39,11 @@ impl Mismatch {
     }
 }
 
-/// A commit's player before the commit.
 pub struct Before<'a> {
-    /// Player's stream.
     pub stream: &'a StreamId,
-    /// State.
     pub player: &'a PlayerState,
     /// Commit's request id.
     pub request_id: &'a str,
-    /// Dealt values of the player's draws.
     pub dealt_of: &'a DealtOf<'a>,
 }
 

@@ -1,5 +1,3 @@
-//! Events required by a step's outcome.
-
 use motherlode_books::{Event, Minor, SmolStr};
 use motherlode_slots::{Awaiting, Outcome};
 use std::num::TryFromIntError;
@@ -7,15 +5,10 @@ use std::num::TryFromIntError;
 /// Events required after a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
-    /// Round's win.
     pub win: Minor,
-    /// Change of the collection.
     pub collection: Option<Event>,
-    /// Win credited at once (ME-16).
     pub credit: Option<Minor>,
-    /// Whether the jackpot was hit.
     pub hit: bool,
-    /// Whether the round is over.
     pub over: bool,
 }
 

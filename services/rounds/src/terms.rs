@@ -1,5 +1,3 @@
-//! Terms of a round, logged with its bet.
-
 use motherlode_books::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
 use motherlode_proto::convert::Malformed;
 use motherlode_slots::{Carried, Carries, Game, Stake, Terms};
@@ -16,7 +14,6 @@ pub fn gamble_max_minor(game: &dyn Game, currency: Currency, rate: FxRate) -> Re
     u64::try_from(most.0).map_err(|_| MoneyError::OutOfRange)
 }
 
-/// Converts stake and terms for the log.
 #[must_use]
 pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerms {
     RoundTerms {
@@ -31,7 +28,6 @@ pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerm
     }
 }
 
-/// Returns a round's logged stake and terms.
 pub fn terms_of(started: &RoundStarted) -> Result<&RoundTerms, Malformed> {
     started.stake.terms().ok_or(Malformed::Field("stake"))
 }

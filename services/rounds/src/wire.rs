@@ -12,13 +12,11 @@ use motherlode_proto::{
 };
 use prost_types::Timestamp;
 
-/// Converts cash.
 #[must_use]
 pub fn money(amount: Minor, currency: Currency) -> Money {
     Money { amount_minor: amount.0, currency_code: currency.code().to_owned() }
 }
 
-/// Converts Unix milliseconds.
 #[must_use]
 pub fn timestamp(unix_ms: i64) -> Timestamp {
     let nanos = i32::try_from(unix_ms.rem_euclid(1000) * 1_000_000).unwrap_or_default();
@@ -35,7 +33,6 @@ pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
     Account { operator_id: operator_id.into(), player_id: player_id.into(), currency_code: currency.code().to_owned() }
 }
 
-/// Converts a jackpot.
 #[must_use]
 pub fn jackpot(of: &JackpotView) -> JackpotWin {
     let (state, amount) = match of.award {
@@ -48,7 +45,6 @@ pub fn jackpot(of: &JackpotView) -> JackpotWin {
     JackpotWin { state: state.into(), pool_id: of.pool.to_string(), hit_position: of.hit, amount }
 }
 
-/// Converts a round.
 #[must_use]
 pub fn round(view: RoundView, stream: &StreamId) -> Round {
     let currency = view.started.currency;

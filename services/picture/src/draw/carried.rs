@@ -1,5 +1,3 @@
-//! Player's collection as a shelf.
-
 use super::{
     pen::{Hue, Pen},
     window,
@@ -8,13 +6,11 @@ use motherlode_books::CoinValue;
 use motherlode_proto::round::v1::{CarriedFigure, Witch};
 use motherlode_slots::{GameInfo, SymbolRole};
 
-/// Potion features in unlocking order (WF-11).
+/// In unlocking order (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
 pub(crate) enum Shelf {
-    /// Crystals by symbol (DM-11).
     Crystals { needs: usize, colours: Vec<(usize, usize)> },
-    /// Potions by symbol, and unlocked features (WF-06, WF-11).
     Potions { places: [Option<usize>; 2], unlocked: &'static [&'static str] },
 }
 
@@ -93,7 +89,6 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
                 let count = usize::try_from(*value).unwrap_or_default().clamp(1, FEATURES.len());
                 format!("unlocked {}", FEATURES[..count].join(", "))
             }
-            // BW-02: the picked witch.
             ("witch", _) if *value == i64::from(i32::from(Witch::White)) => "the white witch".to_owned(),
             ("witch", _) if *value == i64::from(i32::from(Witch::Dark)) => "the dark witch".to_owned(),
             (other, _) => format!("{} {value}", other.replace('_', " ")),
@@ -102,7 +97,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
     figures.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
-/// Draws a colour: `Green ●●○○○`.
+/// `Green ●●○○○`
 fn colour(game: &GameInfo, symbol: usize, has: usize, needs: usize, pen: Pen) -> String {
     let crystals = pen.bold(window::hue(game, symbol), &"●".repeat(has));
     format!("{} {crystals}{}", first_word(game, symbol), pen.plain(Hue::Grey, &"○".repeat(needs - has)))

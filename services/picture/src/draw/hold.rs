@@ -9,10 +9,9 @@ use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
 
 const ACROSS: usize = 3;
-/// Columns per position.
 const CELL: usize = 5;
 
-/// Draws a board per respin; may be empty.
+/// May be empty.
 pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<String> {
     let Some(last) = windows.last() else { return vec![] };
     let acted = windows.iter().position(|window| acts(window));

@@ -48,7 +48,6 @@ pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     lines
 }
 
-/// Returns number, wins and features of a window.
 fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     let spin = spins[at];
     let wins = window::wins(of.game, spin, of.currency, of.pen);
@@ -62,7 +61,7 @@ fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     [heading].into_iter().chain(wins).chain([String::new()]).collect()
 }
 
-/// Returns the mean coin value of free spins (DM-12).
+/// Mean coin value of free spins (DM-12).
 fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);

@@ -1,5 +1,3 @@
-//! Window with winning cells, and list of wins.
-
 use super::pen::{Hue, Pen};
 use crate::figures::{coins, counted, grouped, minor_units};
 use motherlode_books::Currency;
@@ -14,7 +12,7 @@ pub(crate) fn cell(spin: &SpinResult, reel: usize, row: usize) -> Option<usize> 
     spin.cells.get(reel.checked_mul(rows)?.checked_add(row)?).map(|symbol| usize::from(*symbol))
 }
 
-/// Returns reels and rows, limited by the cells.
+/// Reels and rows, limited by the cells.
 pub(crate) fn size(spin: &SpinResult) -> (usize, usize) {
     let rows = usize::try_from(spin.rows).unwrap_or_default().min(spin.cells.len());
     (spin.cells.len().checked_div(rows).unwrap_or_default(), rows)
@@ -37,7 +35,6 @@ pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: us
     spin.wins.iter().any(in_win) || (spin.bonus && symbol.is_some_and(started))
 }
 
-/// Returns a line win's rows.
 pub(crate) fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
     let line = usize::try_from(win.line).ok()?.checked_sub(1)?;
     Some(game.lines.get(line).map_or(&[], Vec::as_slice))
@@ -86,7 +83,6 @@ pub(super) fn grid(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> 
     };
     let mut lines = vec![rule("┌", "┬", "┐")];
     for at in 0..rows {
-        // Added rows (DM-07) are separated.
         if at > 0 && grown_from(game, spin) == Some(at) {
             lines.push(rule("├", "┼", "┤").replace('─', "╌"));
         }
@@ -128,7 +124,6 @@ pub(crate) fn name(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| format!("symbol {index}"), |symbol| symbol.name.clone())
 }
 
-/// Returns the longest name that fits.
 fn fitting(game: &GameInfo, index: usize, width: usize) -> String {
     let fits = |text: &str| text.chars().count() <= width;
     match game.symbols.get(index) {
@@ -199,7 +194,6 @@ pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: 
     lines
 }
 
-/// Returns landed crystals and Potions (DM-09, WF-05).
 fn collected(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     let marks = spin.marks.iter().filter(|mark| matches!(mark.kind(), MarkKind::Crystal | MarkKind::Potion));
     marks
@@ -214,7 +208,6 @@ fn collected(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
         .collect()
 }
 
-/// Returns placed Wilds and former Question marks (WF-08, WF-10, WF-13).
 fn placed(game: &GameInfo, spin: &SpinResult) -> Vec<String> {
     let of = |kind| spin.marks.iter().filter(move |mark| mark.kind() == kind);
     let wilds = of(MarkKind::PlacedWild).map(|mark| {

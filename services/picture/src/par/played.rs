@@ -9,13 +9,10 @@ use crate::markup::{Markup, plain, table};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, Seed, Tally, simulate::WIN_BOUNDS_TENTHS};
 
-/// Simulated rounds.
 pub struct Played {
-    /// Sums of wins.
     pub tally: Tally,
-    /// Master seed.
     pub seed: Seed,
-    /// Command that repeats it.
+    /// Command that repeats the simulation.
     pub command: String,
     /// Whether figures are carried between rounds, so that the simulated players have played before.
     pub carries: bool,
@@ -87,17 +84,13 @@ impl Played {
     }
 }
 
-/// Class of wins.
 pub struct WinClass {
-    /// Lowest win in bets.
     pub from: String,
-    /// Description.
     pub title: String,
-    /// Rounds.
     pub count: u64,
 }
 
-/// Returns the classes of a tally by win, from none to the highest.
+/// Returns the classes of a tally, ascending.
 #[must_use]
 pub fn win_classes(by_win: &[u64]) -> Vec<WinClass> {
     let bets = |tenths: u64| match (tenths / 10, tenths % 10) {

@@ -1,5 +1,3 @@
-//! Figures that are not in logged outcomes.
-
 use motherlode_books::{Currency, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use motherlode_proto::{
     convert::play::choice_to_wire,
