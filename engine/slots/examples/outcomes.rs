@@ -1,10 +1,7 @@
 //! Prints one JSON line per step of random rounds, for the second implementation in `tests/independent`. The first line
-//! names the data file; with 0 rounds it also has the exact returns.
+//! names the data file; with 0 rounds it also has the exact returns. The seed determines the output.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
-//!
-//! The seed determines the output. Each player has a few stakes in one or two currencies and carries figures between
-//! rounds.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -43,7 +40,6 @@ fn main() -> Result<(), Fault> {
     Ok(out.flush()?)
 }
 
-/// Minor unit in millionths of the major unit.
 fn minor_micros(currency: &str) -> u64 {
     match currency {
         "JPY" => 1_000_000,
@@ -114,7 +110,7 @@ impl Player {
     }
 }
 
-/// Resolves a choice with a fresh seed. Returns false, without effect, if it is not offered.
+/// Returns false, without effect, if the choice is not offered.
 fn resolve(round: &mut dyn Round, choice: &Choice, random: &mut Draws, out: &mut Outcome) -> bool {
     let mut seed = Seed::default();
     for word in seed.chunks_mut(4) {
@@ -172,7 +168,6 @@ fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result
     Ok(header)
 }
 
-/// Returns the effect of rounding at every offered coin value, with its error bound.
 fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     let mut all = Vec::new();
     for currency in ladders.currencies() {

@@ -1,5 +1,5 @@
-//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the wheel for the exact return
-//! and jackpot chance.
+//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the wheel for the return and
+//! jackpot chance.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal};
@@ -13,7 +13,7 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target hit frequency with all lines, in thousandths.
+/// With all lines.
 const HITS_PER_MILLE: u64 = 290;
 /// Chances in thousandths. Weight moves between the first two.
 const MONEY: [(u32, u64); 12] = [

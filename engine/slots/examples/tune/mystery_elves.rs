@@ -1,5 +1,5 @@
 //! Shuffles the runs, keeps the order nearest to the target hit frequency, moves weight between two Bonus values until
-//! the paid spin has the promised return, and adds Bonus symbols to the bought reels until their return is near it.
+//! the paid spin has the promised return, and adds Bonus symbols to the bought reels until theirs is near it.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -11,7 +11,6 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 60;
-/// In thousandths.
 const HITS_PER_MILLE: u64 = 250;
 /// Weights of 1 to 18. Weight moves between the two below.
 const VALUES: [u32; 18] = [
@@ -91,7 +90,6 @@ fn shuffle(strip: &str, draws: &mut Draws) -> String {
     }
 }
 
-/// Moves weight until the return, which is linear in it, is the promised one.
 fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     let returns = |moved: u32| -> Result<Exact, Box<dyn std::error::Error>> {
         let mut candidate = data.clone();

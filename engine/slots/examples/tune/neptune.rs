@@ -1,4 +1,4 @@
-//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the mean treasure for the exact
+//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the mean treasure for the
 //! return.
 
 use motherlode_slots::Draws;
@@ -13,7 +13,7 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target chance of a line or scatter win with all lines, in thousandths.
+/// Line or scatter wins with all lines.
 const HITS_PER_MILLE: u64 = 320;
 /// Number of objects, and highest sum of picked ones.
 const OBJECTS: u8 = 12;

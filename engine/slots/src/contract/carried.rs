@@ -18,7 +18,6 @@ impl Carried {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carries {
     pub keys: &'static [&'static str],
-    /// Scope in addition to player and game.
     pub scope: CarriedScope,
     /// Keys shared by all real-money currencies; the maximum counts (DM-14).
     pub shared: &'static [&'static str],
@@ -27,7 +26,6 @@ pub struct Carries {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarriedScope {
     Currency,
-    /// Per currency and bet (WF-12).
     Bet,
 }
 

@@ -18,7 +18,6 @@ pub struct RulesVersion {
     pub file: &'static str,
 }
 
-/// Published facts of a rules version.
 #[derive(Debug)]
 pub struct Edition {
     name: &'static str,
@@ -38,14 +37,13 @@ impl Edition {
 /// Version of a game. Methods with a stake return its first fault.
 pub trait Game: Sync + Send {
     fn edition(&self) -> &Edition;
-    /// Opens a round at [`crate::Choice::Spin`].
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
     /// Returns the exact mathematics; takes tens of milliseconds.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
     /// Returns the highest win of a round (WF-04), in up to seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// Returns the highest mean return over all carried figures (PL-36, PL-43). Costs as much as [`Game::par`].
+    /// Returns the highest mean return over all carried figures (PL-36, PL-43).
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
     }
@@ -71,8 +69,7 @@ pub trait Game: Sync + Send {
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
-    /// Returns the parts of the return, in the order of [`crate::Outcome::part_coins`]; at most
-    /// [`crate::contract::outcome::PARTS_MAX`].
+    /// Returns the parts of the return, at most [`crate::contract::outcome::PARTS_MAX`].
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }
@@ -106,7 +103,6 @@ pub trait Game: Sync + Send {
     fn pool(&self) -> Option<&'static str> {
         self.info().jackpot.then(|| self.name())
     }
-    /// Returns the gamble limit in whole EUR (ME-14).
     fn gamble_max_eur(&self) -> u32 {
         125_000
     }

@@ -1,6 +1,6 @@
 use crate::contract::par::Exact;
 
-/// Highest win, without the jackpot.
+/// Highest win of a round, without the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
     /// Upper bound in bets, subject to the other fields.
@@ -18,9 +18,7 @@ pub struct HighestWin {
 /// Highest round with windows at the mean coin value (DM-12).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectedTop {
-    /// Windows at the round's coin value.
     pub own: Vec<TopWindows>,
-    /// Windows at the mean coin value.
     pub collected: Vec<TopWindows>,
     /// Number of earlier rounds in the mean.
     pub earlier: u32,
@@ -28,9 +26,8 @@ pub struct CollectedTop {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopWindows {
-    /// Number of windows.
     pub windows: u32,
-    /// Coins won per window.
+    /// Per window.
     pub coins: u64,
     /// Decimal logarithm of the bound of a window's chance.
     pub log_chance: f64,
@@ -76,7 +73,6 @@ impl HighestWin {
         }
     }
 
-    /// Formats the chance bound, such as `1e-31`.
     #[must_use]
     pub fn chance(&self) -> String {
         format!("1e{}", self.chance_exponent)

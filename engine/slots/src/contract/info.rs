@@ -16,9 +16,7 @@ pub struct GameInfo {
     pub ways: bool,
     /// Maximum rows of an expanded window.
     pub rows_max: u32,
-    /// Offered stakes.
     pub limits: StakeLimits,
-    /// Price of the feature in bets, if for sale.
     pub buy_feature_bets: Option<u32>,
     pub picks_of: u8,
     /// Bonus symbols count only on active lines (NP-09).
@@ -27,13 +25,11 @@ pub struct GameInfo {
     pub multipliers: Vec<u32>,
     /// Published return with the jackpot (minimum, maximum), in millionths (BW-21).
     pub rtp_span_micros: Option<(u64, u64)>,
-    /// Assumptions about the pool.
     pub jackpot_assumes: String,
-    /// Prizes of the bonus, the jackpot first; [`Par`](crate::Par) has their chances.
+    /// Prizes of the bonus, the jackpot first.
     pub prizes: Vec<PrizeInfo>,
-    /// Special wins with a name, ascending (ME-05).
+    /// Ascending (ME-05).
     pub specials: Vec<SpecialInfo>,
-    /// Values of symbols and picked objects.
     pub values: Vec<ValueSet>,
     /// Combinations that start a feature (WF-07 to WF-10).
     pub combinations: Vec<FeatureCombination>,
@@ -72,7 +68,6 @@ pub enum AutoplayLoss {
 pub struct Fact {
     pub key: &'static str,
     pub title: &'static str,
-    /// Decimal value.
     pub value: String,
 }
 
@@ -81,7 +76,6 @@ pub const SHORT_MAX: usize = 12;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolInfo {
     pub name: String,
-    /// Name of at most [`SHORT_MAX`] letters.
     pub short: String,
     /// Two letters, unique within the game.
     pub code: String,
@@ -91,17 +85,13 @@ pub struct SymbolInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SymbolRole {
-    /// Pays on lines.
     Regular,
-    /// Substitutes and pays on lines.
     Wild,
-    /// Pays anywhere.
     Scatter,
     Bonus,
     FreeSpins,
     Collected,
     SuperHigh,
-    /// Becomes another symbol.
     Question,
 }
 
@@ -109,7 +99,7 @@ pub enum SymbolRole {
 pub struct PayRow {
     pub symbol: u8,
     pub count: u8,
-    /// Pay times coins per line, total bet (scatters), or per way.
+    /// Pay times coins per line, times total bet (scatters), or per way.
     pub pays: u64,
     pub free_spins: u32,
     pub scatter: bool,

@@ -2,7 +2,7 @@
 
 use crate::contract::par::{Exact, exact, ratio};
 
-/// Highest mean return in bets, without jackpot and rounding.
+/// In bets, without jackpot and rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MostExpected {
     /// Return at the round's coin value, in the best carried state.

@@ -15,11 +15,7 @@ pub enum Nature {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    Window {
-        kind: SpinKind,
-        /// Whether the free spins have begun.
-        in_free_spins: bool,
-    },
+    Window { kind: SpinKind, in_free_spins: bool },
     BesideWindows,
 }
 
@@ -28,7 +24,6 @@ pub struct Feature {
     /// Key in [`crate::Par::rates`].
     pub key: &'static str,
     pub title: &'static str,
-    /// Nature; see [`crate::Game::chances_in`].
     pub nature: Nature,
     pub sign: Sign,
 }
@@ -45,19 +40,17 @@ impl Feature {
     }
 }
 
-/// Property of a first window that shows a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     Bonus,
     FreeSpins,
     Rows(u32),
-    /// Rows with free spins awarded.
     FreeSpinsAtRows(u32),
     Window(SpinKind),
 }
 
 impl Sign {
-    /// Returns whether a first-step window has this sign.
+    /// Returns whether a window of the first step has this sign.
     #[must_use]
     pub fn shown_by(self, spin: &Spin) -> bool {
         match self {

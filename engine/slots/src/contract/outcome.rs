@@ -6,10 +6,10 @@ use crate::contract::carried::Carried;
 
 pub const REELS_MAX: usize = 8;
 pub const CELLS_MAX: usize = 35;
-/// Maximum cards per round (ME-15).
+/// Per round (ME-15).
 pub const CARDS_MAX: usize = 10;
 pub const PARTS_MAX: usize = 8;
-/// Maximum objects per pick (NP-10).
+/// Per pick (NP-10).
 pub const PICKS_MAX: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,21 +18,18 @@ pub struct Outcome {
     pub wins: Vec<Win>,
     pub marks: Vec<Mark>,
     pub prize: Option<Prize>,
-    /// Picked values in picking order.
     pub reveals: Vec<Reveal>,
     /// Unopened values, shown after the round (NP-12). Not logged.
     pub unopened: Vec<Reveal>,
     /// Other coin value than the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
     pub pick: Option<PickOffer>,
-    /// Card of a double.
     pub card: Option<CardTurn>,
     pub jackpot: bool,
     pub awaiting: Awaiting,
     pub free_spins_left: u32,
-    /// Cards of the double, latest first (BW-24).
     pub double_strip: Strip,
-    /// Win in coins, without jackpot and gamble.
+    /// Without jackpot and gamble.
     pub round_win_coins: u64,
     /// Win in minor units after gambles, without jackpot.
     pub round_win_minor: u64,
@@ -81,7 +78,6 @@ impl Outcome {
 pub enum Awaiting {
     #[default]
     Nothing,
-    /// Spin paid by the bet.
     Spin,
     Pick,
     FreeSpins,
@@ -96,17 +92,17 @@ pub enum SpinKind {
     Free,
     /// Collection Free Spin with this super-high symbol (DM-11).
     Collection(u8),
-    /// Hold and Win (ME-10).
+    /// ME-10.
     HoldAndWin,
-    /// High Symbols Respin (WF-07).
+    /// WF-07.
     HighSymbols,
-    /// Random Wilds Respin (WF-08).
+    /// WF-08.
     RandomWilds,
-    /// Multiplier feature (WF-09).
+    /// WF-09.
     MultiplierRespin,
-    /// Mega Wild Respin (WF-10).
+    /// WF-10.
     MegaWild,
-    /// Explosion (WF-13).
+    /// WF-13.
     Explosion,
 }
 
@@ -152,7 +148,7 @@ pub struct PickOffer {
 /// Exact mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
-    /// Sum in millionths of the major unit.
+    /// Millionths of the major unit.
     pub sum_micros: u64,
     pub count: u64,
 }
@@ -160,7 +156,6 @@ pub struct MeanCoin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reveal {
     pub object: u8,
-    /// Value in coins with all multipliers.
     pub coins: u64,
 }
 
@@ -171,11 +166,9 @@ pub struct Spin {
     pub stops: Stops,
     pub reels: u8,
     pub rows: u8,
-    /// Symbols by reel from the left.
     pub cells: [u8; CELLS_MAX],
     pub multiplier: u32,
     pub wins: Range<u32>,
-    /// Range within [`Outcome::marks`].
     pub marks: Range<u32>,
     pub win_coins: u64,
     /// Win in minor units, rounded half to even (DM-17).
@@ -194,7 +187,7 @@ impl Spin {
         self.cells.get(reel * rows + row).copied()
     }
 
-    /// Returns rows to the power of reels (DM-01).
+    /// Rows to the power of reels (DM-01).
     #[must_use]
     pub fn ways(&self) -> u32 {
         u32::from(self.rows).saturating_pow(u32::from(self.reels))
@@ -217,7 +210,6 @@ impl Stops {
         }
     }
 
-    /// Returns the stops from the left.
     #[must_use]
     #[inline]
     pub fn as_slice(&self) -> &[u16] {
@@ -235,7 +227,6 @@ pub struct Win {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WinKind {
-    /// Payline index, from 0.
     Line(u8),
     Ways(u32),
     Scatter,
@@ -243,17 +234,12 @@ pub enum WinKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prize {
-    Coins {
-        /// Multiple.
-        multiple: u32,
-        coins: u64,
-    },
+    Coins { multiple: u32, coins: u64 },
     FreeSpins(u32),
-    /// Jackpot, paid from its pool.
     Jackpot,
 }
 
-/// Gamble card. A guess is red heart or black spade.
+/// Card of a gamble. A guess is red heart or black spade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     RedHeart,
@@ -269,7 +255,6 @@ pub struct CardTurn {
     pub guess: Card,
     pub card: Card,
     pub won: bool,
-    /// Minor units at risk.
     pub risked_minor: u64,
     /// Minor units after the turn.
     pub minor: u64,

@@ -1,4 +1,4 @@
-//! PAR sheet: exact return, frequencies and volatility. Only the standard deviation is a float.
+//! PAR sheet. Only the standard deviation is a float.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -17,7 +17,6 @@ pub struct Par {
     pub bet_coins: u64,
     /// Return with the jackpot's seed, without its increments.
     pub rtp: Exact,
-    /// Return without the jackpot.
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<Part>,
     /// Chance of a win or feature.
@@ -30,7 +29,6 @@ pub struct Par {
     pub reel_sets: Vec<ReelSet>,
     pub rates: Vec<Rate>,
     pub conditional_rtps: Vec<ConditionalRtp>,
-    /// "exact fractions", or the error bound.
     pub exactness: &'static str,
 }
 
@@ -42,19 +40,16 @@ pub struct PartName {
 }
 
 impl PartName {
-    /// Creates a part that does not depend on carried figures.
     #[must_use]
     pub const fn cash(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Cash }
     }
 
-    /// Creates a part collected over rounds.
     #[must_use]
     pub const fn collected(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Collected }
     }
 
-    /// Creates a part paid by a jackpot's pool.
     #[must_use]
     pub const fn jackpot(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Jackpot }
@@ -71,12 +66,10 @@ pub struct Part {
 pub struct ReelSet {
     pub title: &'static str,
     pub strips: Vec<Vec<u8>>,
-    /// Combinations that pay or start something.
     pub combinations: Vec<Combination>,
 }
 
 impl ReelSet {
-    /// Returns the number of stop combinations.
     #[must_use]
     pub fn cycle(&self) -> u64 {
         self.strips.iter().map(|strip| strip.len() as u64).product()
@@ -88,13 +81,11 @@ impl ReelSet {
     }
 }
 
-/// Number of symbols that pays or starts something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
     pub symbol: u8,
-    /// Number of symbols.
     pub count: u8,
-    /// Chance on one line or anywhere; expected number for ways.
+    /// On one line or anywhere; for ways, the expected number.
     pub chance: Exact,
     pub rtp: Exact,
 }
@@ -114,7 +105,6 @@ impl Rate {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionalRtp {
-    /// JSON key, such as `buy_feature`.
     pub key: &'static str,
     pub title: &'static str,
     /// Return relative to the price.
@@ -122,21 +112,19 @@ pub struct ConditionalRtp {
     pub condition: Condition,
 }
 
-/// Condition of a return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     Bought,
     FirstSpins(u32),
     /// Constant carried figure, in the long run.
     Held {
-        /// Key in [`crate::Carries::keys`].
+        /// One of [`crate::Carries::keys`].
         key: &'static str,
         value: i64,
     },
 }
 
 impl Par {
-    /// Returns the return with seed and increments.
     #[must_use]
     pub fn rtp_with_increments(&self) -> Exact {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
@@ -153,7 +141,6 @@ impl Par {
         self.parts.iter().filter(|part| part.name.nature == nature).map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns a part's return, or 0.
     #[must_use]
     pub fn part(&self, key: &str) -> Exact {
         self.parts.iter().find(|part| part.name.key == key).map_or_else(Exact::zero, |part| part.rtp.clone())
@@ -199,7 +186,6 @@ pub fn decimal(value: &Exact, places: usize) -> String {
     if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// Formats a chance as decimals, or in scientific notation if small.
 #[must_use]
 pub fn chance_text(value: &Exact, places: usize) -> String {
     let smallest = ratio(1_000, (0..places).fold(BigInt::one(), |scale, _| scale * 10));

@@ -1,5 +1,4 @@
-//! Return of a progressive jackpot at its pool's terms (BW-21, PL-43). Terms can change, so they are not part of a
-//! rules version.
+//! Return of a progressive jackpot at its pool's terms (BW-21, PL-43), which a rules version does not fix.
 
 use thiserror::Error;
 
@@ -10,18 +9,17 @@ use crate::contract::par::{Exact, Par, Part, PartName, decimal, exact, ratio};
 pub const SEED: PartName = PartName::jackpot("jackpot_seed", "the jackpot's seed");
 pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the jackpot's increments");
 
-/// Pool terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolTerms {
     /// In billionths of a EUR.
     pub seed_nanos: u64,
-    /// Contribution in millionths of the bet.
+    /// Millionths of the bet.
     pub contribution_ppm: u32,
     /// Coin value that wins the whole pool, in millionths of a EUR.
     pub base_coin_micros: u64,
 }
 
-/// Return of the jackpot in bets.
+/// In bets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
     pub seed: Exact,
@@ -30,7 +28,6 @@ pub struct JackpotReturn {
     pub increments_max: Exact,
 }
 
-/// Return outside the published span.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the return would be {lowest} to {highest}, outside the published span of {span_min} to {span_max}")]
 pub struct OutOfSpan {

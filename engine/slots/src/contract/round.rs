@@ -1,4 +1,4 @@
-//! Round in play. Resolving the logged steps again rebuilds it.
+//! Round in play. Resolving the logged steps rebuilds it.
 
 use thiserror::Error;
 
@@ -20,7 +20,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Creates terms with a minor unit of cents and an open pool.
+    /// Creates terms with cents and an open pool.
     #[must_use]
     pub fn plain(carried: Carried) -> Self {
         Self { jackpot: true, double: false, minor_micros: 10_000, gamble_max_minor: 0, carried }
@@ -41,7 +41,6 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Returns the wait that it ends.
     #[must_use]
     pub fn awaited(&self) -> Awaiting {
         match self {
@@ -54,7 +53,6 @@ impl Choice {
     }
 }
 
-/// Picked objects, from 0, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Picked {
     len: u8,
@@ -74,7 +72,7 @@ impl Picked {
         self.at.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Checks for `needs` different objects out of `of`. Returns the first fault.
+    /// Checks for `needs` different objects out of `of`.
     pub fn check(&self, needs: u8, of: u8) -> Result<(), ChoiceRefused> {
         let objects = self.as_slice();
         if self.len != needs {
@@ -108,7 +106,7 @@ pub trait Round: Send {
     fn pick(&self) -> Option<PickOffer> {
         None
     }
-    /// Returns the choice for an absent player (PL-03): collect, play features, pick the first objects.
+    /// Returns the choice for an absent player (PL-03).
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
@@ -118,7 +116,6 @@ pub trait Round: Send {
     fn reopen(&mut self, carried: &Carried);
 }
 
-/// Returns the choice that continues without risk.
 #[must_use]
 pub fn choice_for(awaiting: Awaiting, pick: Option<PickOffer>) -> Option<Choice> {
     const FIRST: [u8; PICKS_MAX] = [0, 1, 2, 3, 4];

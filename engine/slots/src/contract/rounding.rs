@@ -1,4 +1,4 @@
-//! Coin values as fractions of a minor unit, and the effect of rounding (DM-17).
+//! Effect of rounding on the return (DM-17).
 
 use crate::contract::par::Exact;
 
@@ -16,18 +16,16 @@ impl CoinFraction {
         Self { numerator: coin_micros / common, denominator: (minor_micros / common).max(1) }
     }
 
-    /// Returns whether `coins` are whole minor units.
     #[must_use]
     pub fn whole(self, coins: u64) -> bool {
         coins.is_multiple_of(self.denominator)
     }
 }
 
-/// Effect of rounding on the return, in coins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     pub rtp: Exact,
-    /// Change of the return.
+    /// Change of the return, in coins.
     pub adds: Exact,
     /// Change without collections.
     pub adds_to_own: Exact,

@@ -1,8 +1,6 @@
-//! Bets. Wins are in coins.
-
 use thiserror::Error;
 
-/// Highest coin value, in millionths of the major unit.
+/// Millionths of the major unit.
 pub const COIN_MICROS_MAX: u64 = 10_000_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
@@ -13,7 +11,6 @@ pub struct Stake {
     pub buy_feature: bool,
 }
 
-/// First fault of a stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StakeRefused {
     #[error("coin value {micros} millionths is not offered")]
@@ -39,12 +36,11 @@ impl StakeLimits {
     /// Returns the common divisor of bets, in coins.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
-        // Consecutive numbers have the common divisor 1.
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// Returns the range of coin values; `None` with ladders.
+    /// `None` with ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));

@@ -1,4 +1,4 @@
-//! Offered coin values by game and currency (PL-35, DM-19, DM-25).
+//! Coin values by game and currency (PL-35, DM-19, DM-25).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,14 +48,14 @@ pub enum LadderRefused {
 }
 
 impl Ladders {
-    /// Creates the standard ladders. `minor_micros` returns a minor unit in millionths of the major unit.
+    /// `minor_micros` returns a minor unit in millionths of the major unit.
     pub fn standard(minor_micros: impl Fn(&str) -> Option<u64>) -> Result<Self, LadderRefused> {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money. Coin
-    /// values need whole bets and a return within 0.05 points of the published one (DM-19). Rounding costs some hundred
-    /// milliseconds once.
+    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money. Fails
+    /// unless bets are whole minor units and returns within 0.05 points of the published ones (DM-19). Rounding costs
+    /// some hundred milliseconds once.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,

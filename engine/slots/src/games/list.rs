@@ -65,7 +65,6 @@ pub fn standard() -> &'static dyn Game {
     latest_games()[0]
 }
 
-/// Returns the pool of the first game with a jackpot.
 #[must_use]
 pub fn standard_pool() -> &'static str {
     latest_games().iter().find_map(|game| game.pool()).unwrap_or_default()

@@ -20,7 +20,7 @@ pub struct WinUpTo {
 /// Returns a currency's minor unit in millionths of the major unit, and the gamble limit in minor units (0 if unknown).
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
-/// Returns the highest wins by number of lines. Costs up to seconds.
+/// Costs up to seconds.
 pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
     let limits = &game.info().limits;
     let stake = |lines| Stake {

@@ -1,5 +1,5 @@
-//! Return in cash and the coin values at which a game can be played (DM-17, DM-19). A coin of whole minor units needs
-//! no rounding; others need a game with [`Game::rounding`].
+//! Return in cash and the coin values of a game (DM-17, DM-19). Coins that are not whole minor units need a game with
+//! [`Game::rounding`].
 
 use num_traits::Signed;
 use thiserror::Error;
@@ -20,7 +20,6 @@ pub struct CashReturn {
     pub within: Exact,
     /// Bound of the further change by earlier coin values.
     pub mixed_at_most: Exact,
-    /// Whether a coin is whole minor units.
     pub whole: bool,
 }
 

@@ -7,11 +7,9 @@ use num_bigint::BigInt;
 
 use crate::contract::par::Exact;
 
-/// Numbers of spins with a stated return.
 pub const FIRST_SPINS: [u32; 3] = [100, 500, 1_000];
 const BITS: usize = 160;
 
-/// Non-negative fixed-point number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed(BigInt);
 

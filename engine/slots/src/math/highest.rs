@@ -11,7 +11,6 @@ use num_traits::ToPrimitive;
 
 use crate::contract::par::{Exact, exact, float};
 
-/// Win and awards of a free spin.
 #[derive(Clone, Debug)]
 pub struct FreeSpin {
     pub most: Exact,
@@ -56,7 +55,7 @@ pub fn log_chance(of: &Exact) -> f64 {
     log(of.numer()) - log(of.denom())
 }
 
-/// Returns the exponent of a power of ten above the chance. The added hundredth exceeds float errors.
+/// Returns the exponent of a power of ten above the chance, with a margin for float errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "within 32 bits by far")]

@@ -14,7 +14,6 @@ use crate::parts::worth::CoinWorth;
 pub struct Reach {
     pub bet_coins: u64,
     pub coin_micros: u64,
-    /// Highest earlier coin value.
     pub carried_micros: u64,
     pub minor_micros: u64,
     pub gamble_max_minor: u64,
@@ -25,7 +24,6 @@ pub struct HighestPaid {
     /// Without the gamble.
     pub minor: BigInt,
     pub gambled_minor: BigInt,
-    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
 }
 

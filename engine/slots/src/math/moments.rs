@@ -67,7 +67,6 @@ pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     states
 }
 
-/// Returns the sums for the first `lines` lines.
 #[must_use]
 pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     let mut table = SpinTable { windows: by_specials(of), ..SpinTable::default() };
@@ -102,7 +101,6 @@ pub(crate) fn first(of: &Windows, lines: u32) -> &[[u8; REELS]] {
     &rows[..rows.len().min(lines as usize)]
 }
 
-/// Counts windows by special symbols.
 fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
     let mut all = [[0; REELS + 1]; REELS + 1];
     all[0][0] = 1;
@@ -134,7 +132,6 @@ fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> 
     ends
 }
 
-/// Counts windows with a line win, scatter win or bonus.
 #[must_use]
 pub fn hits(of: &Windows, lines: u32) -> u64 {
     hits_or(of, lines, |_, _| false)

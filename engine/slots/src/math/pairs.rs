@@ -13,7 +13,6 @@ type Cells = Vec<(usize, Vec<(usize, u64)>)>;
 pub(crate) struct Pairs {
     next: [Vec<[usize; SYMBOLS_MAX]>; REELS],
     pays: Vec<u128>,
-    /// Cells by reel and both rows.
     cells: [[[Cells; ROWS_MAX]; ROWS_MAX]; REELS],
 }
 

@@ -8,7 +8,6 @@ use crate::parts::lines::{Lines, SYMBOLS_MAX};
 use crate::parts::reels::REELS;
 use crate::parts::windows::Windows;
 
-/// Sums over a range of windows, at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanTotals {
     pub table: SpinTable,
@@ -39,7 +38,7 @@ impl ScanTotals {
     }
 }
 
-/// Evaluates the combinations in `range`, numbered by [`crate::parts::reels::Reels::stops_at`].
+/// Evaluates the combinations numbered by [`crate::parts::reels::Reels::stops_at`], at one coin per line.
 #[must_use]
 pub fn scan(of: &Windows, lines: u32, range: Range<u64>) -> ScanTotals {
     let played = Lines::first(lines);

@@ -43,11 +43,10 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
 /// Sums over rounds in coins, without the jackpot's money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Rounds played.
     pub rounds: u64,
     pub bet_coins: u128,
     pub win: Sum,
-    /// Sum of fourth powers of wins in coins, saturating.
+    /// Fourth powers of wins, saturating.
     pub win_fourths: u128,
     /// Rounds with each of [`Game::features`] in the first step.
     pub features: [u64; FEATURES_MAX],

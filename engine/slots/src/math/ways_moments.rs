@@ -37,7 +37,7 @@ impl Law {
         shown
     }
 
-    /// Adds a cell with weighted symbols.
+    /// Adds a random cell.
     #[must_use]
     pub fn and_cell(&self, symbols: &[(u8, u32)]) -> Self {
         Self::new(self.0.iter().flat_map(|(shown, weight)| {
@@ -133,7 +133,6 @@ pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
     reels.iter().enumerate().map(factor).product()
 }
 
-/// Returns the weight of windows without a win.
 #[must_use]
 pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     let [first, second, third, fourth, fifth] = reels;
@@ -221,7 +220,6 @@ impl Search<'_> {
 
     fn from(&mut self, reel: usize, runs: &[u64], won: u64, weight: &BigInt) {
         if reel == REELS {
-            // All reels are read, so the bound is exact.
             let coins = self.reach(REELS, runs, won);
             if coins > self.best {
                 (self.best, self.weight) = (coins, BigInt::zero());

@@ -1,8 +1,7 @@
 //! Win of a ways window modulo a small number, which determines its rounding to minor units (DM-17).
 //!
-//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. States with equal residues
-//! are merged reel by reel. Chances have a relative error of at most 1e-13. The evaluator is not used, so that it
-//! remains an independent check.
+//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. Chances have a relative
+//! error of at most 1e-13. Does not use the evaluator, so that it is an independent check.
 
 use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
@@ -15,7 +14,6 @@ const SYMBOLS: usize = 11;
 /// Shift of the coins won.
 const WON: u32 = BITS * 11;
 
-/// Chance per number of landed crystals.
 type Chances = [f64; CRYSTALS + 1];
 
 #[derive(Clone, Debug)]

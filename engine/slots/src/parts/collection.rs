@@ -1,5 +1,4 @@
-//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). A collection's free spins use the mean coin
-//! value of its crystals, without gifted ones.
+//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). Gifted crystals have no coin value.
 
 use serde::Deserialize;
 
@@ -80,7 +79,7 @@ impl Collections {
         carried
     }
 
-    /// Gives red crystals once (DM-14).
+    /// Once (DM-14).
     pub fn give(&mut self, crystals: u64) {
         if !self.given {
             self.given = true;
@@ -89,10 +88,9 @@ impl Collections {
         }
     }
 
-    /// Reverses a voided round's change from `before` to `after` per colour (PL-04). Each colour keeps fewer than
-    /// `needs` crystals and a mean coin value within `coins` or else the existing means.
-    ///
-    /// A completed collection stays completed. A gift is taken back unless used.
+    /// Reverses a voided round's change from `before` to `after` per colour (PL-04), except completed collections and
+    /// used gifts. Each colour keeps fewer than `needs` crystals, with a mean coin value within `coins` or the existing
+    /// means.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;

@@ -25,7 +25,6 @@ pub struct StakeData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SymbolData {
-    /// Two-letter code on strips.
     pub code: String,
     pub name: String,
     #[serde(default)]
@@ -34,7 +33,7 @@ pub struct SymbolData {
     /// Pays of 1, 2, ... of a kind.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for 1, 2, ... scatters.
+    /// For 1, 2, ... scatters.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }
@@ -83,7 +82,6 @@ pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<Symbo
     symbols.iter().map(info).collect()
 }
 
-/// Returns the index of a code; fails if unknown.
 pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     let found = symbols.iter().position(|s| s.code == code);
     let index = found.and_then(|i| u8::try_from(i).ok());
@@ -99,7 +97,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
     }
 }
 
-/// Converts strips. Fails on a duplicate or unknown code.
+/// Fails on a duplicate or unknown code.
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
@@ -108,7 +106,6 @@ pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>,
     strips_of(symbols, strips)
 }
 
-/// Converts strips of games without lines.
 pub(crate) fn strips_of(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let strip = |text: &String| text.split_whitespace().map(|code| index_of(symbols, code)).collect();
     strips.iter().map(strip).collect()
@@ -155,7 +152,6 @@ fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
     Ok(pays)
 }
 
-/// Returns the offered stakes. Fails if they allow more than `lines` lines.
 pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError> {
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);

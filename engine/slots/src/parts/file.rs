@@ -12,9 +12,8 @@ pub enum ModelError {
     Return { actual: String, promised: String },
     #[error("a coin wins the jackpot with chance {actual}, not 1/{promised_odds}")]
     JackpotChance {
-        /// Exact fraction.
         actual: String,
-        /// Promised odds, 1 in this number.
+        /// 1 in this number.
         promised_odds: u64,
     },
 }

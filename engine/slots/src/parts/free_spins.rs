@@ -14,7 +14,6 @@ impl FreeSpins {
         self.left = self.left.saturating_add(spins);
     }
 
-    /// Takes one; returns false if empty.
     #[inline]
     pub fn take(&mut self) -> bool {
         let any = self.left > 0;

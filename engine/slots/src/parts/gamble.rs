@@ -1,4 +1,4 @@
-//! Gambles: guess a card (BW-22, BW-24) or its colour (ME-14 to ME-17). Amounts are minor units.
+//! Gambles on a card (BW-22, BW-24) or its colour (ME-14 to ME-17). Amounts are minor units.
 
 use serde::Deserialize;
 
@@ -60,21 +60,18 @@ pub enum LimitOn {
     Win,
 }
 
-/// Treatment of a secured half (ME-16).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Half {
     /// Paid at the end of the round.
     #[default]
     Kept,
-    /// Credited immediately.
     Credited,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColourGamble {
     at_risk: u64,
-    /// Secured minor units.
     secured: u64,
     limit: u64,
     turns_max: u8,
@@ -127,7 +124,6 @@ impl ColourGamble {
         self.at_risk >= 2
     }
 
-    /// Returns whether another card is allowed (ME-14, ME-15).
     #[must_use]
     pub fn doubles(&self) -> bool {
         match self.rules.limit_on {

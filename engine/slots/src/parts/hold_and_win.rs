@@ -19,7 +19,7 @@ pub const VALUE_MAX: u32 = 18;
 /// Multiplier of a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
 
-/// Row by row, from the left.
+/// Reading order.
 const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 14];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub struct HoldAndWin {
 }
 
 impl HoldAndWin {
-    /// Draws the Bonus symbols. Returns whether the feature starts.
+    /// Returns whether the feature starts.
     pub fn land(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> bool {
         *board = Board::default();
         let Some(spin) = out.spins.last_mut() else { return false };

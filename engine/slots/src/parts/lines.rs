@@ -1,7 +1,7 @@
 //! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! Bit masks give the lines with a symbol (or a wild) per reel and stop. Their intersection yields the few winning
-//! lines, which are read cell by cell. About 10 ns per window.
+//! The intersection of bit masks per reel, stop and symbol yields the few winning lines, which are read cell by cell.
+//! About 10 ns per window.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
@@ -12,17 +12,16 @@ pub const LINES_MAX: usize = 64;
 /// Highest pay; keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
-/// Set of lines; bit 0 is the first.
+/// Bit 0 is the first line.
 pub type LineMask = u64;
 
-/// Pays of 0 to 5 of each symbol, times coins per line.
+/// For 0 to 5 of each symbol, times coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineWin {
     pub symbol: u8,
     pub count: u8,
-    /// Pay times coins per line.
     pub pays: u64,
 }
 
@@ -96,7 +95,6 @@ impl Lines {
         LineMask::MAX.checked_shr((LineMask::BITS).saturating_sub(lines)).unwrap_or(0)
     }
 
-    /// Returns the winning lines among `played`.
     #[inline]
     #[must_use]
     pub fn winners(&self, stops: &StopsAt, played: LineMask) -> LineMask {

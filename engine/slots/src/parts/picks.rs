@@ -10,7 +10,6 @@ use crate::parts::lines::LineMask;
 use crate::parts::reels::{REELS, Reels};
 
 pub const NEEDS: u8 = 3;
-/// Maximum objects on offer.
 pub const OBJECTS_MAX: usize = 16;
 
 /// Finder of runs of a symbol, without substitution.
@@ -139,7 +138,7 @@ impl Objects {
         &self.amounts
     }
 
-    /// Returns the highest win of a pick, times coins per line.
+    /// Highest win of a pick, times coins per line.
     #[must_use]
     pub fn max_coins(&self) -> u64 {
         self.max_coins
@@ -182,7 +181,6 @@ impl Pick {
         self.offer
     }
 
-    /// Returns picked values in picking order.
     pub fn reveal(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
         picked.iter().map(|&object| self.held(object))
     }

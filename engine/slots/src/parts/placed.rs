@@ -24,9 +24,8 @@ pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: 
 pub struct Placed {
     pub kind: SpinKind,
     pub multiplier: u64,
-    /// Stops; empty if every cell was drawn.
+    /// Empty if every cell was drawn.
     pub stops: Stops,
-    /// First mark in [`Outcome::marks`].
     pub marks_from: usize,
 }
 

@@ -12,7 +12,7 @@ pub const CYCLE_MAX: u64 = 1 << 36;
 
 pub type StopsAt = [usize; REELS];
 
-/// Symbols of a reel at a stop, from the top.
+/// Symbols at a stop, from the top; rows beyond the window are 0.
 pub type Column = [u8; ROWS_MAX];
 
 #[derive(Clone, Debug)]
@@ -71,7 +71,6 @@ impl Reels {
         stops
     }
 
-    /// Returns a column; rows beyond the window are 0.
     #[inline]
     #[must_use]
     pub fn column(&self, reel: usize, stop: usize) -> Column {

@@ -1,4 +1,4 @@
-//! Symbols that count anywhere: scatters and bonus symbols (BW-04, BW-06).
+//! Symbols that count anywhere (BW-04, BW-06).
 
 use crate::contract::info::SymbolRole;
 use crate::parts::data::{self, SymbolData};
@@ -47,7 +47,7 @@ pub struct Scatters {
 }
 
 impl Scatters {
-    /// Compiles the scatter. Fails unless there is exactly one symbol, at most once per reel.
+    /// Fails unless there is exactly one scatter, at most once per reel.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

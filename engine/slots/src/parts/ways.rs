@@ -20,7 +20,6 @@ pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 pub struct Counts(u64);
 
 impl Counts {
-    /// Increments a count; ignores symbols from [`WAYS_SYMBOLS_MAX`].
     #[inline]
     #[must_use]
     pub fn with(self, symbol: u8) -> Self {
@@ -46,7 +45,6 @@ pub struct WaysWin {
     pub symbol: u8,
     pub count: u8,
     pub ways: u32,
-    /// Pay times ways.
     pub coins: u64,
 }
 
@@ -111,7 +109,6 @@ pub struct WaysReels {
 }
 
 impl WaysReels {
-    /// Compiles the strips. Fails on a wrong number or length.
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =

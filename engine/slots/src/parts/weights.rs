@@ -1,5 +1,3 @@
-//! Weighted choice by linear search.
-
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 

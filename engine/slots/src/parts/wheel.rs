@@ -1,7 +1,7 @@
 //! Bonus wheel with a jackpot weight proportional to the coins staked (BW-15).
 //!
-//! Per coin, a money prize `m` loses twice `jackpot_per_coin` of weight; half goes to the prize `2m`, half to the
-//! jackpot. Weight and money are unchanged: `2 * m = 1 * 2m + 1 * 0`. Nothing is traded with the pool closed.
+//! Per coin, a money prize `m` loses twice `jackpot_per_coin` of weight: half goes to the prize `2m`, half to the
+//! jackpot. Weight and money are unchanged: `2 * m = 1 * 2m + 1 * 0`.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;

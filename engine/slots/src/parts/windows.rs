@@ -45,7 +45,7 @@ impl LineBet {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Multiplied line coins.
+    /// Multiplied.
     pub line_coins: u64,
     pub scatter_coins: u64,
     pub free_spins_won: u32,
@@ -53,7 +53,6 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Returns total coins.
     #[inline]
     #[must_use]
     pub fn win_coins(&self) -> u64 {
@@ -71,7 +70,6 @@ impl Windows {
         Ok(Self { reels, lines, scatters, bonus: counter, bonus_needs: u8::MAX })
     }
 
-    /// Spins and appends the window with multiplied line wins.
     #[inline]
     pub fn spin(&self, bet: &LineBet, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
         let stops = self.reels.spin(draws);
@@ -108,7 +106,7 @@ impl Windows {
         shown
     }
 
-    /// Returns the paytable by symbol, highest count first.
+    /// By symbol, highest count first.
     #[must_use]
     pub fn paytable(&self, symbols: &[SymbolInfo], bonus_needs: u8) -> Vec<PayRow> {
         let mut rows = Vec::new();
@@ -141,7 +139,7 @@ impl Windows {
         cells
     }
 
-    /// Calls `line_win` for each win in line order and counts special symbols. The production evaluator.
+    /// Calls `line_win` for each win and counts special symbols. The production evaluator.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);

@@ -18,7 +18,6 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use proptest::prelude::*;
 
-/// Costs some seconds without optimisation.
 static PAR: LazyLock<Par> = LazyLock::new(|| dwarf_mine().par(&stake(10_000)).unwrap());
 
 fn toy(base: [&str; 5], free: [&str; 5], crystal: u32, weights: &[(&str, u32)]) -> String {
@@ -182,7 +181,7 @@ proptest! {
     }
 }
 
-/// The return is 96.8 % for every coin value, within half of the last place.
+/// 96.8 % for every coin value, within half of the last place.
 #[test]
 fn dm_rtp_is_96_80_for_every_stake() {
     assert_eq!(decimal(&PAR.rtp, 4), "0.9680");

@@ -59,8 +59,7 @@ fn me_21_the_highest_feature_of_mystery_elves() {
 }
 
 /// WF-04: the highest round, composed from windows of the strips: free spins and a High Symbols Respin of only Wilds,
-/// then ten free spins without retrigger, each with the same Wilds times 10. The game's code does not evaluate the
-/// windows.
+/// then ten free spins with the same Wilds times 10. The game's code does not evaluate the windows.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {

@@ -1,5 +1,3 @@
-//! Exact mathematics against the full cycle of the production evaluator, naive sums, and play.
-
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
 use crate::common::{Naive, seed, stake};
@@ -104,7 +102,7 @@ proptest! {
     }
 }
 
-/// The return is 96 % exactly, for each of the 75 stakes at each coin value.
+/// 96 % exactly, for each of the 75 stakes at each coin value.
 #[test]
 fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let game = latest("neptune").unwrap();

@@ -1,5 +1,3 @@
-//! A game's rules text contains the statements of its published rules (PL-13).
-
 use motherlode_slots::latest;
 
 /// Characteristic words of each document's statements, in order.

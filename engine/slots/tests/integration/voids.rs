@@ -186,7 +186,6 @@ proptest! {
     }
 }
 
-/// PL-04: a voided completion restores what fits.
 #[test]
 fn pl_04_what_a_void_round_used_up_is_given_back() {
     let mine = |red: i64, micros: i64| Carried([0, 0, 0, red, 0, 0, 0, micros, 0, 1, 0, 0]);

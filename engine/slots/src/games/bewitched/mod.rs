@@ -36,7 +36,6 @@ pub struct Bewitched {
 }
 
 impl Bewitched {
-    /// Compiles a rules version and proves its promised return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

@@ -1,5 +1,4 @@
-//! Compiled data file of Bewitched. Compilation takes about a millisecond and proves the promised return and jackpot
-//! chance.
+//! Compiled data file of Bewitched. Compilation takes about a millisecond and proves the return and the jackpot chance.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
@@ -48,7 +47,6 @@ pub struct Jackpot {
     /// Mean paid spins per jackpot, at one coin.
     pub odds: u64,
     pub seed_coins: u64,
-    /// Contribution of each bet, in millionths.
     pub contribution_micros: u64,
     /// Coin value that wins the whole pool, in millionths.
     pub base_coin_micros: u64,
@@ -129,7 +127,7 @@ impl Model {
     }
 }
 
-/// Returns the published span, which must equal the exact one.
+/// The published span must equal the exact one.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

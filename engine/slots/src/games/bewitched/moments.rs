@@ -1,9 +1,9 @@
-//! Exact mean and variance of a round. Costs a few hundred big fractions.
+//! Exact mean and variance of a round.
 //!
 //! A spin with line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins: lines `L`,
-//! scatters `S` and `Z`, started bonus `Y` (0 or 1) with money `M` and free spins `G`. A free spin with its descendants
-//! wins `T = A + T1 + ... + TK`. With `phi = E[K]` its mean is `mu = E[A] / (1 - phi)`, and its variance solves `v (1 -
-//! phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
+//! scatters `S` and `Z`, started bonus `Y` (0 or 1) with money `M` and free spins `G`. With `phi = E[K]`, a free spin
+//! and its descendants win on average `mu = E[A] / (1 - phi)`, with the variance `v` from `v (1 - phi) = E[A^2] + 2 mu
+//! E[A K] + mu^2 E[K^2] - mu^2`.
 
 use num_traits::{One, Zero};
 
@@ -13,7 +13,7 @@ use crate::contract::par::{Exact, exact};
 use crate::math::moments::SpinTable;
 use crate::parts::reels::REELS;
 
-/// Moments of a window in bets, named as in the module's formulas.
+/// In bets, named as in the module's formulas.
 pub struct Window {
     pub lines: Exact,
     lines_squared: Exact,
@@ -75,12 +75,12 @@ impl Window {
         &self.spins + &self.bonus * &wheel.spins
     }
 
-    /// Returns `E[A]`.
+    /// `E[A]`.
     fn mean(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines + &self.scatter + &self.bonus * &wheel.money
     }
 
-    /// Returns `E[A^2]`.
+    /// `E[A^2]`.
     fn square(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         let two = exact(2u64);
         k * k * &self.lines_squared
@@ -98,7 +98,7 @@ impl Window {
             + &wheel.spins * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// Returns `E[K^2]`.
+    /// `E[K^2]`.
     fn awarded_squared(&self, wheel: &WheelMoments) -> Exact {
         &self.spins_squared + exact(2u64) * &wheel.spins * &self.spins_bonus + &self.bonus * &wheel.spins_squared
     }

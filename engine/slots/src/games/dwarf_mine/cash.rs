@@ -25,7 +25,6 @@ pub(crate) struct Cash {
     often: OnceLock<Often>,
 }
 
-/// Chance of each residue of a spin's coins.
 #[derive(Debug)]
 struct Residues {
     paid: Vec<f64>,
@@ -43,7 +42,7 @@ struct Often {
 }
 
 impl Cash {
-    /// Returns the effect of rounding; `None` without whole bets.
+    /// `None` without whole bets.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::of(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
@@ -144,7 +143,6 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
             let shown = || cells().filter(|cells| cells.contains(&model.bonus) == bonus);
             chance *= shown().count() as f64 / columns.len() as f64;
             let strip = Law::new(shown().map(|cells| (Law::shown(cells), 1)));
-            // After the reversal, the index is the number of crystals in the new cells.
             let mut laws: Vec<Law> =
                 std::iter::successors(Some(strip), |law| Some(law.and_cell(&weights))).take(rows + 1).collect();
             laws.reverse();

@@ -13,11 +13,10 @@ pub struct GameData {
     pub title: String,
     pub rules_version: String,
     pub rules_date: String,
-    /// Decimal long-run return, to four places.
     pub rtp: String,
     pub rules: String,
     pub stake: StakeData,
-    /// Symbols by index; crystals and super-high symbols by colour.
+    /// By index; crystals and super-high symbols by colour.
     pub symbols: Vec<SymbolData>,
     pub free_spins: FreeSpinsData,
     pub collection: CollectionData,
@@ -44,9 +43,8 @@ pub struct CollectionData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReelsData {
-    /// Paid spin, four rows.
     pub base: Vec<String>,
-    /// Free spins, seven rows, with [`SUPER_HIGH`].
+    /// With [`SUPER_HIGH`].
     pub free: Vec<String>,
 }
 

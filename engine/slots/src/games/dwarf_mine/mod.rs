@@ -50,7 +50,6 @@ pub struct DwarfMine {
 }
 
 impl DwarfMine {
-    /// Compiles a rules version; a test proves its return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
@@ -67,7 +66,6 @@ impl Game for DwarfMine {
         &FEATURES
     }
 
-    /// Collection Free Spins use crystals of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         match source {
             Source::Window { kind: SpinKind::Collection(_), .. } => Nature::Collected,

@@ -1,5 +1,3 @@
-//! Compiled data file of Dwarf Mine. A test proves the return.
-
 use std::collections::BTreeSet;
 
 use super::data::{GameData, SUPER_HIGH};

@@ -1,7 +1,7 @@
 //! Mean and variance of a round.
 //!
-//! Each crystal is a share of a collection at its own coin value, so coin value changes don't affect the return. The
-//! variance assumes a random position in each collection. The gift is not part of the return.
+//! Each crystal counts as a share of a collection at its own coin value, so changes of the coin value don't affect the
+//! return. The variance assumes a random position in each collection. The gift is not part of the return.
 
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;
@@ -11,7 +11,7 @@ use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 
-/// Parts of the return, in coins per bet of [`BET_COINS`].
+/// In coins per bet of [`BET_COINS`].
 #[derive(Clone, Debug)]
 pub struct Returns<'a> {
     pub(super) model: &'a Model,

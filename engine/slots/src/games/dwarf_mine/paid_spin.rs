@@ -1,9 +1,9 @@
 //! Exact mathematics of the paid spin, whose window grows by random rows.
 //!
-//! Given the reels with a Bonus and the number of crystals in each reel's new cells, the reels are independent, so the
-//! paid spin is a mixture of some hundred windows of [`crate::math::ways_moments`]. After `n` landed crystals a cell is
-//! drawn from `T(n) = W + (4 - n) c`, with weights `W` of all symbols and `c` of a crystal. Sums are multiples of `1 /
-//! (T(0) T(1) ... T(4))^cells` of a stop combination.
+//! Given the reels with a Bonus and the crystals in each reel's new cells, the reels are independent, so the paid spin
+//! is a mixture of some hundred windows of [`crate::math::ways_moments`]. After `n` landed crystals a cell is drawn
+//! from `T(n) = W + (4 - n) c`, with weights `W` of all symbols and `c` of a crystal. Sums are multiples of `1 / (T(0)
+//! T(1) ... T(4))^cells` of a stop combination.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -151,7 +151,6 @@ impl PaidSpin {
     }
 }
 
-/// Contents by reel, Bonus and number of drawn cells.
 struct Laws(Vec<[Vec<Sums>; 2]>);
 
 impl Laws {

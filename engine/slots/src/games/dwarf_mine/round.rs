@@ -1,5 +1,5 @@
 //! Round of Dwarf Mine: paid spin, free spins, then collections in the order green, yellow, blue, red (DM-13), one step
-//! per series. Each window is rounded separately (DM-17).
+//! per series. Windows are rounded separately (DM-17).
 
 use super::model::{BASE_WAYS, BONUS_REELS, COLLECTIONS, FREE_SPINS, Model, ROWS};
 use crate::contract::carried::Carried;
@@ -21,7 +21,6 @@ pub struct DwarfMineRound<'a> {
     minor_micros: u64,
     worth: CoinWorth,
     collections: Collections,
-    /// Pending.
     free_spins: bool,
     /// Mean coin value of each pending collection.
     completed: [Option<MeanCoin>; CRYSTALS],
@@ -69,7 +68,6 @@ impl<'a> DwarfMineRound<'a> {
         }
     }
 
-    /// Plays the next series (DM-13).
     fn series(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let model = self.model;
         if std::mem::take(&mut self.free_spins) {

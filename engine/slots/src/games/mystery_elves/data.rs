@@ -46,7 +46,6 @@ pub struct MysteryData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactorData {
-    /// Multiplier of the other Bonus symbols.
     pub times: u32,
     pub weight: u32,
 }

@@ -34,7 +34,6 @@ pub struct MysteryElves {
 }
 
 impl MysteryElves {
-    /// Compiles a rules version; a test proves its return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

@@ -1,5 +1,3 @@
-//! Compiled data file of Mystery Elves. Tests prove the return, because that takes longer than loading.
-
 use super::data::{GameData, MysteryData};
 use crate::contract::info::{
     Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole, ValueSet,
@@ -139,7 +137,6 @@ fn windows(data: &GameData, strips: &[String]) -> Result<Windows, ModelError> {
     Windows::of_lines(reels, lines)
 }
 
-/// Checks the minimum of Bonus symbols per reel.
 fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
     let windows = windows(data, &data.buy.strips)?;
     let bonus = data::only(&data.symbols, SymbolRole::Bonus)?;

@@ -1,8 +1,8 @@
 //! Exact mean and variance of a round, without the code of [`crate::parts::hold_and_win`].
 //!
-//! Held symbols are outer or middle, because only the middle reel can have Multiplying ones. Contents are independent
-//! of landing, so the feature's win depends only on the symbols held at its end. If a respin brings nothing with chance
-//! `s`, then `f(h) = s^3 w(h) + (1 + s + s^2) sum over more held h' of p(h -> h') f(h')`.
+//! Held symbols are outer or middle, because only the middle reel can have Multiplying ones. The feature's win depends
+//! only on the symbols held at its end. If a respin brings nothing with chance `s`, then `f(h) = s^3 w(h) + (1 + s +
+//! s^2) sum over more held h' of p(h -> h') f(h')`.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,6 @@ pub type Held = (usize, usize);
 pub type ByHeld = [[Exact; MIDDLE + 1]; OUTER + 1];
 
 pub struct Window {
-    /// Windows and line coins by visible Bonus symbols.
     pub by_held: BTreeMap<Held, (u64, u64)>,
     lines_squared: Exact,
     cycle: Exact,
@@ -58,7 +57,6 @@ impl Window {
         exact(coins) / (&self.cycle * &self.lines)
     }
 
-    /// Returns the chance of these Bonus symbols.
     #[must_use]
     pub fn chance(&self, held: Held) -> Exact {
         exact(self.by_held.get(&held).map_or(0, |of| of.0)) / &self.cycle
@@ -69,7 +67,6 @@ impl Window {
         self.starting(needs).map(|(_, chance, _)| chance).sum()
     }
 
-    /// Returns a figure's mean; 0 without a feature.
     #[must_use]
     pub fn feature(&self, needs: u8, of: &ByHeld) -> Exact {
         self.starting(needs).map(|((outer, middle), chance, _)| chance * &of[outer][middle]).sum()
@@ -84,7 +81,7 @@ impl Window {
     }
 }
 
-/// Moments of a round in bets, without the feature's price.
+/// In bets, without the feature's price.
 pub struct RoundMoments {
     pub lines: Exact,
     pub feature: Exact,
@@ -265,7 +262,6 @@ pub struct Ends {
     factors: [[Exact; 2]; 2],
     /// Sums over 0 to 15 symbols, times `unit^n`; with and without GRAND.
     sums: [Vec<Sums>; 2],
-    /// Common denominator of a symbol's moments.
     unit: Exact,
 }
 

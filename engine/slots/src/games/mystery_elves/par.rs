@@ -1,5 +1,3 @@
-//! PAR sheet of Mystery Elves. The bought feature is separate (ME-18).
-
 use num_traits::Zero;
 
 use super::model::{BASE_LINES, HOLD_AND_WIN, Model, PARTS};
@@ -67,7 +65,6 @@ pub fn base(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.windows, feature)
 }
 
-/// Computes the return of a bought feature relative to its price.
 #[must_use]
 pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.bought, feature) / exact(model.buy_bets)

@@ -1,5 +1,4 @@
-//! Round of Mystery Elves: paid or bought spin, the feature in one step, then the gamble of the total win. The stated
-//! highest win is that of one paid window (ME-21).
+//! Round of Mystery Elves: paid or bought spin, the feature in one step, then the gamble of the total win.
 
 use super::model::{BASE_LINES, GAMBLES_MAX, HOLD_AND_WIN, Model};
 use crate::contract::carried::Carried;
@@ -16,12 +15,12 @@ pub struct MysteryElvesRound<'a> {
     model: &'a Model,
     bet: LineBet,
     bought: bool,
-    /// Gamble limit in minor units; 0 without a gamble.
+    /// 0 without a gamble.
     gamble_max_minor: u64,
     awaiting: Awaiting,
     board: Board,
     gamble: Option<ColourGamble>,
-    /// Coins won without the gamble.
+    /// Without the gamble.
     win_coins: u64,
 }
 

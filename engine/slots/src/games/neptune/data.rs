@@ -10,7 +10,6 @@ pub struct GameData {
     pub title: String,
     pub rules_version: String,
     pub rules_date: String,
-    /// Exact decimal return.
     pub rtp: String,
     pub rules: String,
     pub stake: StakeData,

@@ -35,7 +35,6 @@ pub struct Neptune {
 }
 
 impl Neptune {
-    /// Compiles a rules version and proves its promised return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

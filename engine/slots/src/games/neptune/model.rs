@@ -1,4 +1,4 @@
-//! Compiled data file of Neptune. Compilation takes about a millisecond and proves the promised return.
+//! Compiled data file of Neptune. Compilation takes about a millisecond and proves the return.
 
 use super::data::GameData;
 use crate::contract::info::{Fact, GameInfo, SymbolInfo, SymbolRole, ValueSet};

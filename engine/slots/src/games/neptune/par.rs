@@ -44,7 +44,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the return. One line suffices: all have the same mean.
+/// Proves the return at one line: all have the same mean.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, 1);
     if window.spins >= Exact::one() {

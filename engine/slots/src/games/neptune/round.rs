@@ -19,7 +19,6 @@ pub struct NeptuneRound<'a> {
     bet: LineBet,
     awaiting: Awaiting,
     free_spins: FreeSpins,
-    /// Pending picks in line order.
     picks: VecDeque<Pick>,
     in_free_spins: bool,
     win_coins: u64,
@@ -49,7 +48,7 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// Plays free spins until they end, a Treasure bonus starts, or the step is full.
+    /// Plays until they end, a Treasure bonus starts, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {

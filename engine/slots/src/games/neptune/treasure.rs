@@ -6,7 +6,6 @@ use crate::math::run::Run;
 use crate::parts::picks::NEEDS;
 use crate::parts::reels::{Column, REELS};
 
-/// Sums over windows and all lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
     /// Windows by run length on one line; equal for all lines.
@@ -14,7 +13,7 @@ pub struct TreasureTable {
     /// Objects by number of scatters.
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
-    /// Products of objects and line coins, at one coin per line.
+    /// At one coin per line.
     pub objects_line_coins: u128,
     pub windows: u64,
 }
@@ -28,7 +27,7 @@ struct Treasures {
 impl Treasures {
     const NONE: Self = Self { count: 0, runs: true };
 
-    /// Reads the next cell; `None` if no bonus is possible.
+    /// `None` if no bonus is possible.
     fn read(self, treasure: bool) -> Option<Self> {
         let runs = self.runs && treasure;
         let count = self.count + usize::from(runs);

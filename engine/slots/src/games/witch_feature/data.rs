@@ -60,7 +60,7 @@ pub struct CountsData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MegaWildData {
-    /// Weights of one 3x3 Wild and of two 2x2 Wilds.
+    /// Weight of a single 3x3 Wild.
     pub one_of_three: u32,
     pub two_of_two: u32,
 }

@@ -36,7 +36,7 @@ pub const CELLS: usize = REELS * ROWS;
 /// Free Spins symbols that trigger: one each on reels 1 and 5 (WF-14).
 pub const FREE_SPINS_NEED: u8 = 2;
 
-/// Fraction of numbers below 2^63.
+/// Both numbers are below 2^63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
     pub times: u64,
@@ -62,7 +62,6 @@ impl Chance {
 pub enum FreeFeature {
     Respin {
         respin: Respin,
-        /// Whether it is multiplied.
         multiplied: bool,
     },
     /// Respins until a multiplied win.
@@ -78,7 +77,7 @@ pub enum Respin {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MegaWilds {
-    /// Covered cells, bit per cell.
+    /// One bit per covered cell.
     pub cells: u32,
     pub corners: [Option<u8>; 2],
     pub side: u32,
@@ -113,7 +112,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Compiles a data file. [`super::par::prove`] proves its return.
+    /// Compiles a data file; [`super::par::prove`] proves its return.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;
@@ -230,7 +229,7 @@ impl Model {
     }
 }
 
-/// Compiles windows with awards for 0, 1 and 2 Free Spins symbols.
+/// `awards` are for 0, 1 and 2 Free Spins symbols.
 fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windows, ModelError> {
     let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
     let lines = data::lines(&reels, &data.symbols, &data.lines)?;

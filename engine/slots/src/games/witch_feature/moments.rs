@@ -1,8 +1,8 @@
 //! Exact mathematics of Witch Feature, without the evaluator. Takes about a second, mostly for the variance.
 //!
-//! All fifty lines have the same return, computed from one line's cells. Randomly placed cells use hypergeometric
-//! weights; Mega Wilds are summed over all placements. Combinations of Potions follow a Markov chain of ten states
-//! (WF-21). Only the second moments of four features are sampled.
+//! All fifty lines have the same return, computed from one line's cells. Random cells have hypergeometric weights; Mega
+//! Wilds are summed over all placements. Combinations of Potions follow a Markov chain of ten states (WF-21). Only the
+//! second moments of four features are sampled.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,6 @@ use crate::parts::windows::Windows;
 
 type Cell = Vec<(u8, u64)>;
 
-/// Mean wins in bets, and chances.
 #[derive(Clone, Debug)]
 pub struct Means {
     pub base: Exact,
@@ -32,7 +31,6 @@ pub struct Means {
     pub features: [Exact; 4],
     pub explosion: Exact,
     pub multiplier: Exact,
-    /// Feature after a free spin.
     pub free_feature: Exact,
     pub trigger: Exact,
     /// Free spins awarded per free spin.
@@ -99,7 +97,6 @@ impl Means {
         }
     }
 
-    /// Returns the parts with the first `unlocked` features, in the order of [`PARTS`].
     #[must_use]
     pub fn parts(&self, model: &Model, unlocked: usize) -> [Exact; PARTS.len()] {
         let [.., none] = &self.combinations;
@@ -168,7 +165,6 @@ pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
     ratio(shows, stops.len())
 }
 
-/// Returns the mean win of a line in its coins.
 fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
     /// Leading wilds, symbol, count, ended.
     type State = (usize, Option<u8>, usize, bool);
@@ -240,7 +236,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { (0..k).fold(1, |ways, place| ways * (n - place) / (place + 1)) }
 }
 
-/// Returns the chance of a line win and, if a reel is given, a Free Spins symbol on it.
+/// Chance of a line win and, if a reel is given, a Free Spins symbol on it.
 fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     let lines = &of.lines;
     let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();

@@ -150,7 +150,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
-/// Returns the chance of an Explosion after a combination without feature.
+/// After a combination without feature.
 #[must_use]
 pub fn chance_of_explosion(model: &Model) -> Exact {
     chance(model.explosion)

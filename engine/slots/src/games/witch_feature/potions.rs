@@ -1,6 +1,5 @@
 //! Potions and their combinations (WF-05 to WF-11).
 
-/// Potion, numbered as a carried figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Potion {
     Red = 1,
@@ -47,7 +46,6 @@ impl Feature {
     }
 }
 
-/// Progress at a bet: up to two Potions, and unlocked features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shelf {
     potions: [Option<Potion>; 2],
@@ -73,8 +71,8 @@ impl Shelf {
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// Reverses a voided round's change from `before` to `after` (PL-04): removes its unused Potions, restores those
-    /// that it used as far as there is room, and locks its features.
+    /// Reverses a voided round's change from `before` to `after` (PL-04): removes its unused Potions, restores used
+    /// ones as far as there is room, and locks its features.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =

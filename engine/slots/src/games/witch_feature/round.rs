@@ -18,7 +18,6 @@ use crate::parts::windows::LineBet;
 const WINDOWS_PER_STEP: usize = 100;
 
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
-/// Number of unlocked features.
 pub(super) const UNLOCKED: &str = "unlocked";
 
 #[derive(Debug)]

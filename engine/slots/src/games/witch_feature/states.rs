@@ -1,5 +1,4 @@
-//! States of a player between spins: unlocked features and unordered Potions, 40 in total. They determine the next
-//! spin's feature chances (WF-06, WF-11, WF-13).
+//! States of a player between spins: unlocked features and unordered Potions, 40 in total (WF-06, WF-11, WF-13).
 
 use num_traits::Zero;
 

@@ -1,8 +1,8 @@
 //! Variance of a paid spin with all features unlocked.
 //!
 //! A spin wins `B + F + X`: lines, feature or Explosion, free spins. Second moments of lines, Multiplier and free spins
-//! are exact. Those of the other features are sampled with a fixed seed, since exact values need every pair of lines at
-//! every placement. The Explosion counts as independent of free spins of the same window.
+//! are exact. The others are sampled with a fixed seed, since exact values need every pair of lines at every placement.
+//! The Explosion counts as independent of free spins of the same window.
 
 use num_traits::One;
 
@@ -102,7 +102,6 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     (deviation, all.sqrt() / (2.0 * deviation))
 }
 
-/// Second moments of lines, in bets.
 struct Lines {
     squared: f64,
     with_awards: f64,
