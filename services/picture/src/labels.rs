@@ -1,10 +1,7 @@
 pub(crate) const CELL: usize = 100;
-/// Height of a label, width of a digit.
 pub(crate) const LABEL: (usize, usize) = (28, 15);
-/// Line colours in the style sheet: `line0` and so on.
 pub(crate) const HUES: usize = 10;
 
-/// Spreads labels without overlaps.
 pub(crate) fn spread(wanted: Vec<usize>, height: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..wanted.len()).collect();
     order.sort_by_key(|at| wanted[*at]);

@@ -21,7 +21,6 @@ impl Markup {
         Self(escaped)
     }
 
-    /// Wraps a trusted drawing.
     pub(crate) fn drawing(svg: &str) -> Self {
         Self(svg.to_owned())
     }
@@ -35,7 +34,7 @@ impl Markup {
 
 pub const STYLE: &str = include_str!("page.css");
 
-/// HTML elements without end tag, and empty elements of SVG.
+/// Elements without end tag.
 const EMPTY: [&str; 10] = ["use", "br", "circle", "line", "meta", "path", "polygon", "polyline", "rect", "col"];
 
 pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inner: impl Into<Markup>) -> Markup {
@@ -67,7 +66,7 @@ pub fn plain(name: &'static str, inner: impl Into<Markup>) -> Markup {
     tag(name, &[], inner)
 }
 
-/// Creates a table whose rows start with a header. Wide tables scroll, also by keyboard.
+/// Rows start with a header. Wide tables scroll, also by keyboard.
 pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
     let titles = head.iter().map(|title| tag("th", &[("scope", "col")], *title));
     let body = rows.into_iter().map(|cells| {

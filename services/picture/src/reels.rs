@@ -1,5 +1,4 @@
-//! Window of the reels as SVG. Cells are 100 units wide and high. Drawing can't fail: a symbol without a drawing is an
-//! empty cell.
+//! Window of the reels as SVG. Cells are 100 units wide and high. A symbol without a drawing is an empty cell.
 
 use crate::{
     draw::cells,
@@ -31,7 +30,7 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
-/// Draws a step's windows; several are small. `opens` returns the link of a small window.
+/// Draws a step's windows, several of them small. `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;
@@ -58,7 +57,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
     }
 }
 
-/// Draws one window, large.
+/// Draws a single large window.
 #[must_use]
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
@@ -66,7 +65,7 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(tag("div", &[("class", "windows")], plain("figure", [drawn, plain("figcaption", caption)])))
 }
 
-/// Returns captions. A short one omits the kind of free spins after the first.
+/// Short captions omit the kind of free spins after the first.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();

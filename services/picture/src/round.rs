@@ -1,4 +1,4 @@
-//! Rounds with all data of the ledger or the log, as text or as a page (PL-19). Typed text (actor, reason) is escaped.
+//! Rounds as text or as a page (PL-19). Typed text (actor, reason) is escaped.
 
 use crate::{
     draw,
@@ -22,7 +22,6 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     pub title: String,
-    /// Windows as text; may be empty.
     pub drawing: String,
     /// Windows as pictures; in the bet's section, their symbols.
     pub picture: Markup,
@@ -36,7 +35,7 @@ impl Section {
     }
 }
 
-/// Returns the bet, the steps and the end. Windows need the round's model.
+/// Windows need the round's model.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     told(round, colour, &|_, _| None)
@@ -96,7 +95,7 @@ pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     text
 }
 
-/// Describes a choice with its actor; `game` is `None` if this program lacks it.
+/// `game` is `None` if this program lacks it.
 #[must_use]
 pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Automatic>) -> String {
     let choice = draw::choice(game, choice);
@@ -236,7 +235,6 @@ struct Secured {
     at_risk: u64,
 }
 
-/// Returns the secured amount of each step, with an odd unit.
 fn secured(round: &Round) -> Vec<Option<Secured>> {
     let mut at_risk = 0;
     let of_step = |step: &Step| {
@@ -298,7 +296,7 @@ fn end(round: &Round) -> Section {
     Section::new("The end", String::new(), rows)
 }
 
-/// Returns a round's game; `None` if this program lacks it.
+/// `None` if this program lacks the game.
 #[must_use]
 pub fn info(round: &Round) -> Option<&'static GameInfo> {
     let game = game(&round.game, &round.rules_version)?;

@@ -1,5 +1,3 @@
-//! Picked objects and turned cards as pictures for a page.
-
 use crate::{
     figures::grouped,
     markup::{Markup, plain, tag},

@@ -1,4 +1,4 @@
-//! Wins on ways over a large window: each way between winning symbols, coloured per win.
+//! Wins on ways over a large window, coloured per win.
 
 use crate::{
     draw::cells,

@@ -14,7 +14,7 @@ pub enum Award {
 }
 
 impl Award {
-    /// Returns a hit's award after an event; `None` for other events.
+    /// `None` for other events.
     #[must_use]
     pub fn of(event: &Event, hit_at: u64) -> Option<Self> {
         match *event {

@@ -42,12 +42,11 @@ impl Mismatch {
 pub struct Before<'a> {
     pub stream: &'a StreamId,
     pub player: &'a PlayerState,
-    /// Commit's request id.
     pub request_id: &'a str,
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Checks a commit's events. Ignores events outside of rounds.
+/// Ignores events outside of rounds.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
@@ -111,7 +110,7 @@ impl Before<'_> {
         self.follow(step, (started, live), open, dealt)
     }
 
-    /// Returns the dealt value of a step, which must use the player's next draw.
+    /// The step must use the player's next draw.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
         let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
@@ -128,7 +127,7 @@ impl Before<'_> {
         dealt.ok_or(Mismatch::KeyLost { number })
     }
 
-    /// Resolves a step. Returns the events that must follow.
+    /// Returns the events that must follow.
     fn follow(
         &self,
         step: &StepResolved,

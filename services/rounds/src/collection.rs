@@ -1,5 +1,4 @@
-//! Conversion between carried figures and collections in the log. Separate events change collections, so the books fold
-//! one kind of event. Figures of 0 are omitted.
+//! Conversion between carried figures and collections in the log. Figures of 0 are omitted.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -8,7 +7,7 @@ use crate::{
 use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 
-/// Key of the picked witch, in the scope of all bets (BW-05).
+/// In the scope of all bets (BW-05).
 const WITCH: &str = "witch";
 
 /// Returns the picked [`motherlode_proto::round::v1::Witch`].
@@ -125,7 +124,7 @@ pub struct Led {
 }
 
 impl Led {
-    /// Computes a round's effect; `None` without a collection. Fails if this binary lacks the game.
+    /// `None` without a collection. Fails if this binary lacks the game.
     pub fn by(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {

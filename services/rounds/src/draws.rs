@@ -9,7 +9,7 @@ pub struct KeyLost {
     pub draw: u64,
 }
 
-/// Returns a draw's dealt value; `None` without its key.
+/// `None` without the draw's key.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
 /// [`DealtOf`] for readers of the log, which have no keys.
@@ -18,7 +18,7 @@ pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// Returns the seed of a step of an open round. Fails if the dealt value is unavailable or differs from the sealed one.
+/// Seed of a step of an open round. Fails if the dealt value is unavailable or differs from the sealed one.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
@@ -36,12 +36,11 @@ pub struct StepDraw {
     pub client_seed: Vec<u8>,
     pub dealt: Option<Dealt>,
     pub seal: Option<Seal>,
-    /// Record of the seal.
     pub sealed_by: Option<RecordHash>,
 }
 
 impl StepDraw {
-    /// Creates it from a logged step; `None` for a logged seed.
+    /// `None` for a logged seed.
     #[must_use]
     pub fn of(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {

@@ -13,8 +13,7 @@ pub struct Due {
 }
 
 impl Due {
-    /// Derives the events. The jackpot can be hit only if the bet contributed. Fails if the win exceeds the range of
-    /// cash.
+    /// The jackpot can be hit only if the bet contributed. Fails if the win exceeds the range of cash.
     pub fn of(outcome: &Outcome, contributed: bool, collection: Option<Event>) -> Result<Self, TryFromIntError> {
         let credit = i64::try_from(outcome.credited_minor).map(Minor)?;
         Ok(Self {
@@ -26,7 +25,7 @@ impl Due {
         })
     }
 
-    /// Appends the events. `pool` is the pool of the bet's contribution.
+    /// `pool` received the bet's contribution.
     pub fn add_to(self, round: u64, pool: Option<SmolStr>, events: &mut Vec<Event>) {
         events.extend(self.collection);
         if let Some(amount) = self.credit {

@@ -1,5 +1,4 @@
-//! Rounds in the engine, new or rebuilt from the log with their original model. Choices and outcomes are logged as
-//! [`v1::Choice`] and [`v1::Outcome`].
+//! Rounds in the engine, new or rebuilt from the log with their original model.
 
 use crate::{
     draws::{DealtOf, KeyLost, seed_of},
@@ -41,7 +40,7 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Returns a logged round's game with the same model.
+/// Fails if this binary has another model.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -57,7 +56,7 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// Returns whether a logged choice belongs to the gamble, which keeps the mean return.
+/// The gamble keeps the mean return.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);
@@ -96,13 +95,13 @@ impl Live {
         self.round.awaiting()
     }
 
-    /// Returns the choice of the game's rule; `None` before the bet and after the end.
+    /// `None` before the bet and after the end.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
     }
 
-    /// Resolves a step into `outcome`. Fails without a draw if the choice is not awaited.
+    /// Fails without a draw if the choice is not awaited.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }

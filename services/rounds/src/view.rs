@@ -1,5 +1,3 @@
-//! Rounds folded from a player's commits.
-
 use crate::{
     award::Award,
     collection,
@@ -50,10 +48,8 @@ pub struct StepView {
     pub seed: Option<Seed>,
     pub draw: Option<StepDraw>,
     pub choice: v1::Choice,
-    /// Outcome; empty if malformed.
     pub outcome: v1::Outcome,
     pub malformed: Option<Malformed>,
-    /// Change of the collection.
     pub collection: Option<Event>,
     /// Actor's remark on a step that closes the round for its player.
     pub reference: String,
@@ -62,7 +58,6 @@ pub struct StepView {
 }
 
 impl StepView {
-    /// Returns the changed collection figures.
     #[must_use]
     pub fn collected(&self) -> &[(SmolStr, i64)] {
         match &self.collection {
@@ -77,7 +72,6 @@ pub struct VoidView {
     pub reason: String,
     pub actor: String,
     pub reference: String,
-    /// Refunded bet.
     pub refund: Minor,
     pub win_taken_back: Minor,
     pub position: u64,
@@ -89,7 +83,6 @@ pub struct VoidView {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JackpotView {
     pub pool: SmolStr,
-    /// Hit's position.
     pub hit: u64,
     pub award: Award,
 }
@@ -211,7 +204,7 @@ impl RoundView {
     }
 }
 
-/// Folds a player's commits, in order, into one round. Other commits update the balance and the picked witch.
+/// Folds a player's commits, in order, into one round.
 pub struct Fold {
     number: u64,
     balance: Minor,
@@ -305,7 +298,7 @@ fn plays_with(event: &Event, of: &str) -> bool {
     matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }
 
-/// Returns a player's balance after a commit; 0 without an account.
+/// 0 without an account.
 #[must_use]
 pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
     logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor::ZERO, |(_, amount)| *amount)

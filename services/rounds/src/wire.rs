@@ -1,5 +1,3 @@
-//! Rounds as messages (PL-05).
-
 use crate::{
     award::Award,
     draws::StepDraw,
@@ -23,7 +21,7 @@ pub fn timestamp(unix_ms: i64) -> Timestamp {
     Timestamp { seconds: unix_ms.div_euclid(1000), nanos }
 }
 
-/// Returns a player's account; empty names for other streams.
+/// Empty names if the stream is no player's.
 #[must_use]
 pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
     let (operator_id, player_id) = match stream {

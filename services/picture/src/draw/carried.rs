@@ -15,8 +15,6 @@ pub(crate) enum Shelf {
 }
 
 impl Shelf {
-    /// Creates the shelf from figures by key; `None` for a game without collected symbols.
-    ///
     /// A colour's figure counts its crystals (DM-11); `potion_1` and `potion_2` are 1-based indexes into the collected
     /// symbols (WF-06); `unlocked` counts features (WF-11).
     pub(crate) fn of(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
@@ -58,8 +56,8 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// Describes figures of a game; unknown ones by key. `<colour>_micros` is the sum of a colour's coin values in
-/// millionths, `red_gifted` the number of gifted red crystals, and `given` marks the gift as given (DM-14).
+/// `<colour>_micros` is the sum of a colour's coin values in millionths, `red_gifted` the number of gifted red
+/// crystals, and `given` marks the gift as given (DM-14). Unknown figures appear by key.
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =
         (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();

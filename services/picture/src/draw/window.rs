@@ -12,13 +12,11 @@ pub(crate) fn cell(spin: &SpinResult, reel: usize, row: usize) -> Option<usize> 
     spin.cells.get(reel.checked_mul(rows)?.checked_add(row)?).map(|symbol| usize::from(*symbol))
 }
 
-/// Reels and rows, limited by the cells.
 pub(crate) fn size(spin: &SpinResult) -> (usize, usize) {
     let rows = usize::try_from(spin.rows).unwrap_or_default().min(spin.cells.len());
     (spin.cells.len().checked_div(rows).unwrap_or_default(), rows)
 }
 
-/// Returns whether a cell is part of a win or started the bonus.
 pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> bool {
     let symbol = cell(spin, reel, row);
     let is = |wanted: u32| symbol.is_some() && symbol == usize::try_from(wanted).ok();
@@ -55,7 +53,7 @@ pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     })
 }
 
-/// Returns kind, multiplier, and rows with ways (DM-01). `before` is the previous window.
+/// `before` is the previous window.
 pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
@@ -138,7 +136,7 @@ pub(super) fn code(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| index.to_string(), |symbol| symbol.code.to_lowercase())
 }
 
-/// Returns whether a mark covers a cell. A placed Wild covers a square from its top left cell (WF-10).
+/// A placed Wild covers a square from its top left cell (WF-10).
 fn covers(mark: &Mark, rows: usize, reel: usize, row: usize) -> bool {
     let Ok(cell) = usize::try_from(mark.cell) else { return false };
     let side = match mark.kind() {
@@ -169,7 +167,7 @@ fn value_of(mark: &Mark) -> String {
     }
 }
 
-/// Maximum individually listed line wins; more are grouped.
+/// Further line wins are grouped.
 const LISTED_MAX: usize = 10;
 
 pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: Pen) -> Vec<String> {

@@ -12,7 +12,6 @@ use motherlode_slots::{
 pub struct Highest {
     /// Win in bets, rounded down.
     pub bets: String,
-    /// Upper bound of the win's chance.
     pub chance: String,
     pub says: &'static str,
     /// Stake with this win; empty if all are equal.
@@ -22,7 +21,7 @@ pub struct Highest {
     pub gambled_chance: String,
 }
 
-/// Returns a game's highest win, relative to the price for a bought feature. `None` if the game states none.
+/// Relative to the price for a bought feature. `None` if the game states none.
 #[must_use]
 pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     if stake.buy_feature {

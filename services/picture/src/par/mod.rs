@@ -1,4 +1,4 @@
-//! PAR sheet, as a page or as sections of another. All figures are those of [`Par`], except the labelled simulation.
+//! PAR sheet, as a page or as sections of another. All figures are those of [`Par`], except the simulation.
 
 pub mod highest;
 mod parts;
@@ -25,7 +25,6 @@ use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDIN
 
 /// Half-widths of bands of a session's return in standard errors, with their percentage of sessions.
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
-/// Decimal exponents of session lengths.
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,10 +33,10 @@ pub enum Part {
     Reels,
 }
 
-/// Default coin value in millionths; if not offered, the game's smallest.
+/// Default coin value; if not offered, the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// Returns a part of the sheet at the usual stake, if this program has the same model. May take seconds.
+/// Returns a part of the sheet if this program has the same model. May take seconds.
 #[must_use]
 pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<Markup> {
     let summary = told.summary.as_ref()?;

@@ -1,7 +1,6 @@
 use crate::markup::{Markup, plain, tag};
 
 const WIDTH: f64 = 720.0;
-/// Space for axis labels.
 const LEFT: f64 = 74.0;
 const BELOW: f64 = 40.0;
 const ABOVE: f64 = 14.0;
@@ -61,7 +60,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
     figure(height, "the return by part, of the bet", drawn.into_iter().collect())
 }
 
-/// Draws a histogram of lower bound, share and label per class. The logarithmic scale ends at the share of one round.
+/// Draws lower bound, share and label per class. The logarithmic scale ends at the share of one round.
 pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
     let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
     let depth = height - ABOVE - BELOW;
@@ -90,7 +89,7 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
     figure(height, "the distribution of a round's win", drawn.into_iter().collect())
 }
 
-/// Bands of a session's return, by the logarithm of the number of rounds.
+/// Bands of a session's return.
 pub struct Bands<'a> {
     pub rtp: f64,
     pub std_dev: f64,

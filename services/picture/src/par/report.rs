@@ -8,7 +8,6 @@ use serde::Serialize;
 use std::fmt;
 
 pub const PLACES: usize = 9;
-/// Decimal places of a return in percent.
 pub const PERCENT_PLACES: usize = PLACES - 2;
 pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18 places, or nine significant digits; bets: 6 \
                         places; rounded half to even, except rtp_parts, which are rounded by the largest remainders so \
@@ -53,11 +52,9 @@ impl StakeReport {
 #[derive(Debug, Serialize)]
 pub struct CashReport {
     pub currency: String,
-    /// Coin value in the major unit.
+    /// In the major unit.
     pub coin_value: String,
-    /// [`Par::rtp`] in cash.
     pub rtp: String,
-    /// Whether wins are rounded.
     pub rounds_wins: bool,
     pub within: String,
     /// Upper bound of the difference for collections at a mean coin value.
@@ -93,7 +90,7 @@ pub fn pays(info: &GameInfo, of: &Combination) -> (u64, u32) {
     row.map_or((0, 0), |row| (row.pays, row.free_spins))
 }
 
-/// Converts a fraction to percent by moving the point.
+/// Converts to percent.
 pub fn shifted(fraction: &str) -> String {
     let (whole, places) = fraction.split_once('.').unwrap_or((fraction, ""));
     let (up, rest) = places.split_at_checked(2).unwrap_or((places, ""));
