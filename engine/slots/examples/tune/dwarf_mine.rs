@@ -13,7 +13,6 @@ use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 60;
 const HITS_PER_MILLE: i64 = 280;
-/// Total weight of the symbols of expanded rows.
 const WEIGHT: u32 = 100_000_000;
 /// Crystal weight while ordering strips.
 const FIRST_CRYSTAL: u32 = 330_000;
@@ -92,7 +91,7 @@ fn free_stacks(reel: usize) -> Vec<(&'static str, usize)> {
     stacks(|of| of.3[reel]).into_iter().chain(super_high).collect()
 }
 
-/// Shuffles stacks without equal neighbours on the ring or two Bonus symbols in a window.
+/// Leaves no equal neighbours on the ring and no two Bonus symbols in a window.
 fn shuffle(stacks: &[(&'static str, usize)], draws: &mut Draws) -> String {
     let mut stacks = stacks.to_vec();
     loop {

@@ -130,8 +130,7 @@ fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error:
     Ok((decimal(&rtp, 6), strips))
 }
 
-/// Returns reels of groups with one Bonus symbol, or two on the middle reel; `extra` groups of the outer reels have one
-/// more.
+/// Groups have one Bonus symbol, or two on the middle reel; `extra` groups of the outer reels have one more.
 fn bought(extra: usize) -> Vec<String> {
     let reel = |reel: usize| {
         let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);

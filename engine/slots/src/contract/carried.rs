@@ -2,7 +2,7 @@
 
 pub const CARRIED_MAX: usize = 12;
 
-/// Carried figures in the order of [`Carries::keys`]; 0 if never set.
+/// In the order of [`Carries::keys`]; 0 if never set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 

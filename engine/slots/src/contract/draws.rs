@@ -6,7 +6,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub type Seed = [u8; 32];
 
-/// Random numbers of a seed: the key, with nonce and counter 0.
+/// The seed is the key; nonce and counter are 0.
 #[derive(Clone, Debug)]
 pub struct Draws(ChaCha20Rng);
 
@@ -16,13 +16,13 @@ impl Draws {
         Self(ChaCha20Rng::from_seed(seed))
     }
 
-    /// Returns the next word, for laboratory tests (PL-28).
+    /// For laboratory tests (PL-28).
     #[inline]
     pub fn word(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// Returns a uniform number in `0..n` by Lemire's method (2019); 0 counts as 1.
+    /// Uniform in `0..n` by Lemire's method (2019); 0 counts as 1.
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let n = n.max(1);

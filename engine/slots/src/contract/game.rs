@@ -10,7 +10,7 @@ use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
 
-/// Rules version. A played file never changes, since logs contain its hash (PL-01).
+/// A played file never changes, since logs contain its hash (PL-01).
 #[derive(Clone, Copy, Debug)]
 pub struct RulesVersion {
     pub name: &'static str,
@@ -38,12 +38,12 @@ impl Edition {
 pub trait Game: Sync + Send {
     fn edition(&self) -> &Edition;
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
-    /// Returns the exact mathematics; takes tens of milliseconds.
+    /// Takes tens of milliseconds.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
-    /// Returns the highest win of a round (WF-04), in up to seconds.
+    /// Takes up to seconds (WF-04).
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// Returns the highest mean return over all carried figures (PL-36, PL-43).
+    /// Highest over all carried figures (PL-36, PL-43).
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
     }
@@ -69,11 +69,11 @@ pub trait Game: Sync + Send {
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
-    /// Returns the parts of the return, at most [`crate::contract::outcome::PARTS_MAX`].
+    /// At most [`crate::contract::outcome::PARTS_MAX`].
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }
-    /// Returns the features with a reported frequency, at most [`crate::FEATURES_MAX`].
+    /// Features with a reported frequency, at most [`crate::FEATURES_MAX`].
     fn features(&self) -> &'static [Feature] {
         &[]
     }
@@ -84,7 +84,7 @@ pub trait Game: Sync + Send {
     fn state(&self, _carried: &Carried) -> u16 {
         0
     }
-    /// Returns the chances of collected features in the next paid spin, by key. [`Par::rates`] has the others.
+    /// Chances of collected features in the next paid spin, by key. [`Par::rates`] has the others.
     fn chances_in(&self, _state: u16) -> Vec<(&'static str, Exact)> {
         vec![]
     }
@@ -92,11 +92,11 @@ pub trait Game: Sync + Send {
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         self.info().limits.check(stake)
     }
-    /// Returns the name of a special win (ME-05).
+    /// ME-05.
     fn special_win(&self, bets: u32) -> Option<&str> {
         self.info().specials.iter().find(|of| of.bets == bets).map(|of| of.name.as_str())
     }
-    /// Returns the effect of rounding (DM-17); `None` without a rounding rule.
+    /// `None` without a rounding rule (DM-17).
     fn rounding(&self, _coin: CoinFraction) -> Option<Rounding> {
         None
     }
@@ -109,7 +109,7 @@ pub trait Game: Sync + Send {
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
-    /// Returns the hours until [`Round::automatic`] resolves an abandoned round (PL-03).
+    /// Hours until [`Round::automatic`] resolves an abandoned round (PL-03).
     fn interruption_hours(&self) -> Option<u32> {
         None
     }

@@ -1,21 +1,21 @@
 use crate::contract::par::Exact;
 
-/// Highest win of a round, without the jackpot.
+/// Without the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
     /// Upper bound in bets, subject to the other fields.
     pub bets: Exact,
-    /// Decimal exponent of the bound of its chance.
+    /// Of the bound of the chance.
     pub chance_exponent: i32,
     /// Free spins retrigger without limit; `bets` excludes retriggers.
     pub unlimited: bool,
     /// Windows at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
-    /// Gamble, not included in `bets`.
+    /// Not included in `bets`.
     pub gamble: Option<GambleTop>,
 }
 
-/// Highest round with windows at the mean coin value (DM-12).
+/// Windows at the mean coin value (DM-12).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectedTop {
     pub own: Vec<TopWindows>,
@@ -40,11 +40,7 @@ pub enum GambleTop {
     /// Line wins can be doubled without a limit (BW-22).
     Lines { bets: Exact, turns: u8 },
     /// The whole win can be doubled and halved (ME-14 to ME-16).
-    Win {
-        turns: u8,
-        /// Whether the limit applies to the result.
-        limit_on_result: bool,
-    },
+    Win { turns: u8, limit_on_result: bool },
 }
 
 impl HighestWin {

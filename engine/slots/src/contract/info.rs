@@ -9,12 +9,11 @@ pub struct GameInfo {
     pub reels: u32,
     pub rows: u32,
     pub symbols: Vec<SymbolInfo>,
-    /// Paytable by symbol, highest count first.
+    /// By symbol, highest count first.
     pub paytable: Vec<PayRow>,
-    /// Row per reel of each payline; 0 is the top.
+    /// Row per reel; 0 is the top.
     pub lines: Vec<Vec<u8>>,
     pub ways: bool,
-    /// Maximum rows of an expanded window.
     pub rows_max: u32,
     pub limits: StakeLimits,
     pub buy_feature_bets: Option<u32>,
@@ -23,24 +22,23 @@ pub struct GameInfo {
     pub bonus_on_line: bool,
     pub picks: (u8, u8),
     pub multipliers: Vec<u32>,
-    /// Published return with the jackpot (minimum, maximum), in millionths (BW-21).
+    /// Minimum and maximum with the jackpot, in millionths (BW-21).
     pub rtp_span_micros: Option<(u64, u64)>,
     pub jackpot_assumes: String,
-    /// Prizes of the bonus, the jackpot first.
+    /// The jackpot first.
     pub prizes: Vec<PrizeInfo>,
     /// Ascending (ME-05).
     pub specials: Vec<SpecialInfo>,
     pub values: Vec<ValueSet>,
-    /// Combinations that start a feature (WF-07 to WF-10).
+    /// Starts of features (WF-07 to WF-10).
     pub combinations: Vec<FeatureCombination>,
     pub jackpot: bool,
     /// Whether the player picks a witch (BW-05).
     pub witches: bool,
     pub doubles_max: u32,
-    /// Whether half of a win can be secured (ME-16).
+    /// ME-16.
     pub halve: bool,
     pub autoplay: Autoplay,
-    /// Multiplier of line wins in free spins.
     pub free_spin_multiplier: u32,
     /// Crystals per collection (DM-11).
     pub collection_needs: u32,
@@ -115,7 +113,7 @@ pub enum PrizeInfo {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueSet {
-    /// Key, such as `treasure`.
+    /// `treasure`
     pub key: &'static str,
     /// Displayed meaning with unit.
     pub title: &'static str,

@@ -1,4 +1,4 @@
-//! Whether wins depend on earlier rounds, for reports.
+//! Dependence of wins on earlier rounds, for reports.
 
 use crate::contract::outcome::{Spin, SpinKind};
 
@@ -50,7 +50,6 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// Returns whether a window of the first step has this sign.
     #[must_use]
     pub fn shown_by(self, spin: &Spin) -> bool {
         match self {

@@ -19,7 +19,7 @@ pub struct Outcome {
     pub marks: Vec<Mark>,
     pub prize: Option<Prize>,
     pub reveals: Vec<Reveal>,
-    /// Unopened values, shown after the round (NP-12). Not logged.
+    /// Shown after the round (NP-12). Not logged.
     pub unopened: Vec<Reveal>,
     /// Other coin value than the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
@@ -31,17 +31,17 @@ pub struct Outcome {
     pub double_strip: Strip,
     /// Without jackpot and gamble.
     pub round_win_coins: u64,
-    /// Win in minor units after gambles, without jackpot.
+    /// After gambles, without jackpot.
     pub round_win_minor: u64,
-    /// Minor units credited now (ME-16).
+    /// ME-16.
     pub credited_minor: u64,
     pub carried: Option<Carried>,
-    /// Coins won per [`crate::Game::parts`]. Not logged.
+    /// By [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 
 impl Outcome {
-    /// Empties the buffer and keeps its capacity.
+    /// Keeps the capacity.
     pub fn clear(&mut self) {
         self.spins.clear();
         self.wins.clear();
@@ -90,7 +90,7 @@ pub enum Awaiting {
 pub enum SpinKind {
     Base,
     Free,
-    /// Collection Free Spin with this super-high symbol (DM-11).
+    /// Super-high symbol (DM-11).
     Collection(u8),
     /// ME-10.
     HoldAndWin,
@@ -123,19 +123,19 @@ pub struct Mark {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Crystal's symbol index (DM-09).
+    /// Symbol index (DM-09).
     Crystal,
-    /// Bonus symbol; total bets (ME-04).
+    /// Total bets (ME-04).
     Bonus,
-    /// Mystery Bonus in total bets, 0 until revealed (ME-05).
+    /// Total bets, 0 until revealed (ME-05).
     Mystery,
-    /// Multiplying Bonus, 0 until revealed (ME-06).
+    /// Factor, 0 until revealed (ME-06).
     Multiplier,
-    /// Potion; symbol index (WF-05).
+    /// Symbol index (WF-05).
     Potion,
-    /// Placed Wild's side length, 1 to 3 (WF-08, WF-10).
+    /// Side length, 1 to 3 (WF-08, WF-10).
     PlacedWild,
-    /// Resolved question mark (WF-13).
+    /// WF-13.
     Question,
 }
 
@@ -145,7 +145,7 @@ pub struct PickOffer {
     pub of: u8,
 }
 
-/// Exact mean of coin values (DM-12).
+/// DM-12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
     /// Millionths of the major unit.
@@ -162,7 +162,7 @@ pub struct Reveal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spin {
     pub kind: SpinKind,
-    /// Stops; empty if cells are drawn individually.
+    /// Empty if cells are drawn individually.
     pub stops: Stops,
     pub reels: u8,
     pub rows: u8,
@@ -171,7 +171,7 @@ pub struct Spin {
     pub wins: Range<u32>,
     pub marks: Range<u32>,
     pub win_coins: u64,
-    /// Win in minor units, rounded half to even (DM-17).
+    /// Rounded half to even (DM-17).
     pub win_minor: u64,
     pub free_spins_won: u32,
     pub bonus: bool,
@@ -201,7 +201,7 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Appends a stop; ignores reels beyond [`REELS_MAX`].
+    /// Ignores reels beyond [`REELS_MAX`].
     #[inline]
     pub fn push(&mut self, stop: u16) {
         if let Some(slot) = self.at.get_mut(usize::from(self.len)) {
@@ -239,14 +239,14 @@ pub enum Prize {
     Jackpot,
 }
 
-/// Card of a gamble. A guess is red heart or black spade.
+/// A guess is red heart or black spade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     RedHeart,
     BlackSpade,
     RedDiamond,
     BlackClub,
-    /// Joker, which matches both colours (ME-17).
+    /// Matches both colours (ME-17).
     Joker,
 }
 
@@ -256,11 +256,11 @@ pub struct CardTurn {
     pub card: Card,
     pub won: bool,
     pub risked_minor: u64,
-    /// Minor units after the turn.
+    /// After the turn.
     pub minor: u64,
 }
 
-/// Cards of a round, latest first.
+/// Latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     len: u8,
@@ -269,7 +269,7 @@ pub struct Strip {
 }
 
 impl Strip {
-    /// Appends a card; ignores those beyond [`CARDS_MAX`].
+    /// Ignores cards beyond [`CARDS_MAX`].
     pub fn push(&mut self, card: Card) {
         if let Some(slot) = self.cards.get_mut(usize::from(self.len)) {
             *slot = Some(card);

@@ -15,15 +15,14 @@ pub struct Par {
     pub rules_version: &'static str,
     pub model_hash: [u8; 32],
     pub bet_coins: u64,
-    /// Return with the jackpot's seed, without its increments.
+    /// With the jackpot's seed, without its increments.
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<Part>,
     /// Chance of a win or feature.
     pub hit_frequency: Exact,
-    /// Standard deviation, without jackpot and double.
+    /// Without jackpot and double.
     pub std_dev: f64,
-    /// Highest win of a paid window.
     pub max_win_bets: Exact,
     pub max_win_probability: Exact,
     pub reel_sets: Vec<ReelSet>,
@@ -107,7 +106,7 @@ impl Rate {
 pub struct ConditionalRtp {
     pub key: &'static str,
     pub title: &'static str,
-    /// Return relative to the price.
+    /// Relative to the price.
     pub rtp: Exact,
     pub condition: Condition,
 }
@@ -116,7 +115,6 @@ pub struct ConditionalRtp {
 pub enum Condition {
     Bought,
     FirstSpins(u32),
-    /// Constant carried figure, in the long run.
     Held {
         /// One of [`crate::Carries::keys`].
         key: &'static str,
@@ -157,19 +155,19 @@ pub fn exact(n: impl Into<BigInt>) -> Exact {
     Exact::from_integer(n.into())
 }
 
-/// Creates a fraction; panics on denominator 0.
+/// Panics on denominator 0.
 #[must_use]
 pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Exact {
     Exact::new(numerator.into(), denominator.into())
 }
 
-/// Converts to the nearest float; NaN beyond its range.
+/// NaN beyond the range.
 #[must_use]
 pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Formats with `places` decimals, rounded half to even.
+/// Rounds half to even.
 #[must_use]
 pub fn decimal(value: &Exact, places: usize) -> String {
     let scale = (0..places).fold(BigInt::one(), |scale, _| scale * 10);
@@ -192,7 +190,7 @@ pub fn chance_text(value: &Exact, places: usize) -> String {
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Formats a positive fraction, rounded up.
+/// Rounds up; the value must be positive.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

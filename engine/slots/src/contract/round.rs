@@ -12,9 +12,9 @@ pub struct Terms {
     pub jackpot: bool,
     /// Whether a win waits for the gamble (BW-23, ME-14).
     pub double: bool,
-    /// Minor unit in millionths of the major unit.
+    /// Millionths of the major unit.
     pub minor_micros: u64,
-    /// Gamble limit in minor units (ME-14, ME-15).
+    /// ME-14, ME-15.
     pub gamble_max_minor: u64,
     pub carried: Carried,
 }
@@ -33,9 +33,9 @@ pub enum Choice {
     Pick(Picked),
     StartFreeSpins,
     StartFeature,
-    /// Guesses a card: heart for red, spade for black.
+    /// Heart for red, spade for black.
     Double(Card),
-    /// Secures half of the amount at risk (ME-16).
+    /// ME-16.
     Halve,
     Collect,
 }

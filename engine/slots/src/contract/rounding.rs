@@ -1,5 +1,3 @@
-//! Effect of rounding on the return (DM-17).
-
 use crate::contract::par::Exact;
 
 /// Coin in minor units, in lowest terms; both parts are above 0.
@@ -29,7 +27,7 @@ pub struct Rounding {
     pub adds: Exact,
     /// Change without collections.
     pub adds_to_own: Exact,
-    /// Bound of the increase of the standard deviation, in bets.
+    /// Bound of the increase, in bets.
     pub spread_at_most: f64,
     /// Error bound of `adds`.
     pub within: Exact,

@@ -4,7 +4,7 @@ use thiserror::Error;
 pub const COIN_MICROS_MAX: u64 = 10_000_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
-    /// In millionths of the major unit.
+    /// Millionths of the major unit.
     pub coin_value_micros: u64,
     pub lines: u32,
     pub coins_per_line: u32,
@@ -25,7 +25,7 @@ pub enum StakeRefused {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending; EUR's if by currency.
+    /// Millionths of the major unit, ascending; EUR's if by currency.
     pub coin_values_micros: Vec<u64>,
     pub by_currency: bool,
     pub lines: (u32, u32),

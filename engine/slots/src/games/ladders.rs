@@ -12,8 +12,7 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Coins that keep the published return with rounding (DM-19). Precomputed, because the check takes a second; a test
-/// recomputes it.
+/// Coins that keep the published return with rounding (DM-19). The check takes a second; a test repeats it.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
@@ -23,7 +22,7 @@ const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladders {
     all: BTreeMap<String, BTreeMap<String, Ladder>>,
-    /// Minor unit in millionths of the major unit, for enabled currencies.
+    /// Minor units in millionths of the major unit.
     enabled: BTreeMap<String, u64>,
 }
 
@@ -53,9 +52,9 @@ impl Ladders {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money. Fails
-    /// unless bets are whole minor units and returns within 0.05 points of the published ones (DM-19). Rounding costs
-    /// some hundred milliseconds once.
+    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money.
+    /// Checks the replacements: bets must be whole minor units, and returns within 0.05 points of the published ones
+    /// (DM-19). Rounding costs some hundred milliseconds once.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,
@@ -127,7 +126,7 @@ impl Ladders {
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// Returns the highest coin value over all versions, or 0.
+    /// Over all versions, or 0.
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());

@@ -8,7 +8,7 @@ use crate::games::neptune::{self, Neptune};
 use crate::games::witch_feature::{self, WitchFeature};
 use crate::parts::file::ModelError;
 
-/// Returns all versions by game, oldest first. Played versions stay (PL-01).
+/// By game, oldest first. Played versions stay (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     GAMES.get_or_init(built_in)
@@ -27,7 +27,7 @@ fn built_in() -> Vec<&'static dyn Game> {
     .concat()
 }
 
-/// Appends games of another crate. Returns false after the first use of the list.
+/// Returns false after the first use of the list.
 pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }

@@ -17,7 +17,7 @@ pub struct WinUpTo {
     pub gambled_bets: Option<Exact>,
 }
 
-/// Returns a currency's minor unit in millionths of the major unit, and the gamble limit in minor units (0 if unknown).
+/// Minor unit of a currency in millionths of the major unit, and gamble limit in minor units (0 if unknown).
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
 /// Costs up to seconds.
@@ -32,7 +32,7 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
     (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
 }
 
-/// Returns lines and highest win of a bought feature, without the price.
+/// Lines and highest win of a bought feature, without the price.
 #[must_use]
 pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     let limits = &game.info().limits;

@@ -1,5 +1,4 @@
-//! Return in cash and the coin values of a game (DM-17, DM-19). Coins that are not whole minor units need a game with
-//! [`Game::rounding`].
+//! Coin values of a game (DM-17, DM-19). Coins that are not whole minor units need a game with [`Game::rounding`].
 
 use num_traits::Signed;
 use thiserror::Error;
@@ -9,14 +8,13 @@ use crate::contract::par::{Exact, decimal, exact, ratio};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::COIN_MICROS_MAX;
 
-/// Maximum difference from the published return: 0.05 points (DM-19).
+/// 0.05 points from the published return (DM-19).
 const APART: (u32, u32) = (5, 10_000);
 const PLACES: usize = 4;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CashReturn {
     pub adds: Exact,
-    /// Error bound of `adds`.
     pub within: Exact,
     /// Bound of the further change by earlier coin values.
     pub mixed_at_most: Exact,
@@ -35,7 +33,7 @@ pub enum CoinRefused {
     Return { cash: String, published: String },
 }
 
-/// Returns the cash return at a coin value. The first call with rounding costs some hundred milliseconds.
+/// The first call with rounding costs some hundred milliseconds.
 pub fn cash_return(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> Result<CashReturn, CoinRefused> {
     if coin_micros == 0 || coin_micros > COIN_MICROS_MAX {
         return Err(CoinRefused::Range);

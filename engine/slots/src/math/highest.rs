@@ -19,7 +19,6 @@ pub struct FreeSpin {
 }
 
 impl FreeSpin {
-    /// Bounds the chance that `spins` free spins win the most, as decimal logarithm.
     #[must_use]
     pub fn log_chance_of_most(&self, spins: u32) -> f64 {
         self.log_chance_of(spins, &(exact(spins) * &self.most))

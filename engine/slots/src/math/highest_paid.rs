@@ -1,5 +1,4 @@
-//! Highest win of a round in cash, or an upper bound (PL-43). Earlier coin values are assumed to be the highest.
-//! Windows are rounded separately (DM-17).
+//! Highest win of a round in cash, or an upper bound (PL-43). Windows are rounded separately (DM-17).
 
 use num_bigint::BigInt;
 
@@ -9,7 +8,7 @@ use crate::contract::par::{Exact, exact, ratio};
 use crate::math::highest::exponent;
 use crate::parts::worth::CoinWorth;
 
-/// Inputs of the highest win in cash. Micros are millionths of the major unit.
+/// Micros are millionths of the major unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     pub bet_coins: u64,
@@ -68,8 +67,7 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Returns the highest total. Each card but the last adds at most half of the limit, since a higher win ends
-    /// the gamble.
+    /// Each card but the last adds at most half of the limit, since a higher win ends the gamble.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

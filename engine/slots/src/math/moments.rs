@@ -39,8 +39,8 @@ impl SpinTable {
     }
 }
 
-/// Runs an automaton over the reels and counts the ways to its final states. `letter` maps a stop to an input; `read`
-/// returns the next state, if any.
+/// Counts the ways to the final states of an automaton. `letter` maps a stop to an input; `read` returns the next
+/// state, if any.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,
@@ -84,7 +84,7 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// Counts each combination on a line. All lines are equal: each cell shows each strip position equally often.
+/// Counts each combination on a line, equal for all lines: each cell shows each strip position equally often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];
@@ -176,7 +176,7 @@ pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> b
     run.end(3, &of.lines).pays(&of.lines) > 0
 }
 
-/// Returns the highest window win and the number of such windows, by branch and bound.
+/// Highest window win and the number of such windows, by branch and bound.
 #[must_use]
 pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
     max_win_at(of, lines, |_, _| true)

@@ -6,7 +6,6 @@ use crate::parts::reels::REELS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Run {
     Wilds,
-    /// Symbol after `wilds` wilds.
     Symbol {
         symbol: u8,
         wilds: usize,

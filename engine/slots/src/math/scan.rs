@@ -1,5 +1,4 @@
-//! Evaluates every stop combination with the production evaluator, to check [`crate::math::moments`]. Tens of
-//! nanoseconds per combination.
+//! Evaluates every stop combination, to check [`crate::math::moments`]. Tens of nanoseconds per combination.
 
 use std::ops::Range;
 

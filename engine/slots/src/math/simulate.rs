@@ -40,7 +40,7 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// Sums over rounds in coins, without the jackpot's money.
+/// In coins, without the jackpot's money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub rounds: u64,
@@ -91,7 +91,7 @@ pub enum SimulateError {
     Choice(#[from] ChoiceRefused),
 }
 
-/// Plays `rounds` rounds of one player with automatic choices and an open pool.
+/// Plays one player with automatic choices and an open pool.
 pub fn simulate(
     game: &'static dyn Game,
     stake: &Stake,
@@ -102,7 +102,7 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Plays a new player's first rounds and returns the carried figures, without which long-run returns don't hold (WF-11,
+/// Returns the carried figures after a new player's first rounds. Long-run returns don't hold without them (WF-11,
 /// DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)

@@ -13,7 +13,6 @@ use crate::parts::ways::{WAYS_SYMBOLS_MAX, WaysPays};
 
 pub type Shown = [u8; WAYS_SYMBOLS_MAX];
 
-/// Contents of a reel with weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Law(BTreeMap<Shown, u128>);
 
@@ -144,14 +143,13 @@ pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     sum * &fourth.all * &fifth.all
 }
 
-/// Returns the mean square of a window's coins, with a relative error below 1e-13.
+/// Mean square of a window's coins, with a relative error below 1e-13.
 #[must_use]
 pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();
     let pay = |place, count| paying.pay(place, count).to_f64().unwrap_or(f64::NAN);
     let mut sum = 0.0;
     for (a, b) in (0..n).flat_map(|a| (0..=a).map(move |b| (a, b))) {
-        // Means with both symbols running, one ended, and both ended.
         let (mut both, mut first, mut second, mut ended) = (1.0, 0.0, 0.0, 0.0);
         for (reel, sums) in reels.iter().enumerate() {
             let (pair, of_a, of_b) = (sums.pair(a, b), sums.pair(a, a), sums.pair(b, b));
@@ -180,7 +178,7 @@ impl Sums {
     }
 }
 
-/// Returns the highest window win of at least `floor` coins and its weight.
+/// Highest window win of at least `floor` coins, and its weight.
 #[must_use]
 pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u64, BigInt)> {
     let most = reels.map(|sums| {

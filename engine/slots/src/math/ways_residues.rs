@@ -9,16 +9,14 @@ use crate::parts::reels::REELS;
 
 /// Bits per residue.
 const BITS: u32 = 5;
-/// Maximum relevant symbols in a state.
+/// Maximum symbols in a state.
 const SYMBOLS: usize = 11;
-/// Shift of the coins won.
 const WON: u32 = BITS * 11;
 
 type Chances = [f64; CRYSTALS + 1];
 
 #[derive(Clone, Debug)]
 pub struct ReelShows<'a> {
-    /// Contents by number of crystals.
     pub laws: Vec<&'a Law>,
     /// Chance of each number of crystals, by crystals landed before.
     pub landing: [Vec<f64>; CRYSTALS + 1],
@@ -34,8 +32,8 @@ impl<'a> ReelShows<'a> {
 /// Residues of the ways of each running symbol (0 if ended), then of the coins won.
 type State = u64;
 
-/// Returns the chance of each residue; they sum to `chance`. States less likely than `least` are dropped. Panics on a
-/// modulus of 0 or above 32, and on too many symbols.
+/// Chances of the residues, which sum to `chance`. Drops states less likely than `least`. Panics on a modulus of 0 or
+/// above 32, and on too many symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");

@@ -50,14 +50,14 @@ const GIVEN: usize = GIFTED + 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collections {
     crystals: [u64; CRYSTALS],
-    /// Sum of coin values, in millionths of the major unit.
+    /// Millionths of the major unit.
     micros: [u64; CRYSTALS],
     gifted: u64,
     given: bool,
 }
 
 impl Collections {
-    /// Reads carried figures; negative ones count as 0.
+    /// Negative figures count as 0.
     #[must_use]
     pub fn of(carried: &Carried) -> Self {
         let figure = |place: usize| u64::try_from(carried.0[place]).unwrap_or(0);
@@ -79,7 +79,7 @@ impl Collections {
         carried
     }
 
-    /// Once (DM-14).
+    /// Gives red crystals once (DM-14).
     pub fn give(&mut self, crystals: u64) {
         if !self.given {
             self.given = true;
@@ -131,7 +131,7 @@ impl Collections {
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// Adds a crystal. The last one resets the colour and returns the mean coin value (DM-12).
+    /// The last crystal resets the colour and returns the mean coin value (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);

@@ -30,7 +30,7 @@ pub struct SymbolData {
     #[serde(default)]
     pub short: Option<String>,
     pub role: SymbolRole,
-    /// Pays of 1, 2, ... of a kind.
+    /// For 1, 2, ... of a kind.
     #[serde(default)]
     pub pays: Vec<u64>,
     /// For 1, 2, ... scatters.
@@ -41,7 +41,7 @@ pub struct SymbolData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinesData {
-    /// Rows of each line as digits, 0 for the top.
+    /// Digits per line, 0 for the top.
     pub rows: Vec<String>,
 }
 
@@ -54,12 +54,12 @@ pub struct ReelsData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WheelData {
-    /// Weight that moves to the jackpot per coin staked.
+    /// Weight moved to the jackpot per coin staked.
     pub jackpot_per_coin: u64,
     pub prizes: Vec<PrizeData>,
 }
 
-/// Prize: either `multiple` or `free_spins`.
+/// Either `multiple` or `free_spins`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrizeData {
@@ -69,7 +69,7 @@ pub struct PrizeData {
     pub weight: u64,
 }
 
-/// Describes symbols. `short` has short names for older data files.
+/// `short` has short names for older data files.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
@@ -88,7 +88,7 @@ pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     index.ok_or_else(|| ModelError::part("reels", format!("unknown symbol `{code}`")))
 }
 
-/// Returns the symbol of a role; fails unless there is exactly one.
+/// Fails unless there is exactly one.
 pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> {
     let mut of_role = symbols.iter().filter(|s| s.role == role);
     match (of_role.next(), of_role.next()) {
@@ -124,7 +124,7 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     lines.rows.iter().map(line).collect()
 }
 
-/// Extends a table for 1, 2, ... of a kind to 0, 1, 2, ....
+/// Prepends 0 for none of a kind.
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
         return Err(ModelError::part(part, "a table has more entries than reels"));

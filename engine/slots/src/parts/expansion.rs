@@ -10,7 +10,7 @@ pub struct Expansion {
     symbols: Vec<u8>,
     limits: Vec<u32>,
     crystal: u32,
-    /// Sum of weights before a crystal has landed.
+    /// Before a crystal has landed.
     total: u32,
 }
 
@@ -36,7 +36,7 @@ impl Landed {
 }
 
 impl Expansion {
-    /// Creates it from weights above 0 with a sum within 32 bits.
+    /// Weights must be above 0, with a sum within 32 bits.
     pub fn new(weights: &[(u8, u32)], crystal: u32) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("expansion", what);
         let mut sum = 0u32;

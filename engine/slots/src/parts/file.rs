@@ -5,7 +5,7 @@ use thiserror::Error;
 pub enum ModelError {
     #[error("the data file does not parse: {0}")]
     Parse(String),
-    /// Part that contradicts others or the engine's limits.
+    /// Contradicts other parts or the engine's limits.
     #[error("{part}: {what}")]
     Part { part: &'static str, what: String },
     #[error("the game returns {actual}, not {promised}")]
@@ -24,7 +24,7 @@ impl ModelError {
     }
 }
 
-/// Parses a data file; [`ModelError::Parse`] has the position.
+/// [`ModelError::Parse`] has the position.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ModelError> {
     toml::from_str(text).map_err(|e| ModelError::Parse(e.to_string()))
 }

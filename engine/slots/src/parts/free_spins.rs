@@ -1,6 +1,6 @@
-//! Queue of unplayed free spins (BW-07 to BW-09). A number suffices, because all have the same stake and multiplier.
+//! Unplayed free spins (BW-07 to BW-09). A number suffices, because all have the same stake and multiplier.
 
-/// Maximum free spins per step; the series is unbounded.
+/// The series is unbounded.
 pub const FREE_SPINS_PER_STEP: u32 = 100;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -82,14 +82,14 @@ pub struct ColourGamble {
 impl ColourGamble {
     const OF_COLOUR: u32 = 26;
 
-    /// Starts a gamble; `None` if it is not offered.
+    /// `None` if the gamble is not offered.
     #[must_use]
     pub fn of(win_minor: u64, turns_max: u8, limit: u64, rules: ColourRules) -> Option<Self> {
         let offered = 0 < win_minor && win_minor <= limit && turns_max > 0;
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }
 
-    /// Draws the result at even odds, then a card. The Joker needs a right guess (ME-17).
+    /// Even odds, then a card. The Joker needs a right guess (ME-17).
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let won = draws.below(2) == 0;
         let card = Self::card((guess == Card::RedHeart) == won, won, draws);
@@ -138,7 +138,7 @@ impl ColourGamble {
         self.at_risk > 0 && cards < usize::from(self.turns_max) && (cards == 0 || self.doubles())
     }
 
-    /// Returns secured and risked minor units.
+    /// Secured and at risk.
     #[must_use]
     pub fn win_minor(&self) -> u64 {
         self.secured + self.at_risk

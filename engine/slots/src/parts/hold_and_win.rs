@@ -14,7 +14,7 @@ pub const CELLS: usize = REELS * ROWS;
 pub const MULTIPLYING_REEL: usize = 2;
 /// Highest factor when a GRAND is revealed (ME-07).
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
-/// Highest value in total bets (ME-04).
+/// Total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
 /// Multiplier of a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
@@ -25,9 +25,9 @@ const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
     Value(u32),
-    /// Special win in total bets, 0 until revealed (ME-05).
+    /// Total bets, 0 until revealed (ME-05).
     Mystery(u32),
-    /// Multiplier of the other Bonus symbols, 0 until drawn (ME-06).
+    /// Factor of the other Bonus symbols, 0 until drawn (ME-06).
     Multiplying(u32),
 }
 
@@ -95,7 +95,7 @@ impl Board {
 pub struct HoldAndWin {
     pub symbol: u8,
     pub needs: u8,
-    /// Initial respins, restored by each new Bonus symbol.
+    /// Each new Bonus symbol restores them.
     pub respins: u8,
     /// Strip of a single position.
     pub strip: Vec<u8>,
@@ -152,7 +152,6 @@ impl HoldAndWin {
         if cell / ROWS == MULTIPLYING_REEL { self.middle.draw(draws) } else { self.outer.draw(draws) }
     }
 
-    /// Returns whether a Bonus symbol landed.
     fn respin(&self, board: &mut Board, draws: &mut Draws) -> bool {
         let before = board.count;
         let stops = u32::try_from(self.strip.len()).unwrap_or(u32::MAX);

@@ -9,7 +9,7 @@ use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 pub const SYMBOLS_MAX: usize = 16;
 pub const LINES_MAX: usize = 64;
 
-/// Highest pay; keeps sums over a cycle within 64 bits.
+/// Keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
 /// Bit 0 is the first line.
@@ -32,14 +32,14 @@ pub struct Lines {
     wild: u8,
     /// Symbols substituted by wilds, and the wild.
     on_lines: [bool; SYMBOLS_MAX],
-    /// Lines with the symbol or a wild, by reel, stop and symbol.
+    /// By reel, stop and symbol, which a wild substitutes.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
     /// All lines if the symbol pays from two, else none.
     two_pay: [LineMask; SYMBOLS_MAX],
 }
 
 impl Lines {
-    /// Compiles the lines. Fails on a row outside the window, and on pays not ascending from two or three of a kind.
+    /// Fails on a row outside the window, and on pays not ascending from two or three of a kind.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,
@@ -108,7 +108,7 @@ impl Lines {
         any & played
     }
 
-    /// Returns the highest win; 0 except for [`Lines::winners`].
+    /// 0 except for [`Lines::winners`].
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {

@@ -12,10 +12,9 @@ use crate::parts::reels::{REELS, Reels};
 pub const NEEDS: u8 = 3;
 pub const OBJECTS_MAX: usize = 16;
 
-/// Finder of runs of a symbol, without substitution.
+/// Runs of a symbol, without substitution.
 #[derive(Clone, Debug)]
 pub struct LineRuns {
-    /// Lines with the symbol, by reel and stop.
     masks: [Vec<LineMask>; REELS],
 }
 
@@ -79,7 +78,7 @@ impl LineRuns {
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
     pub objects: u8,
-    /// Upper bound of all picks, times coins per line.
+    /// Bound of all picks, times coins per line.
     pub max_coins: u64,
     #[serde(default)]
     pub max_coins_of: MaxOf,
@@ -112,7 +111,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Compiles the objects. Fails if [`REELS`] highest amounts exceed `max_coins` (NP-11).
+    /// Fails if [`REELS`] highest amounts exceed `max_coins` (NP-11).
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {

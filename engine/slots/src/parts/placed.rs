@@ -7,7 +7,7 @@ use crate::parts::windows::{LineBet, Windows};
 
 pub type Window = [Column; REELS];
 
-/// Draws `n` different numbers below `of`. Returns their count, at most `of`.
+/// Draws `n` different numbers below `of`. Returns their count.
 pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: &mut [u8; MAX]) -> usize {
     let of = of.min(MAX);
     let n = n.min(of);
@@ -30,7 +30,7 @@ pub struct Placed {
 }
 
 impl Windows {
-    /// Appends a window. Returns coins won.
+    /// Returns coins won.
     pub fn show_placed(&self, bet: &LineBet, window: &Window, placed: &Placed, out: &mut Outcome) -> u64 {
         let wins_from = out.wins.len();
         let mut coins = 0;

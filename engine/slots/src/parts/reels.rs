@@ -1,5 +1,5 @@
-//! Five reels. A strip is a ring; a stop is the position in the top row. Stops are equally likely (PL-14), one draw per
-//! reel from the left.
+//! A strip is a ring; a stop is the position in the top row. Stops are equally likely (PL-14), one draw per reel from
+//! the left.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
@@ -23,7 +23,7 @@ pub struct Reels {
 }
 
 impl Reels {
-    /// Compiles the strips. Fails on a wrong number or length.
+    /// Fails on a wrong number or length.
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
@@ -97,7 +97,7 @@ impl Reels {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// Returns the stops at a cycle position; the rightmost reel turns fastest.
+    /// The rightmost reel turns fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

@@ -12,7 +12,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Creates a counter. Fails if a reel can show the symbol twice.
+    /// Fails if a reel can show the symbol twice.
     pub fn new(reels: &Reels, symbol: u8) -> Result<Self, ModelError> {
         let shows = std::array::from_fn(|reel| {
             let columns = reels.columns(reel).iter();
@@ -41,7 +41,7 @@ impl Counter {
 pub struct Scatters {
     pub symbol: u8,
     pub counter: Counter,
-    /// Pays of 0 to 5, times the total bet.
+    /// For 0 to 5, times the total bet.
     pub pays: [u64; REELS + 1],
     pub free_spins: [u32; REELS + 1],
 }

@@ -1,21 +1,20 @@
-//! Wins on ways: a symbol on adjacent reels, times the product of its counts (DM-02, DM-03). A column's counts are one
-//! word with four bits per symbol. About 10 ns per window.
+//! Wins on ways: a symbol on adjacent reels, times the product of its counts (DM-02, DM-03). About 10 ns per window.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, STOPS_MAX, StopsAt};
 
-/// Maximum paying symbols; others aren't counted.
+/// Further symbols aren't counted.
 pub const WAYS_SYMBOLS_MAX: usize = 16;
 pub const WAYS_ROWS_MAX: usize = 7;
 
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
-/// Pays of 0 to 5 of each symbol per way, in coins.
+/// For 0 to 5 of each symbol per way, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
-/// Counts per symbol: four bits each, at most seven.
+/// Four bits per symbol, at most seven.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(u64);
 
@@ -56,7 +55,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Compiles the paytable. Fails if pays don't start at two or three reels or aren't ascending.
+    /// Fails if pays don't start at two or three reels or aren't ascending.
     pub fn new(pays: WaysPays) -> Result<Self, ModelError> {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {
@@ -73,7 +72,7 @@ impl Ways {
         &self.pays
     }
 
-    /// Calls `win` for each win, in symbol order.
+    /// Calls `win` in symbol order.
     #[inline]
     pub fn evaluate(&self, counts: &[Counts; REELS], mut win: impl FnMut(WaysWin)) {
         let mut running = counts[0].there() & counts[1].there() & (counts[2].there() | self.from_two);
@@ -96,7 +95,7 @@ impl Ways {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaysColumn {
-    /// Cells from the top; 0 below the window.
+    /// From the top; 0 below the window.
     pub cells: [u8; WAYS_ROWS_MAX],
     pub counts: Counts,
 }

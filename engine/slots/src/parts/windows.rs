@@ -45,7 +45,7 @@ impl LineBet {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Multiplied.
+    /// With the multiplier.
     pub line_coins: u64,
     pub scatter_coins: u64,
     pub free_spins_won: u32,

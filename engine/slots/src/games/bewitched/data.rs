@@ -9,7 +9,7 @@ pub struct GameData {
     pub title: String,
     pub rules_version: String,
     pub rules_date: String,
-    /// Exact decimal return without the jackpot.
+    /// Without the jackpot.
     pub rtp: String,
     pub rules: String,
     pub stake: StakeData,
@@ -29,9 +29,9 @@ pub struct JackpotData {
     pub odds: u64,
     pub seed_coins: u64,
     pub contribution: String,
-    /// Coin value that wins the whole pool, in the major unit.
+    /// Coin value that wins the whole pool.
     pub base_coin_value: String,
-    /// Published return: at the smallest coins, at the base coin value.
+    /// At the smallest coins, at the base coin value.
     #[serde(default)]
     pub rtp_span: Option<(String, String)>,
 }

@@ -44,7 +44,6 @@ pub struct Model {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jackpot {
-    /// Mean paid spins per jackpot, at one coin.
     pub odds: u64,
     pub seed_coins: u64,
     pub contribution_micros: u64,
@@ -53,7 +52,7 @@ pub struct Jackpot {
 }
 
 impl Model {
-    /// Compiles without a proof of the promises, for tuning.
+    /// For tuning: proves nothing.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;

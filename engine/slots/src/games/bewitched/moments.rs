@@ -69,7 +69,7 @@ impl Window {
         }
     }
 
-    /// Returns `phi`: mean free spins awarded.
+    /// `phi`: mean free spins awarded.
     #[must_use]
     pub fn awarded(&self, wheel: &WheelMoments) -> Exact {
         &self.spins + &self.bonus * &wheel.spins
@@ -90,7 +90,7 @@ impl Window {
             + &two * &wheel.money * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// Returns `E[A K]`; a bonus gives either money or free spins.
+    /// `E[A K]`; a bonus gives either money or free spins.
     fn with_awarded(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines_spins
             + &self.scatter_spins
@@ -145,7 +145,7 @@ pub struct RoundMoments {
 }
 
 impl RoundMoments {
-    /// Composes the moments; requires `phi < 1`.
+    /// Requires `phi < 1`.
     #[must_use]
     pub fn of(model: &Model, window: &Window, wheel: &WheelMoments) -> Self {
         let phi = window.awarded(wheel);

@@ -36,7 +36,7 @@ struct Residues {
 struct Often {
     free: f64,
     collection: f64,
-    /// Upper bound of the root mean square number of spins per round.
+    /// Bound of the root mean square per round.
     spins_at_once: f64,
     rtp: Exact,
 }
@@ -162,7 +162,7 @@ fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }
 
-/// Returns the chance of each number of crystals, by crystals landed before (DM-09).
+/// Chance of each number of crystals, by crystals landed before (DM-09).
 fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
     let symbols: f64 = model.expansion.weights().map(|(_, weight)| f64::from(weight)).sum();
     let crystal = f64::from(model.expansion.crystal());

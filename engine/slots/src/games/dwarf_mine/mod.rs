@@ -114,7 +114,7 @@ impl Game for DwarfMine {
         now.without(&before, &after, (*needs).into(), limits.coins_within()).carried()
     }
 
-    /// Time to continue an interrupted round (DM-21).
+    /// DM-21.
     fn interruption_hours(&self) -> Option<u32> {
         Some(24)
     }

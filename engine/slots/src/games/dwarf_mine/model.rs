@@ -33,7 +33,7 @@ const SHORT_NAMES: [(&str, &str); 8] = [
 ];
 pub const ROWS: usize = 4;
 pub const ROWS_MAX: usize = 7;
-/// Reels with Bonus symbols (DM-06).
+/// DM-06.
 pub const BONUS_REELS: [usize; 3] = [0, 2, 4];
 pub const BET_COINS: u32 = 25;
 const SPINS_MAX: u32 = 100;

@@ -88,8 +88,7 @@ impl<'a> Returns<'a> {
         exact(self.model.collection_spins) * &self.collection[colour].coins / exact(BET_COINS)
     }
 
-    /// Returns the variance in bets: paid spin `A`, free spins `F`, and per colour a collection `C`, completed with
-    /// chance 1 / needs.
+    /// In bets: paid spin `A`, free spins `F`, and per colour a collection `C`, completed with chance 1 / needs.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let colours = CRYSTALS as f64;

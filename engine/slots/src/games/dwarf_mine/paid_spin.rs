@@ -19,7 +19,6 @@ const NEW_ROWS_MAX: usize = BONUS_REELS.len();
 #[derive(Clone, Debug)]
 pub struct PaidSpin {
     pub ways: Vec<[Exact; REELS + 1]>,
-    /// Windows by number of Bonus symbols and crystals.
     pub shows: [[Cell; CRYSTALS + 1]; NEW_ROWS_MAX + 1],
     pub nothing: Exact,
     pub square: f64,
@@ -54,7 +53,7 @@ impl PaidSpin {
         all
     }
 
-    /// Returns the highest win with all Bonus symbols and crystals, and its chance.
+    /// Highest win with all Bonus symbols and crystals, and its chance.
     #[must_use]
     pub fn highest_complete(model: &Model) -> (u64, Exact) {
         let symbols = model.regular();
@@ -219,7 +218,6 @@ impl CellDraws {
         patterns.into_iter().map(|(crystals, _, weight)| (crystals, weight)).collect()
     }
 
-    /// Returns the weight of `more` crystals after `landed` ones.
     fn reel(&self, cells: usize, landed: usize, more: usize) -> BigInt {
         if cells == 0 {
             return if more == 0 { BigInt::one() } else { BigInt::zero() };

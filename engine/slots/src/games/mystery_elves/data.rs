@@ -30,7 +30,7 @@ pub struct GameData {
 #[serde(deny_unknown_fields)]
 pub struct FeatureData {
     pub needs: u8,
-    /// Initial respins; each new Bonus symbol restores them.
+    /// Each new Bonus symbol restores them.
     pub respins: u8,
     pub strip: String,
 }
@@ -53,7 +53,7 @@ pub struct FactorData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BonusData {
-    /// Weights of 1 to 18 total bets.
+    /// For 1 to 18 total bets.
     pub values: Vec<u32>,
     pub mystery: u32,
     pub multiplying: u32,
@@ -63,7 +63,7 @@ pub struct BonusData {
 #[serde(deny_unknown_fields)]
 pub struct BuyData {
     pub bets: u32,
-    /// Return relative to the price (ME-18).
+    /// Relative to the price (ME-18).
     pub rtp: String,
     pub strips: Vec<String>,
 }

@@ -70,7 +70,7 @@ impl Game for MysteryElves {
         self.model.facts()
     }
 
-    /// Time until an incomplete game is resolved and paid (ME-20).
+    /// ME-20.
     fn interruption_hours(&self) -> Option<u32> {
         Some(120)
     }

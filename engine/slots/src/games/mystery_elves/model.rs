@@ -27,7 +27,7 @@ const BUY_BETS_MAX: u32 = 1000;
 #[derive(Clone, Debug)]
 pub struct Model {
     pub windows: Windows,
-    /// Bought windows, each with enough Bonus symbols.
+    /// Windows with enough Bonus symbols.
     pub bought: Windows,
     pub hold_and_win: HoldAndWin,
     pub buy_bets: u32,
@@ -60,7 +60,7 @@ impl Model {
         })
     }
 
-    /// Returns the coins bet and charged, which differ for a bought feature (ME-18).
+    /// Coins bet and charged, which differ for a bought feature (ME-18).
     pub fn check(&self, stake: &Stake) -> Result<(u32, u32), StakeRefused> {
         let bet = self.limits.check(&Stake { buy_feature: false, ..*stake })?;
         Ok((bet, if stake.buy_feature { bet * self.buy_bets } else { bet }))

@@ -241,7 +241,7 @@ fn binomials(of: usize) -> Vec<u64> {
     std::iter::successors(Some((1, 0)), |&last| Some(next(last))).map(|of| of.0).take(of + 1).collect()
 }
 
-/// Returns the chances that 0, 1, ... symbols have a property.
+/// Chances that 0, 1, ... symbols have a property.
 fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     let misses = Exact::one() - one;
     let mut chances = vec![Exact::one()];
@@ -314,7 +314,7 @@ impl Sums {
         }
     }
 
-    /// Returns mean and mean square of `factor * x + u + more`. Only `x` and `u` are dependent.
+    /// Mean and mean square of `factor * x + u + more`. Only `x` and `u` are dependent.
     fn win(&self, factor: [Exact; 2], more: [Exact; 2]) -> [Exact; 2] {
         let ([f, ff], [k, kk]) = (factor, more);
         let mean = &f * &self.x + &self.u + &self.mass * &k;

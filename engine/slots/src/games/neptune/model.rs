@@ -41,7 +41,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Compiles without a proof of the return, for tuning.
+    /// For tuning: proves nothing.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;

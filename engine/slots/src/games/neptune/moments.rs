@@ -125,7 +125,7 @@ pub struct RoundMoments {
 }
 
 impl RoundMoments {
-    /// Composes the moments; requires `phi < 1`.
+    /// Requires `phi < 1`.
     #[must_use]
     pub fn of(model: &Model, window: &Window, amount: &Amount) -> Self {
         let phi = &window.spins;

@@ -9,7 +9,7 @@ pub struct GameData {
     pub title: String,
     pub rules_version: String,
     pub rules_date: String,
-    /// Decimal return with all features unlocked, exact to fifteen places.
+    /// With all features unlocked, exact to fifteen places.
     pub rtp: String,
     pub rules: String,
     pub stake: StakeData,
@@ -69,7 +69,7 @@ pub struct MegaWildData {
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
     pub awarded: u32,
-    /// Number awarded by one symbol in free spins.
+    /// By one symbol in free spins.
     pub one: u32,
     pub both: u32,
     pub feature_chance: ChanceData,

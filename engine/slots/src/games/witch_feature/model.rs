@@ -33,7 +33,7 @@ pub(super) const PARTS: [PartName; 7] = [
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;
-/// Free Spins symbols that trigger: one each on reels 1 and 5 (WF-14).
+/// One each on reels 1 and 5 (WF-14).
 pub const FREE_SPINS_NEED: u8 = 2;
 
 /// Both numbers are below 2^63.
@@ -98,7 +98,7 @@ pub struct Model {
     pub high_symbols: Weights<u8>,
     pub random_wilds: Weights<u32>,
     pub multipliers: Weights<u32>,
-    /// Whether a Mega Wild Respin has one 3x3 Wild instead of two 2x2.
+    /// One 3x3 Wild instead of two 2x2.
     pub one_mega_wild: Weights<bool>,
     pub three_by_three: Vec<MegaWilds>,
     pub two_by_two: Vec<MegaWilds>,
@@ -112,7 +112,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Compiles a data file; [`super::par::prove`] proves its return.
+    /// [`super::par::prove`] proves the return.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;

@@ -33,10 +33,10 @@ pub struct Means {
     pub multiplier: Exact,
     pub free_feature: Exact,
     pub trigger: Exact,
-    /// Free spins awarded per free spin.
+    /// Per free spin.
     pub awarded: Exact,
     pub free_spins: Exact,
-    /// Combinations per paid spin: per feature, and others.
+    /// Per paid spin: per feature, and others.
     pub combinations: [Exact; 5],
 }
 
@@ -196,12 +196,10 @@ fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
     ratio(sum, total)
 }
 
-/// Returns a line's mean win with masked reels replaced.
 fn replaced(lines: &Lines, cells: &[Cell; REELS], by: &Cell, mask: usize) -> Exact {
     line(lines, &std::array::from_fn(|reel| if mask >> reel & 1 == 1 { by } else { &cells[reel] }))
 }
 
-/// Returns a line's mean win with random cells replaced.
 fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u32>) -> Exact {
     let all = (REELS * ROWS) as u64;
     let of_mask: Vec<Exact> = (0..1 << REELS).map(|mask| replaced(lines, cells, by, mask)).collect();
@@ -217,7 +215,7 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     counts.items().iter().map(|&(n, weight)| ratio(weight, counts.total()) * with(n.into())).sum()
 }
 
-/// Returns the mean win over all placements and lines.
+/// Mean over all placements and lines.
 fn mega_wild(lines: &Lines, cells: &[Cell; REELS], wild: &Cell, places: &[MegaWilds]) -> Exact {
     let mut times = [0u64; 1 << REELS];
     for place in places {
@@ -307,7 +305,7 @@ pub(super) fn shelves() -> Vec<Vec<Potion>> {
     states
 }
 
-/// Returns the index of a combination: its feature's, or the last.
+/// The feature's index, or the last.
 pub(super) fn kind(potions: &[Potion]) -> usize {
     let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
     match Potion::ALL.map(count) {

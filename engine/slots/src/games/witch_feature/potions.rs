@@ -16,7 +16,7 @@ impl Potion {
     }
 }
 
-/// Feature by its Potions, in unlocking order (WF-11).
+/// In unlocking order (WF-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// Red, blue and green.
@@ -54,7 +54,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Reads the carried figures; 0 means no Potion or a new player.
+    /// 0 means no Potion or a new player.
     #[must_use]
     pub fn of(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -87,7 +87,7 @@ impl Shelf {
         Self { potions: [0, 1].map(|place| potions.get(place).copied()), unlocked }
     }
 
-    /// Adds a Potion; the third returns the combination and empties the shelf.
+    /// The third Potion returns the combination and empties the shelf.
     pub fn collect(&mut self, potion: Potion) -> Option<[Potion; 3]> {
         match self.potions {
             [Some(first), Some(second)] => {

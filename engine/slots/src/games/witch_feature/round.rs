@@ -14,7 +14,7 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// Maximum windows per step; the next step continues.
+/// The next step continues.
 const WINDOWS_PER_STEP: usize = 100;
 
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
@@ -71,7 +71,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Draws and collects Potions from the left. Returns the completed combination.
+    /// Returns the completed combination.
     fn collect(&mut self, draws: &mut Draws, out: &mut Outcome) -> Option<[Potion; 3]> {
         let mut combination = None;
         for reel in 1..=3usize {
@@ -152,7 +152,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Turns random cells of the paid window into symbols (WF-13).
+    /// WF-13.
     pub(super) fn explode(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let Some(spin) = out.spins.last() else { return };
         let (stops, mut window) = (spin.stops, Window::default());

@@ -67,7 +67,7 @@ impl Chain {
 
     pub(super) fn unlocking(&self, rtp: &Exact) -> Unlocking {
         let shelves = self.level(ALL).wins.len();
-        // Remaining spins and bets by shelf; zero with all features.
+        // Remaining spins and bets by shelf.
         let mut later: BTreeMap<usize, Vec<[Exact; 2]>> = BTreeMap::new();
         later.insert(ALL, vec![[Exact::zero(), Exact::zero()]; shelves]);
         for unlocked in (FIRST..ALL).rev() {

@@ -43,7 +43,7 @@ impl Sampled {
     }
 }
 
-/// Returns the standard deviation in bets, and its standard error.
+/// In bets, with the standard error.
 pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let lines = Lines::of(&model.base);
     let free = Lines::of(&model.free);
@@ -153,7 +153,7 @@ fn sampled_respin(model: &Model, respin: Respin) -> Sampled {
     all
 }
 
-/// Samples the square of an Explosion's win, and its product with the window's line wins.
+/// Square of an Explosion's win, and its product with the window's line wins.
 fn sampled_explosion(model: &Model) -> (Sampled, Sampled) {
     let mut draws = Draws::from_seed(*b"Witch Feature: second moments 02");
     let (mut out, mut squared, mut product) = (Outcome::default(), Sampled::default(), Sampled::default());
