@@ -149,9 +149,7 @@ impl Led {
 }
 
 /// Returns a void's change of the collection (PL-04). `collected` is `None` for an open round. Fails if this binary
-/// lacks the game.
-///
-/// No other round of the game may be open, as it would keep its initial figures.
+/// lacks the game. No other round of the game may be open, as it would keep its initial figures.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

@@ -5,7 +5,7 @@ use crate::contract::par::Exact;
 pub struct HighestWin {
     /// Upper bound in bets, subject to the other fields.
     pub bets: Exact,
-    /// Of the bound of the chance.
+    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
     /// Free spins retrigger without limit; `bets` excludes retriggers.
     pub unlimited: bool,

@@ -9,7 +9,7 @@ pub struct GameInfo {
     pub reels: u32,
     pub rows: u32,
     pub symbols: Vec<SymbolInfo>,
-    /// By symbol, highest count first.
+    /// Sorted by symbol, highest count first.
     pub paytable: Vec<PayRow>,
     /// Row per reel; 0 is the top.
     pub lines: Vec<Vec<u8>>,

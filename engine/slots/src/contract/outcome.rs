@@ -36,7 +36,7 @@ pub struct Outcome {
     /// ME-16.
     pub credited_minor: u64,
     pub carried: Option<Carried>,
-    /// By [`crate::Game::parts`]. Not logged.
+    /// Coins by [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 

@@ -15,7 +15,7 @@ pub struct Par {
     pub rules_version: &'static str,
     pub model_hash: [u8; 32],
     pub bet_coins: u64,
-    /// With the jackpot's seed, without its increments.
+    /// Includes the jackpot's seed, not its increments.
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<Part>,

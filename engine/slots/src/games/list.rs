@@ -8,7 +8,7 @@ use crate::games::neptune::{self, Neptune};
 use crate::games::witch_feature::{self, WitchFeature};
 use crate::parts::file::ModelError;
 
-/// By game, oldest first. Played versions stay (PL-01).
+/// Sorted by game, oldest first. Played versions stay (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     GAMES.get_or_init(built_in)

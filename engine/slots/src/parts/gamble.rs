@@ -53,7 +53,7 @@ pub struct ColourRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// Win after a right guess. No card is offered if it could exceed the limit.
+    /// Win after a right guess. If it could exceed the limit, no card is offered.
     #[default]
     Result,
     /// Gambled win (ME-14), which ends the gamble above the limit (ME-15).

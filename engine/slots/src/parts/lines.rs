@@ -32,7 +32,7 @@ pub struct Lines {
     wild: u8,
     /// Symbols substituted by wilds, and the wild.
     on_lines: [bool; SYMBOLS_MAX],
-    /// By reel, stop and symbol, which a wild substitutes.
+    /// Lines with the symbol or a wild, by reel, stop and symbol.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
     /// All lines if the symbol pays from two, else none.
     two_pay: [LineMask; SYMBOLS_MAX],

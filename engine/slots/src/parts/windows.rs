@@ -62,7 +62,7 @@ impl Shown {
 
 impl Windows {
     pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
-        // No reel has this index.
+        // Absent from all reels.
         let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);
         let counter = Counter::new(&reels, nothing)?;
         let scatters =
@@ -106,7 +106,7 @@ impl Windows {
         shown
     }
 
-    /// By symbol, highest count first.
+    /// Sorted by symbol, highest count first.
     #[must_use]
     pub fn paytable(&self, symbols: &[SymbolInfo], bonus_needs: u8) -> Vec<PayRow> {
         let mut rows = Vec::new();

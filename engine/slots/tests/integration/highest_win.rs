@@ -1,5 +1,3 @@
-//! WF-04, PL-13: highest win of a round, and the bound of its chance.
-
 use motherlode_slots::contract::outcome::Outcome;
 use motherlode_slots::contract::par::{Exact, exact, ratio};
 use motherlode_slots::{

@@ -82,7 +82,6 @@ fn bw_15_the_jackpot_chance_is_proportional_to_the_coins_staked() {
     }
 }
 
-/// BW-15: a closed pool keeps the wheel's mean money.
 #[test]
 fn bw_15_a_closed_pool_changes_nothing_else() {
     let model = model();

@@ -31,7 +31,7 @@ fn unlocked() -> Carried {
     carried
 }
 
-/// WF-21: 94.02 % with all features unlocked, to fifteen decimals; a file with another promise is refused.
+/// WF-21: 94.02 % with all features unlocked, to fifteen decimals.
 #[test]
 fn wf_21_the_long_run_return_is_the_published_one() {
     let model = model();

@@ -16,7 +16,7 @@ pub struct GameData {
     pub rtp: String,
     pub rules: String,
     pub stake: StakeData,
-    /// By index; crystals and super-high symbols by colour.
+    /// Symbols by index; crystals and super-high symbols by colour.
     pub symbols: Vec<SymbolData>,
     pub free_spins: FreeSpinsData,
     pub collection: CollectionData,

@@ -69,7 +69,7 @@ pub struct MegaWildData {
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
     pub awarded: u32,
-    /// By one symbol in free spins.
+    /// Awarded by one symbol in free spins.
     pub one: u32,
     pub both: u32,
     pub feature_chance: ChanceData,
