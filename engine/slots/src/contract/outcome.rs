@@ -145,7 +145,7 @@ pub struct PickOffer {
     pub of: u8,
 }
 
-/// DM-12.
+/// Mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
     /// Millionths of the major unit.
