@@ -41,7 +41,6 @@ fn rounds(c: &mut Criterion) {
     group.finish();
 }
 
-/// First step of a fresh round with a fresh seed.
 fn step(c: &mut Criterion) {
     let game = bewitched();
     let mut out = Outcome::default();

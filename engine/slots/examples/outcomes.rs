@@ -1,10 +1,7 @@
 //! Prints one JSON line per step of random rounds, for the second implementation in `tests/independent`. The first line
-//! names the data file; with 0 rounds it also has the exact returns.
+//! names the data file; with 0 rounds it also has the exact returns. The seed determines the output.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
-//!
-//! The seed determines the output. Each player has a few stakes in one or two currencies and carries figures between
-//! rounds.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -43,7 +40,6 @@ fn main() -> Result<(), Fault> {
     Ok(out.flush()?)
 }
 
-/// Returns a minor unit in millionths of the major unit, for currencies with a coin ladder.
 fn minor_micros(currency: &str) -> u64 {
     match currency {
         "JPY" => 1_000_000,
@@ -52,7 +48,6 @@ fn minor_micros(currency: &str) -> u64 {
     }
 }
 
-/// Player with carried figures by scope.
 struct Player {
     game: &'static dyn Game,
     random: Draws,
@@ -76,7 +71,6 @@ impl Player {
         Self { game, random, stakes, carried: BTreeMap::new() }
     }
 
-    /// Plays a round and prints its steps.
     fn play(&mut self, number: u64, to: &mut impl Write) -> Result<(), Fault> {
         let place = self.random.below(STAKES_OF_PLAYER) as usize;
         let (mut stake, currency) = self.stakes[place].clone();
@@ -116,7 +110,7 @@ impl Player {
     }
 }
 
-/// Resolves a choice with a fresh seed. Returns false, without effect, if it is not offered.
+/// Returns false, without effect, if the choice is not offered.
 fn resolve(round: &mut dyn Round, choice: &Choice, random: &mut Draws, out: &mut Outcome) -> bool {
     let mut seed = Seed::default();
     for word in seed.chunks_mut(4) {
@@ -154,7 +148,6 @@ fn choose(random: &mut Draws, awaiting: Awaiting, pick: Option<PickOffer>, halve
     })
 }
 
-/// Draws different objects.
 fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
     let mut left: Vec<u8> = (0..offer.of).collect();
     let picked: Vec<u8> = (0..offer.needs.min(offer.of))
@@ -175,7 +168,6 @@ fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result
     Ok(header)
 }
 
-/// Returns the effect of rounding at every offered coin value, with its error bound.
 fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     let mut all = Vec::new();
     for currency in ladders.currencies() {
@@ -188,7 +180,6 @@ fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     Ok(all.into())
 }
 
-/// Returns the highest win in bets, with the windows at a mean coin value.
 fn highest_json(game: &dyn Game) -> Result<Value, Fault> {
     let highest = game.highest_win(&highest_stake(game)?)?;
     let mut json = json!({ "bets": highest.bets.to_string() });
@@ -215,7 +206,6 @@ fn rates_json(game: &dyn Game) -> Result<Value, Fault> {
     Ok(par.rates.iter().map(|rate| (rate.key.clone(), json!(rate.value.to_string()))).collect())
 }
 
-/// Returns exact returns by part and condition.
 fn returns_json(game: &dyn Game) -> Result<Value, Fault> {
     let par = game.par(&highest_stake(game)?)?;
     let parts = par.parts.iter().map(|part| (part.name.key, &part.rtp));

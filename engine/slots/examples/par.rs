@@ -45,7 +45,6 @@ fn print(par: &Par) {
     println!("exactness: {}", par.exactness);
 }
 
-/// Compares each part in units of its sample standard error.
 fn run(game: &'static dyn Game, stake: &Stake, rounds: u64, par: &Par) -> Result<(), Box<dyn std::error::Error>> {
     let tally = simulate(game, stake, Carried::default(), rounds, *b"motherlode: a seed for PAR sheet")?;
     let (bet, n) = (par.bet_coins as f64, tally.rounds as f64);

@@ -5,8 +5,7 @@
 //! - [`math`]: exact sums over all outcomes, proven bounds, simulation
 //! - [`games`](mod@games): one folder per game, with a data file per rules version
 //!
-//! Each layer depends only on those above it. An outcome is a pure function of model, stake, terms, earlier steps, seed
-//! and choice.
+//! Each layer depends only on those above it. Model, stake, terms, earlier steps, seed and choice determine an outcome.
 
 pub mod contract;
 pub mod games;

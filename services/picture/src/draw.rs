@@ -1,5 +1,5 @@
-//! Outcomes as text for a terminal of 80 columns. Drawing can't fail: unknown symbols are shown by number. Winning
-//! symbols are reversed with colour, and marked with `*` without.
+//! Outcomes as text for a terminal of 80 columns. Unknown symbols are shown by number. Winning symbols are reversed
+//! with colour, and marked with `*` without.
 
 mod carried;
 mod hold;
@@ -29,7 +29,7 @@ use motherlode_proto::round::v1::{
 };
 use motherlode_slots::GameInfo;
 
-/// Draws a step's outcome. Ends with a line feed.
+/// Ends with a line feed.
 #[must_use]
 pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: bool) -> String {
     let pen = Pen::new(colour);
@@ -63,7 +63,6 @@ pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> Str
     carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()
 }
 
-/// Groups windows of a free spin series, a Hold and Win, or respins until a win.
 fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     if spins.iter().any(series::is_free) {
         return vec![spins.iter().collect()];
@@ -73,13 +72,13 @@ fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     spins.chunk_by(together).map(|group| group.iter().collect()).collect()
 }
 
-/// Describes a change of the player's collection, such as `2 red crystals`; may be empty.
+/// `2 red crystals`; may be empty.
 #[must_use]
 pub fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     carried::changes(game, figures, currency)
 }
 
-/// Describes a choice, such as `opens 1, 4 and 6`. `game` is `None` if this program lacks it.
+/// `opens 1, 4 and 6`. `game` is `None` if this program lacks it.
 #[must_use]
 pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
     match &choice.kind {
@@ -87,7 +86,6 @@ pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
         Some(choice::Kind::Pick(pick)) => {
             let numbers: Vec<_> = pick.numbers.iter().map(u32::to_string).collect();
             let does = match game {
-                // BW-06: combined vials award a prize; NP-10: opened objects contain the win.
                 Some(game) if !game.prizes.is_empty() => "combines the vials",
                 Some(_) => "opens the objects",
                 None => "picks",
@@ -124,7 +122,7 @@ fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
     })
 }
 
-/// Returns turned cards, the latest first (BW-24).
+/// Turned cards, the latest first (BW-24).
 fn strip(outcome: &Outcome) -> String {
     let suits: Vec<_> = outcome.double_strip.iter().map(|card| suit(*card)).collect();
     suits.join(" ")
@@ -185,7 +183,6 @@ fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     halved.then(|| "  Half of the amount at risk is secured.".to_owned())
 }
 
-/// Returns the round's win and awaited step.
 fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {
     let (coins_won, minor) = (outcome.round_win_coins, outcome.round_win_minor);
     let hue = if minor > 0 || coins_won > 0 { Hue::Gold } else { Hue::Plain };

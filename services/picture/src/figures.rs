@@ -1,10 +1,8 @@
-//! Formatting of figures.
-
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::round::v1::Money;
 use motherlode_slots::par::{Exact, decimal};
 
-/// Formats Unix milliseconds by ISO 8601: `2026-11-22T10:00:00.123Z`.
+/// `2026-11-22T10:00:00.123Z`
 #[must_use]
 pub fn iso(unix_ms: i64) -> String {
     let (seconds, ms) = (unix_ms.div_euclid(1_000), unix_ms.rem_euclid(1_000));
@@ -12,13 +10,12 @@ pub fn iso(unix_ms: i64) -> String {
     format!("{}.{ms:03}Z", time.trim_end_matches('Z'))
 }
 
-/// Formats a timestamp, truncated to milliseconds.
 #[must_use]
 pub fn time(time: &prost_types::Timestamp) -> String {
     iso(time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos) / 1_000_000))
 }
 
-/// Groups the whole digits of a number; keeps a suffix: `1,234,567.89 EUR`.
+/// `1,234,567.89 EUR`
 #[must_use]
 pub fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
@@ -33,7 +30,7 @@ pub fn grouped(number: &str) -> String {
     text + fraction
 }
 
-/// Formats cash: `1,234.50 EUR`.
+/// `1,234.50 EUR`
 #[must_use]
 pub fn cash(money: &Money) -> String {
     match money.currency_code.parse::<Currency>() {
@@ -42,7 +39,7 @@ pub fn cash(money: &Money) -> String {
     }
 }
 
-/// Formats minor units: `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`.
+/// `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`
 #[must_use]
 pub fn minor(amount: Minor, currency: Currency) -> String {
     format!("{} {currency}", grouped(&amount.to_decimal(currency)))
@@ -56,13 +53,13 @@ pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
     i64::try_from(coins).unwrap_or(i64::MAX)
 }
 
-/// Formats a share: `94.600000 %`.
+/// `94.600000 %`
 #[must_use]
 pub fn percent(share: &Exact, places: usize) -> String {
     format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
 }
 
-/// Formats a chance with at least 18 places and nine significant digits.
+/// At least 18 places and nine significant digits.
 #[must_use]
 pub fn chance(chance: &Exact) -> String {
     const PLACES: usize = 18;
@@ -77,13 +74,12 @@ pub fn chance(chance: &Exact) -> String {
     decimal(chance, places)
 }
 
-/// Converts to the nearest float.
 #[must_use]
 pub fn number(exact: &Exact) -> f64 {
     decimal(exact, 17).parse().unwrap_or(f64::NAN)
 }
 
-/// Formats the inverse of a chance; `never` for 0.
+/// `never` for 0.
 #[must_use]
 pub fn once_in(chance: &Exact, places: usize) -> String {
     if *chance == Exact::from_integer(0.into()) {
@@ -122,7 +118,7 @@ fn rounded(units: &Exact) -> Exact {
     if rest > half || (rest == half && odd) { floor + Exact::from_integer(1.into()) } else { floor }
 }
 
-/// Parses a count with `_` or `,` between digits. Fails with the expected format.
+/// Parses a count with `_` or `,` between digits.
 pub fn count(text: &str) -> Result<u64, String> {
     let digits: String = text.chars().filter(|char| !matches!(char, '_' | ',')).collect();
     match digits.parse::<u64>() {
@@ -181,7 +177,6 @@ mod tests {
         let view = |minor, currency: &str, coin: &str| {
             coin_view(Minor(minor), currency.parse().unwrap(), coin.parse().unwrap())
         };
-        // 0.08 is 20 coins at 0.004.
         assert_eq!(view(8, "EUR", "0.004"), 20);
         assert_eq!((view(9, "EUR", "0.004"), view(1, "EUR", "0.004"), view(0, "EUR", "0.004")), (22, 2, 0));
         // 9.99 is 99 coins at 0.10 and 4 at 2; a yen has no cents, a dinar 1,000 fils.

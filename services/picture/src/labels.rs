@@ -1,12 +1,7 @@
-//! Dimensions of a window's picture, and placement of labels.
-
 pub(crate) const CELL: usize = 100;
-/// Height of a label, width of a digit.
 pub(crate) const LABEL: (usize, usize) = (28, 15);
-/// Number of line colours, `line0` and so on in the style sheet.
 pub(crate) const HUES: usize = 10;
 
-/// Spreads labels without overlaps.
 pub(crate) fn spread(wanted: Vec<usize>, height: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..wanted.len()).collect();
     order.sort_by_key(|at| wanted[*at]);

@@ -2,12 +2,10 @@
 
 use std::fmt::{self, Display, Write};
 
-/// Well-formed XML and HTML.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Markup(String);
 
 impl Markup {
-    /// Escapes text.
     pub fn text(text: impl Display) -> Self {
         let mut escaped = String::new();
         for char in text.to_string().chars() {
@@ -23,7 +21,6 @@ impl Markup {
         Self(escaped)
     }
 
-    /// Wraps a trusted drawing.
     pub(crate) fn drawing(svg: &str) -> Self {
         Self(svg.to_owned())
     }
@@ -35,13 +32,11 @@ impl Markup {
     }
 }
 
-/// Style sheet of pages.
 pub const STYLE: &str = include_str!("page.css");
 
-/// HTML elements without end tag, and empty elements of SVG.
+/// Elements without end tag.
 const EMPTY: [&str; 10] = ["use", "br", "circle", "line", "meta", "path", "polygon", "polyline", "rect", "col"];
 
-/// Creates an element.
 pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inner: impl Into<Markup>) -> Markup {
     let mut of = format!("<{name}");
     for (key, value) in attributes {
@@ -50,14 +45,12 @@ pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inner: impl 
     if EMPTY.contains(&name) {
         return Markup(of + "/>");
     }
-    // Line breaks keep the page's source readable.
     let end =
         if ["p", "tr", "table", "section", "div", "svg", "h2", "h3", "details"].contains(&name) { "\n" } else { "" };
     let _ = write!(of, ">{}</{name}>{end}", inner.into());
     Markup(of)
 }
 
-/// Creates a self-contained page.
 pub fn page(title: &str, main: impl Into<Markup>) -> String {
     let head = [
         tag("meta", &[("charset", "utf-8")], ""),
@@ -69,12 +62,11 @@ pub fn page(title: &str, main: impl Into<Markup>) -> String {
     format!("<!DOCTYPE html>\n{page}\n")
 }
 
-/// Creates an element without attributes.
 pub fn plain(name: &'static str, inner: impl Into<Markup>) -> Markup {
     tag(name, &[], inner)
 }
 
-/// Creates a table whose rows start with a header. Wide tables scroll, also by keyboard.
+/// Rows start with a header. Wide tables scroll, also by keyboard.
 pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
     let titles = head.iter().map(|title| tag("th", &[("scope", "col")], *title));
     let body = rows.into_iter().map(|cells| {

@@ -1,5 +1,4 @@
-//! Window of the reels as SVG. Cells are 100 units wide and high. Drawing can't fail: a symbol without a drawing is an
-//! empty cell.
+//! Window of the reels as SVG. Cells are 100 units wide and high. A symbol without a drawing is an empty cell.
 
 use crate::{
     draw::cells,
@@ -15,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Space before the reels for line numbers, and minimum space behind them for coins.
 const GUTTERS: (usize, usize) = (56, 40);
-/// Maximum numbered lines of a window.
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
 /// Maximum unnumbered lines next to each other; more overlap.
@@ -32,7 +30,7 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
-/// Draws a step's windows; several are small. `opens` returns the link of a small window.
+/// Draws a step's windows, several of them small. `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;
@@ -59,7 +57,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
     }
 }
 
-/// Draws one window by 0-based index, large.
+/// Draws a single large window.
 #[must_use]
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
@@ -67,7 +65,7 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(tag("div", &[("class", "windows")], plain("figure", [drawn, plain("figcaption", caption)])))
 }
 
-/// Returns captions. A short one omits the kind of free spins after the first.
+/// Short captions omit the kind of free spins after the first.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();
@@ -107,7 +105,6 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     spins.iter().map(one).collect()
 }
 
-/// Draws a window with at most `numbered_max` numbered lines.
 fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<&str>) -> Markup {
     let (reels, rows) = cells::size(spin);
     let lines = Lines::of(game, spin, numbered_max);
@@ -125,7 +122,6 @@ fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<
         let these = places.iter().filter(|(reel, row)| shines(*reel, *row) == shining);
         these.map(|(reel, row)| symbol(game, spin, *reel, *row)).collect()
     };
-    // Integer positions, scaled by the style sheet, keep long pages small.
     let rest = tag("g", if any { &[("class", "rest")] } else { &[] }, drawn(false));
     let marks: Markup = spin.marks.iter().map(|of| mark(game, spin, of)).collect();
     let ways = ways.map(|ways| ways.drawn()).unwrap_or_default();

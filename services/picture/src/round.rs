@@ -1,4 +1,4 @@
-//! Rounds with all data of the ledger or the log, as text or as a page (PL-19). Typed text (actor, reason) is escaped.
+//! Rounds as text or as a page (PL-19). Typed text (actor, reason) is escaped.
 
 use crate::{
     draw,
@@ -17,19 +17,14 @@ use motherlode_proto::{
 use motherlode_slots::{GameInfo, game};
 use std::iter;
 
-/// Media type of pages.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
-/// Bet, step or end of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Title.
     pub title: String,
-    /// Windows as text; may be empty.
     pub drawing: String,
     /// Windows as pictures; in the bet's section, their symbols.
     pub picture: Markup,
-    /// Names and values.
     pub facts: Vec<(&'static str, String)>,
 }
 
@@ -40,7 +35,7 @@ impl Section {
     }
 }
 
-/// Returns the bet, the steps and the end. Windows need the round's model.
+/// Windows need the round's model.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     told(round, colour, &|_, _| None)
@@ -63,13 +58,11 @@ fn told(round: &Round, colour: bool, opens: &dyn Fn(usize, usize) -> Option<Stri
     [bet(round)].into_iter().chain(steps).chain([end(round)]).collect()
 }
 
-/// Returns a round's page.
 #[must_use]
 pub fn page(round: &Round) -> String {
     page_of(&round.round_id, &sections(round, false))
 }
 
-/// Returns the page of sections.
 #[must_use]
 pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     let title = format!("Round {round_id}");
@@ -89,7 +82,6 @@ pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     markup::page(&title, [heading].into_iter().chain(sections).collect::<Markup>())
 }
 
-/// Returns sections as text.
 #[must_use]
 pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     let mut text = format!("Round {round_id}\n");
@@ -103,7 +95,7 @@ pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     text
 }
 
-/// Describes a choice with its actor; `game` is `None` if this program lacks it.
+/// `game` is `None` if this program lacks it.
 #[must_use]
 pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Automatic>) -> String {
     let choice = draw::choice(game, choice);
@@ -243,7 +235,6 @@ struct Secured {
     at_risk: u64,
 }
 
-/// Returns the secured amount of each step, with an odd unit.
 fn secured(round: &Round) -> Vec<Option<Secured>> {
     let mut at_risk = 0;
     let of_step = |step: &Step| {
@@ -305,7 +296,7 @@ fn end(round: &Round) -> Section {
     Section::new("The end", String::new(), rows)
 }
 
-/// Returns a round's game; `None` if this program lacks it.
+/// `None` if this program lacks the game.
 #[must_use]
 pub fn info(round: &Round) -> Option<&'static GameInfo> {
     let game = game(&round.game, &round.rules_version)?;
@@ -337,7 +328,6 @@ mod tests {
         Some(Money { amount_minor, currency_code: "EUR".into() })
     }
 
-    /// Round with markup in typed text.
     fn voided() -> Round {
         let kind = Some(choice::Kind::Collect(choice::Collect {}));
         let step = Step { number: 1, seed: vec![7; 32], choice: Some(Choice { kind }), ..Step::default() };

@@ -1,4 +1,4 @@
-//! Collections as pictures for a page, missing symbols as rings.
+//! Collections as pictures; missing symbols are rings.
 
 use crate::{
     draw::{
@@ -13,14 +13,11 @@ use motherlode_proto::round::v1::{CarriedFigure, Round, Step};
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Size of a place; height of its board.
 const PLACE: usize = 48;
 const BOARD: usize = 6;
 
-/// Figures by key.
 pub type Figures = BTreeMap<String, i64>;
 
-/// Converts figures.
 #[must_use]
 pub fn figures(of: &[CarriedFigure]) -> Figures {
     of.iter().map(|figure| (figure.key.clone(), figure.value)).collect()
@@ -37,7 +34,7 @@ pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     round.steps.iter().map(after).collect()
 }
 
-/// Draws a collection; may be empty. The page must embed its symbols.
+/// The page must embed the symbols.
 #[must_use]
 pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     let figure = |key: &str| figures.get(key).copied().unwrap_or_default();
@@ -60,14 +57,13 @@ pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     tag("div", &[("class", "shelves")], parts)
 }
 
-/// Returns the names of a game's shelf drawings.
 #[must_use]
 pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
     let collected = game.symbols.iter().filter(|symbol| symbol.role == motherlode_slots::SymbolRole::Collected);
     collected.map(sprite::id).collect()
 }
 
-/// Returns picture and description of a collection in a game's newest version; by keys if this program lacks the game.
+/// Picture and description of a collection in the newest version; by keys if this program lacks the game.
 #[must_use]
 pub fn of(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
     match motherlode_slots::latest(game) {
@@ -79,7 +75,7 @@ pub fn of(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, Str
     }
 }
 
-/// Returns the shelf drawings of a game's newest version, to be embedded once before its shelves.
+/// To be embedded once, before the shelves.
 #[must_use]
 pub fn embedded(game: &str) -> Markup {
     match (sprite::of(game), motherlode_slots::latest(game)) {

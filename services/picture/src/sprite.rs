@@ -1,5 +1,5 @@
 //! Symbol drawings: one SVG sprite per game (`assets/GAME.svg`). Each part of a sprite starts a line: a `<symbol>`
-//! named by its lower-case code, or a shared part. Without style and script, drawings comply with the strictest content
+//! named by its lower-case code, or a shared part. Drawings have no style and script, for the strictest content
 //! security policy.
 
 use crate::markup::Markup;
@@ -8,26 +8,23 @@ use std::collections::BTreeSet;
 
 const SPRITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sprites.rs"));
 
-/// Returns a game's sprite; `None` if this program lacks it.
 #[must_use]
 pub fn of(game: &str) -> Option<&'static str> {
     SPRITES.iter().find(|(name, _)| *name == game).map(|(_, svg)| *svg)
 }
 
-/// Returns the name of a symbol's drawing.
 #[must_use]
 pub fn id(symbol: &SymbolInfo) -> String {
     symbol.code.to_lowercase()
 }
 
-/// Returns the names of all drawings of a game's version.
 #[must_use]
 pub fn ids(name: &str, rules_version: &str) -> Vec<String> {
     game(name, rules_version).map_or_else(Vec::new, |game| game.info().symbols.iter().map(id).collect())
 }
 
-/// Embeds symbols with everything they use, without showing them. Ignores unknown names. Cells refer to `#CNAME`, which
-/// differs from all lower-case names.
+/// Embeds symbols with everything they use, without showing them. Cells refer to `#CNAME`, which differs from all
+/// lower-case names.
 #[must_use]
 pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     let parts: Vec<_> = parts(sprite).collect();

@@ -1,5 +1,3 @@
-//! Picked objects and turned cards as pictures for a page.
-
 use crate::{
     figures::grouped,
     markup::{Markup, plain, tag},
@@ -13,7 +11,6 @@ const ACROSS: usize = 6;
 const OBJECTS_MAX: u32 = 40;
 const CARD: (usize, usize) = (90, 150);
 
-/// Draws objects and cards of a step; may be empty.
 #[must_use]
 pub fn things(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Markup {
     let parts =

@@ -1,5 +1,4 @@
-//! Wins on ways over a large window: each way between winning symbols, coloured per win, with its number of ways and
-//! coins.
+//! Wins on ways over a large window, coloured per win.
 
 use crate::{
     draw::cells,

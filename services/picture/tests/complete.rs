@@ -1,5 +1,5 @@
-//! PL-19, PL-05: a picture has all data of its outcome, which is read back without the drawing code. Messages are
-//! destructured by all fields, so that a new field doesn't compile until this test handles it.
+//! PL-19, PL-05: a picture has all data of its outcome, read back without the drawing code. All fields of messages are
+//! destructured, so that a new field doesn't compile until this test handles it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -42,7 +42,6 @@ fn place(spin: &SpinResult, cell: u32) -> String {
     format!("reel {}, row {}", cell / spin.rows + 1, cell % spin.rows + 1)
 }
 
-/// Returns required texts, in part with their numbers.
 fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
     let Outcome {
         spins,
@@ -229,7 +228,6 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
             add(&mut texts, text);
         } else if let Some((place, what)) = win(&words) {
             match place {
-                // Grouped lines: win, number of lines, then the lines.
                 [_, "line" | "lines", "of", each] => {
                     while let Some(numbers) =
                         lines.next_if(|line| line.trim().split(' ').all(|of| of.parse::<u32>().is_ok()))
@@ -338,7 +336,7 @@ fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     outcome
 }
 
-/// Plays rounds and checks every picture. Returns occurrences of each feature.
+/// Returns occurrences of each feature.
 fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -> BTreeMap<String, u64> {
     let mut terms = Terms::plain(carried);
     (terms.double, terms.gamble_max_minor) = (game.info().doubles_max > 0, 12_500_000);
@@ -425,7 +423,7 @@ fn pl_19_np_12_pictures_of_neptune_leave_nothing_out() {
     all_of("neptune", &[], false, 800, &["Base", "Free", "unopened"]);
 }
 
-/// With all features unlocked, every third Potion completes a combination.
+/// With all features unlocked.
 #[test]
 fn pl_19_wf_15_pictures_of_witch_feature_leave_nothing_out() {
     let features = ["HighSymbols", "RandomWilds", "MultiplierRespin", "MegaWild", "Explosion"];

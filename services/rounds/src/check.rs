@@ -15,24 +15,13 @@ use motherlode_books::{
 use motherlode_proto::round::v1::Witch;
 use motherlode_slots::{Carried, Outcome};
 
-/// Difference between a commit and its step's outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// The step or the player has no sealed draw.
     #[error("step {step} of round {round} uses no sealed draw")]
-    Unsealed {
-        /// Round number.
-        round: u64,
-        /// Step number.
-        step: u32,
-    },
-    /// The draw's dealt value is unavailable.
+    Unsealed { round: u64, step: u32 },
     #[error("the key of draw {number} is unavailable")]
-    KeyLost {
-        /// Draw number.
-        number: u64,
-    },
-    /// Other difference.
+    KeyLost { number: u64 },
     #[error("{0}")]
     Differs(String),
 }
@@ -50,19 +39,14 @@ impl Mismatch {
     }
 }
 
-/// A commit's player before the commit.
 pub struct Before<'a> {
-    /// Player's stream.
     pub stream: &'a StreamId,
-    /// State.
     pub player: &'a PlayerState,
-    /// Commit's request id.
     pub request_id: &'a str,
-    /// Dealt values of the player's draws.
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Checks a commit's events. Ignores events outside of rounds.
+/// Ignores events outside of rounds.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
@@ -126,7 +110,7 @@ impl Before<'_> {
         self.follow(step, (started, live), open, dealt)
     }
 
-    /// Returns the dealt value of a step, which must use the player's next draw.
+    /// The step must use the player's next draw.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
         let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
@@ -143,7 +127,7 @@ impl Before<'_> {
         dealt.ok_or(Mismatch::KeyLost { number })
     }
 
-    /// Resolves a step. Returns the events that must follow.
+    /// Returns the events that must follow.
     fn follow(
         &self,
         step: &StepResolved,

@@ -1,5 +1,4 @@
-//! Conversion between carried figures and collections in the log. Separate events change collections, so the books fold
-//! one kind of event. Figures of 0 are omitted.
+//! Conversion between carried figures and collections in the log. Figures of 0 are omitted.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -8,7 +7,7 @@ use crate::{
 use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 
-/// Key of the picked witch, in the scope of all bets (BW-05).
+/// In the scope of all bets (BW-05).
 const WITCH: &str = "witch";
 
 /// Returns the picked [`motherlode_proto::round::v1::Witch`].
@@ -17,14 +16,12 @@ pub fn witch(player: &PlayerState, game: &dyn Game) -> Option<i64> {
     player.collection(game.name(), "")?.get(WITCH).copied()
 }
 
-/// Creates the event that picks a witch.
 #[must_use]
 pub fn pick_witch(game: &dyn Game, witch: i64) -> Event {
     let changes = vec![(WITCH.into(), witch)];
     Event::CollectionChanged { game: game.name().into(), scope: SmolStr::default(), changes }
 }
 
-/// Returns the witch picked by an event.
 #[must_use]
 pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     match event {
@@ -59,7 +56,6 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
     with_shared(game, sharing, scope, own, others)
 }
 
-/// Rules version that defines the shared figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
     /// Newest version, so that an older one doesn't repeat a gift (DM-14).
@@ -101,7 +97,6 @@ pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
 }
 
-/// Returns the figures of a collection.
 #[must_use]
 pub fn carried(game: &dyn Game, collection: Option<&Collection>) -> Carried {
     let mut carried = Carried::default();
@@ -111,7 +106,6 @@ pub fn carried(game: &dyn Game, collection: Option<&Collection>) -> Carried {
     carried
 }
 
-/// Returns the event of a change; `None` without one.
 #[must_use]
 pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -> Option<Event> {
     let figures = game.carries().keys.iter().zip(before.0.iter().zip(&after.0));
@@ -122,20 +116,15 @@ pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -
     (!changes.is_empty()).then(|| Event::CollectionChanged { game: game.name().into(), scope: scope.into(), changes })
 }
 
-/// Effect of a round on its collection.
 pub struct Led {
-    /// Game.
     pub game: &'static dyn Game,
-    /// Collection's scope.
     pub scope: SmolStr,
-    /// Figures before the round.
     pub before: Carried,
-    /// Figures after its steps.
     pub after: Carried,
 }
 
 impl Led {
-    /// Computes a round's effect; `None` without a collection. Fails if this binary lacks the game.
+    /// `None` without a collection. Fails if this binary lacks the game.
     pub fn by(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {
@@ -160,9 +149,7 @@ impl Led {
 }
 
 /// Returns a void's change of the collection (PL-04). `collected` is `None` for an open round. Fails if this binary
-/// lacks the game.
-///
-/// No other round of the game may be open, as it would keep its initial figures.
+/// lacks the game. No other round of the game may be open, as it would keep its initial figures.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

@@ -3,24 +3,22 @@
 use motherlode_books::{Dealt, DrawName, DrawSealed, Drawn, Event, RecordHash, Seal, SealReason, StepResolved, draw};
 use motherlode_slots::Seed;
 
-/// The key of a used draw is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the key of the player's draw {draw} is unavailable")]
 pub struct KeyLost {
-    /// Draw number.
     pub draw: u64,
 }
 
-/// Returns a draw's dealt value; `None` without its key.
+/// `None` without the draw's key.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
-/// [`DealtOf`] for readers of the log.
+/// [`DealtOf`] for readers of the log, which have no keys.
 #[must_use]
 pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// Returns the seed of a step of an open round. Fails if the dealt value is unavailable or differs from the sealed one.
+/// Seed of a step of an open round. Fails if the dealt value is unavailable or differs from the sealed one.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
@@ -32,23 +30,17 @@ pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) ->
     }
 }
 
-/// Sealed draw of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDraw {
-    /// Draw.
     pub name: DrawName,
-    /// Client seed.
     pub client_seed: Vec<u8>,
-    /// Dealt value, once revealed.
     pub dealt: Option<Dealt>,
-    /// Seal, if known.
     pub seal: Option<Seal>,
-    /// Record of the seal.
     pub sealed_by: Option<RecordHash>,
 }
 
 impl StepDraw {
-    /// Creates it from a logged step; `None` for a logged seed.
+    /// `None` for a logged seed.
     #[must_use]
     pub fn of(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {
@@ -60,25 +52,20 @@ impl StepDraw {
         })
     }
 
-    /// Adds the dealt value and returns the seed.
     pub fn reveal(&mut self, dealt: Dealt, round: &str, step: u32) -> Seed {
         (self.dealt, self.seal) = (Some(dealt), Some(draw::seal(&dealt)));
         draw::seed(&dealt, &self.client_seed, round, step)
     }
 }
 
-/// Draw sealed for later use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sealed {
-    /// Draw.
     pub name: DrawName,
-    /// Seal.
     pub seal: Seal,
     /// Reason for a seal outside a step.
     pub reason: Option<SealReason>,
 }
 
-/// Returns the draws sealed by a commit.
 pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
     events.iter().filter_map(|event| match event {
         Event::StepResolved(step) => {
@@ -93,7 +80,6 @@ pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
     })
 }
 
-/// Returns the draws used by a round's steps in a commit.
 pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
     events.iter().filter_map(move |event| match event {
         Event::StepResolved(step) if step.round == round => Some(step.draw.as_ref()?.number),
@@ -101,7 +87,6 @@ pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Returns the records with the seals of used draws.
 pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     events.iter().filter_map(|event| match event {
         Event::StepResolved(step) => step.draw.as_ref()?.sealed_by,

@@ -1,5 +1,3 @@
-//! Events required by a step's outcome.
-
 use motherlode_books::{Event, Minor, SmolStr};
 use motherlode_slots::{Awaiting, Outcome};
 use std::num::TryFromIntError;
@@ -7,21 +5,15 @@ use std::num::TryFromIntError;
 /// Events required after a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
-    /// Round's win.
     pub win: Minor,
-    /// Change of the collection.
     pub collection: Option<Event>,
-    /// Win credited at once (ME-16).
     pub credit: Option<Minor>,
-    /// Whether the jackpot was hit.
     pub hit: bool,
-    /// Whether the round is over.
     pub over: bool,
 }
 
 impl Due {
-    /// Derives the events. The jackpot can be hit only if the bet contributed. Fails if the win exceeds the range of
-    /// cash.
+    /// The jackpot can be hit only if the bet contributed. Fails if the win exceeds the range of cash.
     pub fn of(outcome: &Outcome, contributed: bool, collection: Option<Event>) -> Result<Self, TryFromIntError> {
         let credit = i64::try_from(outcome.credited_minor).map(Minor)?;
         Ok(Self {
@@ -33,7 +25,7 @@ impl Due {
         })
     }
 
-    /// Appends the events. `pool` is the pool of the bet's contribution.
+    /// `pool` received the bet's contribution.
     pub fn add_to(self, round: u64, pool: Option<SmolStr>, events: &mut Vec<Event>) {
         events.extend(self.collection);
         if let Some(amount) = self.credit {

@@ -1,5 +1,4 @@
-//! Rounds in the engine, new or rebuilt from the log with their original model. Choices and outcomes are logged as
-//! [`v1::Choice`] and [`v1::Outcome`].
+//! Rounds in the engine, new or rebuilt from the log with their original model.
 
 use crate::{
     draws::{DealtOf, KeyLost, seed_of},
@@ -16,48 +15,32 @@ use motherlode_proto::{
 use motherlode_slots::{self as slots, Choice, ChoiceRefused, Draws, Game, Outcome, Round, Seed, Stake, Terms};
 use prost::Message;
 
-/// Failure to resolve a logged round.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolvable {
-    /// Unknown game or version.
     #[error("unknown game {game} {rules_version}")]
-    UnknownGame {
-        /// Game.
-        game: String,
-        /// Rules version.
-        rules_version: String,
-    },
-    /// Other model of the version.
+    UnknownGame { game: String, rules_version: String },
     #[error("model {logged} of {game} is unknown: this binary has {known}")]
     UnknownModel {
-        /// Game.
         game: String,
         /// Round's model, SHA-256.
         logged: String,
         /// This binary's model, SHA-256.
         known: String,
     },
-    /// Stake not offered.
     #[error("the game refuses the stake: {0}")]
     Stake(#[from] slots::StakeRefused),
-    /// Choice not awaited.
     #[error("the round refuses the choice: {0}")]
     Choice(#[from] ChoiceRefused),
     /// Automatic step that differs from the game's rule.
     #[error("the step is logged as automatic, but the game's rule chooses {rule:?}")]
-    NotByRule {
-        /// Choice of the rule, if any.
-        rule: Option<Choice>,
-    },
-    /// Unavailable key of a used draw.
+    NotByRule { rule: Option<Choice> },
     #[error(transparent)]
     KeyLost(#[from] KeyLost),
-    /// Malformed message.
     #[error(transparent)]
     Malformed(#[from] Malformed),
 }
 
-/// Returns a logged round's game with the same model.
+/// Fails if this binary has another model.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -73,39 +56,32 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// Returns whether a logged choice belongs to the gamble, which keeps the mean return.
+/// The gamble keeps the mean return.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);
     matches!(kind, Some(Kind::Double(_) | Kind::Halve(_) | Kind::Collect(_)))
 }
 
-/// Round in play.
 pub struct Live {
-    /// Game.
     pub game: &'static dyn Game,
-    /// Stake.
     pub stake: Stake,
-    /// Terms.
     pub terms: Terms,
     round: Box<dyn Round>,
 }
 
 impl Live {
-    /// Starts a round. Fails with the first fault of the stake.
     pub fn begin(game: &'static dyn Game, stake: Stake, terms: Terms) -> Result<Self, slots::StakeRefused> {
         let round = game.open(&stake, &terms)?;
         Ok(Self { game, stake, terms, round })
     }
 
-    /// Opens a logged round at its bet.
     pub fn open(started: &RoundStarted) -> Result<Self, Unresolvable> {
         let game = game_of(started)?;
         let (stake, terms) = terms_from_log(terms_of(started)?, game.carries(), started.coin_value, started.currency)?;
         Ok(Self::begin(game, stake, terms)?)
     }
 
-    /// Resolves the logged steps of an open round.
     pub fn rebuild(open: &OpenRound, name: &str, dealt_of: &DealtOf<'_>) -> Result<Self, Unresolvable> {
         let (mut live, mut outcome) = (Self::open(&open.started)?, Outcome::default());
         for (step, number) in open.steps.iter().zip(1..) {
@@ -114,24 +90,22 @@ impl Live {
         Ok(live)
     }
 
-    /// Returns the awaited step.
     #[must_use]
     pub fn awaiting(&self) -> slots::Awaiting {
         self.round.awaiting()
     }
 
-    /// Returns the choice of the game's rule; `None` before the bet and after the end.
+    /// `None` before the bet and after the end.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
     }
 
-    /// Resolves a step into `outcome`. Fails without a draw if the choice is not awaited.
+    /// Fails without a draw if the choice is not awaited.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }
 
-    /// Resolves a step from its seed and logged choice.
     pub fn again(&mut self, seed: Seed, choice: &[u8], outcome: &mut Outcome) -> Result<(), Unresolvable> {
         let choice = choice_from_wire(&v1::Choice::decode(choice).map_err(Malformed::from)?)?;
         Ok(self.resolve(&choice, seed, outcome)?)
@@ -148,7 +122,6 @@ impl Live {
         self.again(seed, &step.choice, outcome)
     }
 
-    /// Appends an outcome in the log's encoding.
     pub fn write(&self, outcome: &Outcome, bytes: &mut Vec<u8>) {
         write_outcome(self.game, outcome, bytes);
     }

@@ -30,7 +30,6 @@ pub fn complete<'a>(
     Ok(())
 }
 
-/// Returns whether [`add`] could add figures.
 #[must_use]
 pub fn adds(resolved: &slots::Outcome, over: bool) -> bool {
     resolved.mean_coin.is_some()
@@ -38,7 +37,7 @@ pub fn adds(resolved: &slots::Outcome, over: bool) -> bool {
         || resolved.marks.iter().any(|mark| mark.kind == slots::MarkKind::Mystery)
 }
 
-/// Adds the figures missing in a logged outcome. `over` allows hidden values.
+/// `over` allows hidden values.
 pub fn add(game: &dyn Game, resolved: &slots::Outcome, outcome: &mut v1::Outcome, over: bool) {
     name_special_wins(game, outcome);
     outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);

@@ -1,5 +1,3 @@
-//! Terms of a round, logged with its bet.
-
 use motherlode_books::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
 use motherlode_proto::convert::Malformed;
 use motherlode_slots::{Carried, Carries, Game, Stake, Terms};
@@ -10,13 +8,12 @@ pub fn minor_micros(currency: Currency) -> u64 {
     10_u64.pow(CoinValue::DIGITS.saturating_sub(currency.digits()))
 }
 
-/// Returns the gamble limit in minor units at a rate, rounded down (ME-14).
+/// Rounds down (ME-14).
 pub fn gamble_max_minor(game: &dyn Game, currency: Currency, rate: FxRate) -> Result<u64, MoneyError> {
     let most = rate.minor_within(Nano::major(game.gamble_max_eur().into()), currency)?;
     u64::try_from(most.0).map_err(|_| MoneyError::OutOfRange)
 }
 
-/// Converts stake and terms for the log.
 #[must_use]
 pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerms {
     RoundTerms {
@@ -31,12 +28,11 @@ pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerm
     }
 }
 
-/// Returns a round's logged stake and terms.
 pub fn terms_of(started: &RoundStarted) -> Result<&RoundTerms, Malformed> {
     started.stake.terms().ok_or(Malformed::Field("stake"))
 }
 
-/// Converts logged stake and terms. Fails on a wrong number of figures.
+/// Fails on a wrong number of figures.
 pub fn terms_from_log(
     terms: &RoundTerms,
     carries: Carries,

@@ -1,5 +1,3 @@
-//! Rounds folded from a player's commits.
-
 use crate::{
     award::Award,
     collection,
@@ -20,66 +18,46 @@ use motherlode_slots::Seed;
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// Round of a player (PL-05).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundView {
-    /// Name, `operator/player/number`.
+    /// `operator/player/number`.
     pub name: String,
-    /// Bet.
     pub started: RoundStarted,
-    /// Terms.
     pub terms: RoundTerms,
     /// Picked [`v1::Witch`] (BW-05), or 0.
     pub witch: u32,
-    /// Position of the bet.
     pub position: u64,
     /// Time of the bet, Unix milliseconds.
     pub time_ms: i64,
-    /// Balance before the bet.
     pub balance_before: Minor,
-    /// Steps.
     pub steps: Vec<StepView>,
     /// Win credited before settlement (ME-16).
     pub credited: Minor,
-    /// Settled win.
     pub settled: Option<Minor>,
-    /// Void.
     pub voided: Option<VoidView>,
-    /// Jackpots.
     pub jackpots: Vec<JackpotView>,
 }
 
-/// Step of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepView {
-    /// Commit's position.
     pub position: u64,
-    /// Commit's time, Unix milliseconds.
+    /// Unix milliseconds.
     pub time_ms: i64,
-    /// Logged step.
     pub logged: StepResolved,
     /// Seed, if logged or revealed (NP-12).
     pub seed: Option<Seed>,
-    /// Sealed draw.
     pub draw: Option<StepDraw>,
-    /// Choice.
     pub choice: v1::Choice,
-    /// Outcome; empty if malformed.
     pub outcome: v1::Outcome,
-    /// Decoding error.
     pub malformed: Option<Malformed>,
-    /// Change of the collection.
     pub collection: Option<Event>,
     /// Actor's remark on a step that closes the round for its player.
     pub reference: String,
-    /// Balance before the commit.
     pub balance_before: Minor,
-    /// Balance after the commit.
     pub balance_after: Minor,
 }
 
 impl StepView {
-    /// Returns the changed collection figures.
     #[must_use]
     pub fn collected(&self) -> &[(SmolStr, i64)] {
         match &self.collection {
@@ -89,46 +67,32 @@ impl StepView {
     }
 }
 
-/// Void of a round (PL-04).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VoidView {
-    /// Reason.
     pub reason: String,
-    /// Actor.
     pub actor: String,
-    /// Actor's remark.
     pub reference: String,
-    /// Refunded bet.
     pub refund: Minor,
-    /// Win taken back, limited by the balance.
     pub win_taken_back: Minor,
-    /// Commit's position.
     pub position: u64,
-    /// Commit's time, Unix milliseconds.
+    /// Unix milliseconds.
     pub time_ms: i64,
-    /// Balance after the commit.
     pub balance_after: Minor,
 }
 
-/// Jackpot hit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JackpotView {
-    /// Pool.
     pub pool: SmolStr,
-    /// Hit's position.
     pub hit: u64,
-    /// Award.
     pub award: Award,
 }
 
 impl RoundView {
-    /// Returns the win after the latest step.
     #[must_use]
     pub fn win(&self) -> Minor {
         self.steps.last().map_or(Minor::ZERO, |step| step.logged.win)
     }
 
-    /// Returns the state.
     #[must_use]
     pub fn state(&self) -> v1::RoundState {
         match (&self.voided, self.settled) {
@@ -138,7 +102,6 @@ impl RoundView {
         }
     }
 
-    /// Returns the balance after the latest commit.
     #[must_use]
     pub fn balance_after(&self) -> Minor {
         let step = || self.steps.last().map(|step| step.balance_after);
@@ -241,10 +204,9 @@ impl RoundView {
     }
 }
 
-/// Folds a player's commits, in order, into one round. Other commits update the balance and the picked witch.
+/// Folds a player's commits, in order, into one round.
 pub struct Fold {
     number: u64,
-    /// After the latest commit, in the round's currency.
     balance: Minor,
     /// Picked witch by game, for older logs without it in the terms.
     witches: BTreeMap<SmolStr, u32>,
@@ -252,13 +214,11 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Starts with a round number.
     #[must_use]
     pub fn new(number: u64) -> Self {
         Self { number, balance: Minor::ZERO, witches: BTreeMap::new(), view: None }
     }
 
-    /// Adds the player's next commit.
     pub fn add(&mut self, logged: &Logged) -> Result<(), Malformed> {
         for event in &logged.commit.events {
             match (event, &mut self.view) {
@@ -278,7 +238,6 @@ impl Fold {
         Ok(())
     }
 
-    /// Returns the round; `None` without its bet.
     #[must_use]
     pub fn view(self) -> Option<RoundView> {
         self.view
@@ -335,12 +294,11 @@ fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i12
     moved
 }
 
-/// Ignores the picked witch.
 fn plays_with(event: &Event, of: &str) -> bool {
     matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }
 
-/// Returns a player's balance after a commit; 0 without an account.
+/// 0 without an account.
 #[must_use]
 pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
     logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor::ZERO, |(_, amount)| *amount)

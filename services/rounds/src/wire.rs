@@ -1,5 +1,3 @@
-//! Rounds as messages (PL-05).
-
 use crate::{
     award::Award,
     draws::StepDraw,
@@ -12,20 +10,18 @@ use motherlode_proto::{
 };
 use prost_types::Timestamp;
 
-/// Converts cash.
 #[must_use]
 pub fn money(amount: Minor, currency: Currency) -> Money {
     Money { amount_minor: amount.0, currency_code: currency.code().to_owned() }
 }
 
-/// Converts Unix milliseconds.
 #[must_use]
 pub fn timestamp(unix_ms: i64) -> Timestamp {
     let nanos = i32::try_from(unix_ms.rem_euclid(1000) * 1_000_000).unwrap_or_default();
     Timestamp { seconds: unix_ms.div_euclid(1000), nanos }
 }
 
-/// Returns a player's account; empty names for other streams.
+/// Empty names if the stream is no player's.
 #[must_use]
 pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
     let (operator_id, player_id) = match stream {
@@ -35,7 +31,6 @@ pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
     Account { operator_id: operator_id.into(), player_id: player_id.into(), currency_code: currency.code().to_owned() }
 }
 
-/// Converts a jackpot.
 #[must_use]
 pub fn jackpot(of: &JackpotView) -> JackpotWin {
     let (state, amount) = match of.award {
@@ -48,7 +43,6 @@ pub fn jackpot(of: &JackpotView) -> JackpotWin {
     JackpotWin { state: state.into(), pool_id: of.pool.to_string(), hit_position: of.hit, amount }
 }
 
-/// Converts a round.
 #[must_use]
 pub fn round(view: RoundView, stream: &StreamId) -> Round {
     let currency = view.started.currency;

@@ -1,43 +1,29 @@
-//! Columns and rows.
-
 use crate::error::TableError;
 
-/// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Text.
     Text,
-    /// JSON object, or text.
     Json,
-    /// 64-bit integer.
     Place,
-    /// 32-bit integer.
     Count,
     /// UTC milliseconds, if any.
     Time,
 }
 
-/// Column.
 #[derive(Debug)]
 pub struct Column {
-    /// Name.
     pub name: &'static str,
-    /// Type.
     pub kind: Kind,
 }
 
-/// Creates a column.
 #[must_use]
 pub const fn column(name: &'static str, kind: Kind) -> Column {
     Column { name, kind }
 }
 
-/// Value of a row.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
-    /// Text or JSON object.
     Text(&'a str),
-    /// Integer.
     Int(i64),
     /// Unix milliseconds.
     Time(Option<i64>),
@@ -50,8 +36,6 @@ impl Value<'_> {
     }
 }
 
-/// Receiver of rows.
 pub trait Rows {
-    /// Writes one value per column.
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), TableError>;
 }

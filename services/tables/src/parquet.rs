@@ -1,5 +1,3 @@
-//! Parquet with row groups of bounded size.
-
 use crate::{
     column::{Column, Kind, Value},
     error::TableError,
@@ -24,7 +22,6 @@ pub(crate) struct Writer<'a, W: Write + Send> {
     bytes: usize,
 }
 
-/// Buffered values of a column.
 enum Held {
     Texts(Vec<ByteArray>),
     Places(Vec<i64>),
@@ -64,7 +61,6 @@ impl<'a, W: Write + Send> Writer<'a, W> {
         if self.rows == ROWS || self.bytes >= BYTES { self.flush().map_err(failed) } else { Ok(()) }
     }
 
-    /// Writes the last row group and the footer.
     pub(crate) fn end(mut self) -> Result<(), TableError> {
         if self.rows > 0 {
             self.flush().map_err(failed)?;

@@ -1,5 +1,3 @@
-//! Tables in all formats.
-
 use crate::{
     column::{Column, Kind, Rows, Value},
     error::TableError,
@@ -9,18 +7,15 @@ use motherlode_picture::figures::iso;
 use serde_json::Value as Json;
 use std::io::Write;
 
-/// Format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// RFC 4180 with a header line.
     Csv,
     /// One object per line.
     Jsonl,
-    /// Uncompressed columns.
     Parquet,
 }
 
-/// Table in progress.
 pub struct Table<'a, W: Write + Send> {
     columns: &'static [Column],
     rows: u64,
@@ -34,7 +29,6 @@ enum Writer<'a, W: Write + Send> {
 }
 
 impl<'a, W: Write + Send> Table<'a, W> {
-    /// Starts a table.
     pub fn new(format: Format, columns: &'static [Column], output: &'a mut W) -> Result<Self, TableError> {
         let writer = match format {
             Format::Csv => {
@@ -48,7 +42,6 @@ impl<'a, W: Write + Send> Table<'a, W> {
         Ok(Self { columns, rows: 0, writer })
     }
 
-    /// Finishes and returns the number of rows.
     pub fn end(self) -> Result<u64, TableError> {
         if let Writer::Parquet(writer) = self.writer {
             writer.end()?;
@@ -92,7 +85,6 @@ fn csv(values: &[Value<'_>]) -> String {
     line + "\r\n"
 }
 
-/// Formats a row in column order.
 fn json(columns: &[Column], values: &[Value<'_>]) -> String {
     let mut line = String::new();
     for (column, value) in columns.iter().zip(values) {

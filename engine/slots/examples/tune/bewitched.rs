@@ -1,5 +1,5 @@
-//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the wheel for the exact return
-//! and jackpot chance.
+//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the wheel for the return and
+//! jackpot chance.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal};
@@ -13,7 +13,7 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target hit frequency with all lines, in thousandths.
+/// With all lines.
 const HITS_PER_MILLE: u64 = 290;
 /// Chances in thousandths. Weight moves between the first two.
 const MONEY: [(u32, u64); 12] = [
@@ -60,10 +60,8 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves the wheel and returns its section of the data file.
-///
-/// The return T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, is solved for the mean money m.
-/// The jackpot's chance per coin is y / (1 - phi) times its share of the weight.
+/// Solves T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, for the mean money m. The jackpot's
+/// chance per coin is y / (1 - phi) times its share of the weight.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
     let whole = |n: u64| Exact::from_integer(n.into());

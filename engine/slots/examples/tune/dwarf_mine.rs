@@ -12,9 +12,7 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 60;
-/// Target hit frequency, in thousandths.
 const HITS_PER_MILLE: i64 = 280;
-/// Total weight of the symbols of expanded rows.
 const WEIGHT: u32 = 100_000_000;
 /// Crystal weight while ordering strips.
 const FIRST_CRYSTAL: u32 = 330_000;
@@ -33,7 +31,6 @@ const CONTENTS: [Contents; 9] = [
     ("Sp", 3, [7, 6, 7, 7, 7], [7, 6, 7, 7, 7], 160),
     ("Bo", 1, [2, 0, 2, 0, 2], [0; 5], 0),
 ];
-/// Stacks of the super-high symbol per strip.
 const SUPER_HIGH_STACKS: [&[usize]; 5] = [&[3, 1], &[2, 2], &[2, 2], &[2, 2], &[2, 2]];
 
 pub fn tune(text: &str) -> Result<String, Box<dyn Error>> {
@@ -77,7 +74,6 @@ fn order(data: &mut GameData) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Splits a strip into stacks; the last one of a symbol can be lower.
 fn stacks(number: impl Fn(&Contents) -> usize) -> Vec<(&'static str, usize)> {
     let mut all = Vec::new();
     for of in &CONTENTS {
@@ -95,7 +91,7 @@ fn free_stacks(reel: usize) -> Vec<(&'static str, usize)> {
     stacks(|of| of.3[reel]).into_iter().chain(super_high).collect()
 }
 
-/// Shuffles stacks without equal neighbours on the ring or two Bonus symbols in a window.
+/// Leaves no equal neighbours on the ring and no two Bonus symbols in a window.
 fn shuffle(stacks: &[(&'static str, usize)], draws: &mut Draws) -> String {
     let mut stacks = stacks.to_vec();
     loop {

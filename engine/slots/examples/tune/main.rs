@@ -12,7 +12,6 @@ mod neptune;
 mod shared;
 mod witch_feature;
 
-/// Maps a data file's text to its tuned part.
 type Tune = fn(&str) -> Result<String, Box<dyn std::error::Error>>;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,5 +1,5 @@
 //! Shuffles the runs, keeps the order nearest to the target hit frequency, moves weight between two Bonus values until
-//! the paid spin has the promised return, and adds Bonus symbols to the bought reels until their return is near it.
+//! the paid spin has the promised return, and adds Bonus symbols to the bought reels until theirs is near it.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -11,7 +11,6 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 60;
-/// Target hit frequency, in thousandths.
 const HITS_PER_MILLE: u64 = 250;
 /// Weights of 1 to 18. Weight moves between the two below.
 const VALUES: [u32; 18] = [
@@ -91,7 +90,6 @@ fn shuffle(strip: &str, draws: &mut Draws) -> String {
     }
 }
 
-/// Moves weight until the return, which is linear in it, is the promised one.
 fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     let returns = |moved: u32| -> Result<Exact, Box<dyn std::error::Error>> {
         let mut candidate = data.clone();
@@ -116,7 +114,6 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns the bought feature's return nearest to the promised one, with its reels.
 fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
     let wanted = ratio(file::micros("rtp", &data.rtp)?, 1_000_000);
     let feature = FeatureMoments::of(&Model::of(data)?);
@@ -133,14 +130,12 @@ fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error:
     Ok((decimal(&rtp, 6), strips))
 }
 
-/// Returns reels of groups with one Bonus symbol, or two on the middle reel; `extra` groups of the outer reels have one
-/// more.
+/// Groups have one Bonus symbol, or two on the middle reel; `extra` groups of the outer reels have one more.
 fn bought(extra: usize) -> Vec<String> {
     let reel = |reel: usize| {
         let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);
         let more = extra / 4 + usize::from([0, 1, 4, 2, 3][reel] < extra % 4);
         let group = |group: usize| {
-            // Spreads these groups over the reel.
             let two = reel == 2 || (group + 1) * more / GROUPS > group * more / GROUPS;
             (0..3).map(|place| place < 1 + usize::from(two)).collect::<Vec<bool>>()
         };

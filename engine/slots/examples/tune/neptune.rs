@@ -1,4 +1,4 @@
-//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the mean treasure for the exact
+//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the mean treasure for the
 //! return.
 
 use motherlode_slots::Draws;
@@ -13,7 +13,7 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target chance of a line or scatter win with all lines, in thousandths.
+/// Line or scatter wins with all lines.
 const HITS_PER_MILLE: u64 = 320;
 /// Number of objects, and highest sum of picked ones.
 const OBJECTS: u8 = 12;
@@ -58,9 +58,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves the treasures and returns their section of the data file.
-///
-/// The return R = (l + s + m n) + phi / (1 - phi) (k l + s + m n) is solved for the mean amount m.
+/// Solves R = (l + s + m n) + phi / (1 - phi) (k l + s + m n) for the mean amount m.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::of(model, 1);
     let phi = &window.spins;

@@ -2,7 +2,7 @@ use motherlode_slots::Draws;
 use motherlode_slots::contract::par::Exact;
 use num_bigint::BigInt;
 
-/// Shuffles sorted symbols without equal neighbours on the ring, so that the result depends only on their counts.
+/// Leaves no equal neighbours on the ring. The result depends only on the symbols' counts.
 pub fn shuffle(strip: &str, draws: &mut Draws) -> String {
     let mut codes: Vec<&str> = strip.split_whitespace().collect();
     codes.sort_unstable();
@@ -17,13 +17,11 @@ pub fn shuffle(strip: &str, draws: &mut Draws) -> String {
     }
 }
 
-/// Returns the least common multiple.
 pub fn lcm(a: BigInt, b: &BigInt) -> BigInt {
     let ratio = Exact::new(a, b.clone());
     ratio.numer() * b
 }
 
-/// Formats a number with grouped digits.
 pub fn grouped(n: &BigInt) -> String {
     let digits = n.to_string();
     let mut out = String::new();

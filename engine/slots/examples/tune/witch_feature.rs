@@ -1,5 +1,5 @@
 //! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the Explosion's chance for the
-//! promised return to fifteen decimals.
+//! return.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -12,7 +12,7 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 24;
-/// Target chance of a line win, in thousandths.
+/// Line wins.
 const HITS_PER_MILLE: u64 = 350;
 
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
@@ -58,7 +58,6 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     .concat())
 }
 
-/// Returns the parts of the return and the mean wins of features.
 fn model_parts(means: &Means, model: &Model) -> Vec<(&'static str, String)> {
     let names = ["base_lines", "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion", "free_spins"];
     let parts = means.parts(model, 4);

@@ -1,9 +1,8 @@
 //! Figures that a player carries between rounds, such as crystals. The caller stores them.
 
-/// Maximum carried figures per game.
 pub const CARRIED_MAX: usize = 12;
 
-/// Carried figures in the order of [`Carries::keys`]; 0 if never set.
+/// In the order of [`Carries::keys`]; 0 if never set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
@@ -16,27 +15,20 @@ impl Carried {
     }
 }
 
-/// Carried figures of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carries {
-    /// Names, at most [`CARRIED_MAX`].
     pub keys: &'static [&'static str],
-    /// Scope in addition to player and game.
     pub scope: CarriedScope,
     /// Keys shared by all real-money currencies; the maximum counts (DM-14).
     pub shared: &'static [&'static str],
 }
 
-/// Scope of carried figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarriedScope {
-    /// Per currency.
     Currency,
-    /// Per currency and bet (WF-12).
     Bet,
 }
 
 impl Carries {
-    /// No carried figures.
     pub const NOTHING: Self = Self { keys: &[], scope: CarriedScope::Currency, shared: &[] };
 }

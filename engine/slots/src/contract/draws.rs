@@ -4,27 +4,25 @@
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Seed of one step.
 pub type Seed = [u8; 32];
 
-/// Random numbers of a seed: the key, with nonce and counter 0.
+/// The seed is the key; nonce and counter are 0.
 #[derive(Clone, Debug)]
 pub struct Draws(ChaCha20Rng);
 
 impl Draws {
-    /// Starts the stream.
     #[must_use]
     pub fn from_seed(seed: Seed) -> Self {
         Self(ChaCha20Rng::from_seed(seed))
     }
 
-    /// Returns the next word, for laboratory tests (PL-28).
+    /// For laboratory tests (PL-28).
     #[inline]
     pub fn word(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// Returns a uniform number in `0..n` by Lemire's method (2019); 0 counts as 1.
+    /// Uniform in `0..n` by Lemire's method (2019); 0 counts as 1.
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let n = n.max(1);
@@ -38,7 +36,6 @@ impl Draws {
         low32(product >> 32)
     }
 
-    /// Returns a uniform number in `0..n`.
     #[inline]
     pub fn below_u64(&mut self, n: u64) -> u64 {
         let n = n.max(1);

@@ -1,5 +1,3 @@
-//! Interface of a game.
-
 use sha2::{Digest, Sha256};
 
 use crate::contract::carried::{Carried, Carries};
@@ -12,18 +10,14 @@ use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
 
-/// Rules version. A played file never changes, since logs contain its hash (PL-01).
+/// A played file never changes, since logs contain its hash (PL-01).
 #[derive(Clone, Copy, Debug)]
 pub struct RulesVersion {
-    /// Version, such as `1.6`.
     pub name: &'static str,
-    /// ISO 8601 date.
     pub date: &'static str,
-    /// TOML data file.
     pub file: &'static str,
 }
 
-/// Published facts of a rules version.
 #[derive(Debug)]
 pub struct Edition {
     name: &'static str,
@@ -34,7 +28,6 @@ pub struct Edition {
 }
 
 impl Edition {
-    /// Hashes the data file.
     #[must_use]
     pub fn new(name: &'static str, rules: &'static RulesVersion, parts: &'static [PartName], info: GameInfo) -> Self {
         Self { name, rules, model_hash: Sha256::digest(rules.file).into(), parts, info }
@@ -43,58 +36,47 @@ impl Edition {
 
 /// Version of a game. Methods with a stake return its first fault.
 pub trait Game: Sync + Send {
-    /// Returns names, parts and description.
     fn edition(&self) -> &Edition;
-    /// Opens a round at [`crate::Choice::Spin`].
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
-    /// Returns the exact mathematics, in tens of milliseconds.
+    /// Takes tens of milliseconds.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
-    /// Returns the highest win of a round (WF-04), in up to seconds.
+    /// Takes up to seconds (WF-04).
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// Returns the highest mean return over all carried figures (PL-36, PL-43). Costs as much as [`Game::par`].
+    /// Highest over all carried figures (PL-36, PL-43).
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
     }
 
-    /// Returns the name in requests and logs.
     fn name(&self) -> &'static str {
         self.edition().name
     }
-    /// Returns a version such as `1.6`.
     fn rules_version(&self) -> &'static str {
         self.edition().rules.name
     }
-    /// Returns an ISO 8601 date.
     fn rules_date(&self) -> &'static str {
         self.edition().rules.date
     }
-    /// Returns the TOML data file.
     fn data_file(&self) -> &'static str {
         self.edition().rules.file
     }
-    /// Returns the SHA-256 of the data file.
     fn model_hash(&self) -> [u8; 32] {
         self.edition().model_hash
     }
-    /// Returns the description (PL-13).
     fn info(&self) -> &GameInfo {
         &self.edition().info
     }
-    /// Returns further described figures (WF-04, ME-21).
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
-    /// Returns the parts of the return, in the order of [`crate::Outcome::part_coins`]; at most
-    /// [`crate::contract::outcome::PARTS_MAX`].
+    /// At most [`crate::contract::outcome::PARTS_MAX`].
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }
-    /// Returns the features with a reported frequency, at most [`crate::FEATURES_MAX`].
+    /// Features with a reported frequency, at most [`crate::FEATURES_MAX`].
     fn features(&self) -> &'static [Feature] {
         &[]
     }
-    /// Returns the nature of a win.
     fn nature(&self, _source: Source) -> Nature {
         Nature::Cash
     }
@@ -102,7 +84,7 @@ pub trait Game: Sync + Send {
     fn state(&self, _carried: &Carried) -> u16 {
         0
     }
-    /// Returns the chances of collected features in the next paid spin, by key. [`Par::rates`] has the others.
+    /// Chances of collected features in the next paid spin, by key. [`Par::rates`] has the others.
     fn chances_in(&self, _state: u16) -> Vec<(&'static str, Exact)> {
         vec![]
     }
@@ -110,27 +92,24 @@ pub trait Game: Sync + Send {
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         self.info().limits.check(stake)
     }
-    /// Returns the name of a special win (ME-05).
+    /// ME-05.
     fn special_win(&self, bets: u32) -> Option<&str> {
         self.info().specials.iter().find(|of| of.bets == bets).map(|of| of.name.as_str())
     }
-    /// Returns the effect of rounding (DM-17); `None` without a rounding rule.
+    /// `None` without a rounding rule (DM-17).
     fn rounding(&self, _coin: CoinFraction) -> Option<Rounding> {
         None
     }
-    /// Returns the name of the jackpot's pool.
     fn pool(&self) -> Option<&'static str> {
         self.info().jackpot.then(|| self.name())
     }
-    /// Returns the gamble limit in whole EUR (ME-14).
     fn gamble_max_eur(&self) -> u32 {
         125_000
     }
-    /// Returns the carried figures.
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
-    /// Returns the hours until [`Round::automatic`] resolves an abandoned round (PL-03).
+    /// Hours until [`Round::automatic`] resolves an abandoned round (PL-03).
     fn interruption_hours(&self) -> Option<u32> {
         None
     }

@@ -1,8 +1,6 @@
-//! Highest win of a round (WF-04, PL-13, PL-43).
-
 use crate::contract::par::Exact;
 
-/// Highest win, without the jackpot.
+/// Without the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
     /// Upper bound in bets, subject to the other fields.
@@ -13,27 +11,23 @@ pub struct HighestWin {
     pub unlimited: bool,
     /// Windows at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
-    /// Gamble, not included in `bets`.
+    /// Not included in `bets`.
     pub gamble: Option<GambleTop>,
 }
 
-/// Highest round with windows at the mean coin value (DM-12).
+/// Windows at the mean coin value (DM-12).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectedTop {
-    /// Windows at the round's coin value.
     pub own: Vec<TopWindows>,
-    /// Windows at the mean coin value.
     pub collected: Vec<TopWindows>,
     /// Number of earlier rounds in the mean.
     pub earlier: u32,
 }
 
-/// Equal windows at their highest win.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopWindows {
-    /// Number of windows.
     pub windows: u32,
-    /// Coins won per window.
+    /// Per window.
     pub coins: u64,
     /// Decimal logarithm of the bound of a window's chance.
     pub log_chance: f64,
@@ -41,33 +35,21 @@ pub struct TopWindows {
     pub log_chance_rounded: f64,
 }
 
-/// Highest result of a gamble.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GambleTop {
     /// Line wins can be doubled without a limit (BW-22).
-    Lines {
-        /// Line wins in bets.
-        bets: Exact,
-        /// Maximum turns.
-        turns: u8,
-    },
+    Lines { bets: Exact, turns: u8 },
     /// The whole win can be doubled and halved (ME-14 to ME-16).
-    Win {
-        /// Maximum turns.
-        turns: u8,
-        /// Whether the limit applies to the result.
-        limit_on_result: bool,
-    },
+    Win { turns: u8, limit_on_result: bool },
 }
 
 impl HighestWin {
-    /// Creates it without gamble and collections.
     #[must_use]
     pub fn new(bets: Exact, chance_exponent: i32, unlimited: bool) -> Self {
         Self { bets, chance_exponent, unlimited, collected: None, gamble: None }
     }
 
-    /// Explains the figures in a sentence.
+    /// Explains in a sentence how to read the figures.
     #[must_use]
     pub fn said(&self) -> &'static str {
         match (self.unlimited, self.collected.is_some()) {
@@ -87,7 +69,6 @@ impl HighestWin {
         }
     }
 
-    /// Formats the chance bound, such as `1e-31`.
     #[must_use]
     pub fn chance(&self) -> String {
         format!("1e{}", self.chance_exponent)

@@ -1,5 +1,3 @@
-//! Traits and plain types of games.
-
 pub mod carried;
 pub mod draws;
 pub mod game;

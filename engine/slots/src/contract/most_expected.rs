@@ -2,27 +2,25 @@
 
 use crate::contract::par::{Exact, exact, ratio};
 
-/// Highest mean return in bets, without jackpot and rounding.
+/// In bets, without jackpot and rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MostExpected {
-    /// Return at the round's coin value, in the best carried state.
+    /// At the round's coin value, in the best carried state.
     pub own: Exact,
-    /// Return at the mean coin value (DM-12), in the best carried state.
+    /// At the mean coin value (DM-12), in the best carried state.
     pub collected: Exact,
-    /// Mean number of windows in `collected`.
     pub collected_windows: Exact,
     /// Number of earlier rounds in the mean.
     pub earlier: u32,
 }
 
 impl MostExpected {
-    /// Creates it without carried figures.
     #[must_use]
     pub fn of_return(rtp: Exact) -> Self {
         Self { own: rtp, collected: exact(0), collected_windows: exact(0), earlier: 0 }
     }
 
-    /// Returns the return for earlier coin values up to `carried_micros`.
+    /// For earlier coin values up to `carried_micros`.
     #[must_use]
     pub fn rtp(&self, coin_micros: u64, carried_micros: u64) -> Exact {
         let coin = coin_micros.max(1);

@@ -4,60 +4,44 @@ use std::ops::Range;
 
 use crate::contract::carried::Carried;
 
-/// Maximum reels.
 pub const REELS_MAX: usize = 8;
-/// Maximum cells per window.
 pub const CELLS_MAX: usize = 35;
-/// Maximum cards per round (ME-15).
+/// Per round (ME-15).
 pub const CARDS_MAX: usize = 10;
-/// Maximum parts of a return.
 pub const PARTS_MAX: usize = 8;
-/// Maximum objects per pick (NP-10).
+/// Per pick (NP-10).
 pub const PICKS_MAX: usize = 5;
 
-/// Outcome of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Windows in order.
     pub spins: Vec<Spin>,
-    /// Wins of all windows.
     pub wins: Vec<Win>,
-    /// Marks of all windows.
     pub marks: Vec<Mark>,
-    /// Bonus prize.
     pub prize: Option<Prize>,
-    /// Picked values in picking order.
     pub reveals: Vec<Reveal>,
-    /// Unopened values, shown after the round (NP-12). Not logged.
+    /// Shown after the round (NP-12). Not logged.
     pub unopened: Vec<Reveal>,
     /// Other coin value than the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
-    /// Pick awaited next.
     pub pick: Option<PickOffer>,
-    /// Card of a double.
     pub card: Option<CardTurn>,
-    /// Whether the step won the jackpot.
     pub jackpot: bool,
-    /// Awaited step.
     pub awaiting: Awaiting,
-    /// Unplayed free spins.
     pub free_spins_left: u32,
-    /// Cards of the double, latest first (BW-24).
     pub double_strip: Strip,
-    /// Win in coins, without jackpot and gamble.
+    /// Without jackpot and gamble.
     pub round_win_coins: u64,
-    /// Win in minor units with gambles, without jackpot.
+    /// After gambles, without jackpot.
     pub round_win_minor: u64,
-    /// Minor units credited now (ME-16).
+    /// ME-16.
     pub credited_minor: u64,
-    /// Changed carried figures.
     pub carried: Option<Carried>,
-    /// Coins won per [`crate::Game::parts`]. Not logged.
+    /// Coins by [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 
 impl Outcome {
-    /// Empties the buffer and keeps its capacity.
+    /// Keeps the capacity.
     pub fn clear(&mut self) {
         self.spins.clear();
         self.wins.clear();
@@ -79,156 +63,121 @@ impl Outcome {
         self.part_coins = [0; PARTS_MAX];
     }
 
-    /// Returns the wins of a spin.
     #[must_use]
     pub fn wins_of(&self, spin: &Spin) -> &[Win] {
         self.wins.get(spin.wins.start as usize..spin.wins.end as usize).unwrap_or_default()
     }
 
-    /// Returns the marks of a spin.
     #[must_use]
     pub fn marks_of(&self, spin: &Spin) -> &[Mark] {
         self.marks.get(spin.marks.start as usize..spin.marks.end as usize).unwrap_or_default()
     }
 }
 
-/// Awaited step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Awaiting {
-    /// Settled.
     #[default]
     Nothing,
-    /// Paid spin.
     Spin,
-    /// Pick described by [`Outcome::pick`].
     Pick,
-    /// Start of free spins.
     FreeSpins,
-    /// Start of a feature.
     Feature,
-    /// Double, its end, or a half.
+    /// A card, the end of the gamble, or a half.
     Double,
 }
 
-/// Kind of spin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpinKind {
-    /// Paid spin.
     Base,
-    /// Free spin.
     Free,
-    /// Collection Free Spin with this super-high symbol (DM-11).
+    /// Super-high symbol (DM-11).
     Collection(u8),
-    /// Hold and Win (ME-10).
+    /// ME-10.
     HoldAndWin,
-    /// High Symbols Respin (WF-07).
+    /// WF-07.
     HighSymbols,
-    /// Random Wilds Respin (WF-08).
+    /// WF-08.
     RandomWilds,
-    /// Multiplier feature (WF-09).
+    /// WF-09.
     MultiplierRespin,
-    /// Mega Wild Respin (WF-10).
+    /// WF-10.
     MegaWild,
-    /// Explosion (WF-13).
+    /// WF-13.
     Explosion,
 }
 
 impl SpinKind {
-    /// Returns whether it is a free spin.
     #[must_use]
     pub fn is_free(self) -> bool {
         matches!(self, Self::Free | Self::Collection(_))
     }
 }
 
-/// Annotation of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Reel x rows + row.
     pub cell: u8,
-    /// Kind.
     pub kind: MarkKind,
-    /// Value by kind.
     pub value: u32,
 }
 
-/// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Crystal's symbol index (DM-09).
+    /// Symbol index (DM-09).
     Crystal,
-    /// Bonus symbol; total bets (ME-04).
+    /// Total bets (ME-04).
     Bonus,
-    /// Mystery Bonus in total bets, 0 until revealed (ME-05).
+    /// Total bets, 0 until revealed (ME-05).
     Mystery,
-    /// Multiplying Bonus, 0 until revealed (ME-06).
+    /// Factor, 0 until revealed (ME-06).
     Multiplier,
-    /// Potion; symbol index (WF-05).
+    /// Symbol index (WF-05).
     Potion,
-    /// Placed Wild's side length, 1 to 3 (WF-08, WF-10).
+    /// Side length, 1 to 3 (WF-08, WF-10).
     PlacedWild,
-    /// Resolved question mark (WF-13).
+    /// WF-13.
     Question,
 }
 
-/// Awaited pick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PickOffer {
-    /// Objects to pick.
     pub needs: u8,
-    /// Objects on offer.
     pub of: u8,
 }
 
-/// Exact mean of coin values (DM-12).
+/// Mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
-    /// Sum in millionths of the major unit.
+    /// Millionths of the major unit.
     pub sum_micros: u64,
-    /// Number, at least 1.
     pub count: u64,
 }
 
-/// Picked object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reveal {
-    /// Object number, from 0.
     pub object: u8,
-    /// Value in coins with all multipliers.
     pub coins: u64,
 }
 
-/// Window and its wins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spin {
-    /// Kind of spin.
     pub kind: SpinKind,
-    /// Stops; empty if cells are drawn individually.
+    /// Empty if cells are drawn individually.
     pub stops: Stops,
-    /// Number of reels.
     pub reels: u8,
-    /// Number of rows.
     pub rows: u8,
-    /// Symbols by reel from the left.
     pub cells: [u8; CELLS_MAX],
-    /// Multiplier of regular wins.
     pub multiplier: u32,
-    /// Range within [`Outcome::wins`].
     pub wins: Range<u32>,
-    /// Range within [`Outcome::marks`].
     pub marks: Range<u32>,
-    /// Coins won, without the bonus.
     pub win_coins: u64,
-    /// Minor units won, rounded half to even (DM-17).
+    /// Rounded half to even (DM-17).
     pub win_minor: u64,
-    /// Free spins awarded.
     pub free_spins_won: u32,
-    /// Whether the bonus started.
     pub bonus: bool,
 }
 
 impl Spin {
-    /// Returns a symbol; `None` outside the window.
     #[must_use]
     pub fn cell(&self, reel: usize, row: usize) -> Option<u8> {
         let rows = usize::from(self.rows);
@@ -238,14 +187,13 @@ impl Spin {
         self.cells.get(reel * rows + row).copied()
     }
 
-    /// Returns rows to the power of reels (DM-01).
+    /// Rows to the power of reels (DM-01).
     #[must_use]
     pub fn ways(&self) -> u32 {
         u32::from(self.rows).saturating_pow(u32::from(self.reels))
     }
 }
 
-/// Stops per reel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
     len: u8,
@@ -253,7 +201,7 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Appends a stop; ignores reels beyond [`REELS_MAX`].
+    /// Ignores reels beyond [`REELS_MAX`].
     #[inline]
     pub fn push(&mut self, stop: u16) {
         if let Some(slot) = self.at.get_mut(usize::from(self.len)) {
@@ -262,7 +210,6 @@ impl Stops {
         }
     }
 
-    /// Returns the stops from the left.
     #[must_use]
     #[inline]
     pub fn as_slice(&self) -> &[u16] {
@@ -270,77 +217,50 @@ impl Stops {
     }
 }
 
-/// One win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Win {
-    /// Kind of win.
     pub kind: WinKind,
-    /// Symbol index.
     pub symbol: u8,
-    /// Number of symbols.
     pub count: u8,
-    /// Coins with multiplier.
     pub coins: u64,
 }
 
-/// Kind of win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WinKind {
-    /// Payline index, from 0.
     Line(u8),
-    /// Number of ways (DM-03).
     Ways(u32),
-    /// Anywhere in the window.
     Scatter,
 }
 
-/// Bonus prize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prize {
-    /// Multiple of the bet.
-    Coins {
-        /// Multiple.
-        multiple: u32,
-        /// Coins.
-        coins: u64,
-    },
-    /// Number of free spins.
+    Coins { multiple: u32, coins: u64 },
     FreeSpins(u32),
-    /// Jackpot, paid from its pool.
     Jackpot,
 }
 
-/// Gamble card. A guess is red heart or black spade.
+/// A guess is red heart or black spade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
-    /// Red Heart.
     RedHeart,
-    /// Black Spade.
     BlackSpade,
-    /// Red Diamond.
     RedDiamond,
-    /// Black Club.
     BlackClub,
-    /// Joker, which matches both colours (ME-17).
+    /// Matches both colours (ME-17).
     Joker,
 }
 
-/// Turn of the double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardTurn {
-    /// Player's guess.
     pub guess: Card,
-    /// Turned card.
     pub card: Card,
-    /// Whether the guess was right.
     pub won: bool,
-    /// Minor units at risk.
     pub risked_minor: u64,
-    /// Minor units after the turn.
+    /// After the turn.
     pub minor: u64,
 }
 
-/// Cards of a round, latest first.
+/// Latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     len: u8,
@@ -349,7 +269,7 @@ pub struct Strip {
 }
 
 impl Strip {
-    /// Appends a card; ignores those beyond [`CARDS_MAX`].
+    /// Ignores cards beyond [`CARDS_MAX`].
     pub fn push(&mut self, card: Card) {
         if let Some(slot) = self.cards.get_mut(usize::from(self.len)) {
             *slot = Some(card);
@@ -357,18 +277,15 @@ impl Strip {
         }
     }
 
-    /// Iterates from the latest card.
     pub fn iter(&self) -> impl Iterator<Item = Card> {
         self.cards.into_iter().rev().flatten()
     }
 
-    /// Returns the number of cards.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Returns whether there is no card.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -1,4 +1,4 @@
-//! PAR sheet: exact return, frequencies and volatility. Only the standard deviation is a float.
+//! PAR sheet. Only the standard deviation is a float.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -6,171 +6,123 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use crate::contract::nature::Nature;
 
-/// Exact fraction.
 pub type Exact = BigRational;
 
 /// Exact mathematics at one stake, in bets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Par {
-    /// Game name.
     pub game: &'static str,
-    /// Rules version.
     pub rules_version: &'static str,
-    /// SHA-256 of the data file.
     pub model_hash: [u8; 32],
-    /// Coins staked.
     pub bet_coins: u64,
-    /// Return with the jackpot's seed.
+    /// Includes the jackpot's seed, not its increments.
     pub rtp: Exact,
-    /// Return without the jackpot.
     pub rtp_without_jackpot: Exact,
-    /// Parts of the return, the jackpot's last.
     pub parts: Vec<Part>,
     /// Chance of a win or feature.
     pub hit_frequency: Exact,
-    /// Standard deviation, without jackpot and double.
+    /// Without jackpot and double.
     pub std_dev: f64,
-    /// Highest win of a paid window.
     pub max_win_bets: Exact,
-    /// Chance of this win.
     pub max_win_probability: Exact,
-    /// Reel sets.
     pub reel_sets: Vec<ReelSet>,
-    /// Expectations and chances of a paid spin.
     pub rates: Vec<Rate>,
-    /// Returns under a condition.
     pub conditional_rtps: Vec<ConditionalRtp>,
-    /// "exact fractions", or the error bound.
     pub exactness: &'static str,
 }
 
-/// Name of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartName {
-    /// JSON key, such as `base_lines`.
     pub key: &'static str,
-    /// Displayed name.
     pub title: &'static str,
-    /// Nature.
     pub nature: Nature,
 }
 
 impl PartName {
-    /// Creates a part independent of carried figures.
     #[must_use]
     pub const fn cash(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Cash }
     }
 
-    /// Creates a part collected over rounds.
     #[must_use]
     pub const fn collected(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Collected }
     }
 
-    /// Creates a part paid by a jackpot's pool.
     #[must_use]
     pub const fn jackpot(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Jackpot }
     }
 }
 
-/// Part of the return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Name.
     pub name: PartName,
-    /// Return in bets.
     pub rtp: Exact,
 }
 
-/// Set of reels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReelSet {
-    /// Spins that use it.
     pub title: &'static str,
-    /// Symbol indexes per reel.
     pub strips: Vec<Vec<u8>>,
-    /// Combinations with an effect.
     pub combinations: Vec<Combination>,
 }
 
 impl ReelSet {
-    /// Returns the number of stop combinations.
     #[must_use]
     pub fn cycle(&self) -> u64 {
         self.strips.iter().map(|strip| strip.len() as u64).product()
     }
 
-    /// Returns the occurrences of a symbol per strip.
     #[must_use]
     pub fn counts(&self, symbol: u8) -> Vec<usize> {
         self.strips.iter().map(|strip| strip.iter().filter(|&&on| on == symbol).count()).collect()
     }
 }
 
-/// Combination with an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// Symbol index.
     pub symbol: u8,
-    /// Number of symbols.
     pub count: u8,
-    /// Chance on one line or anywhere; expected number for ways.
+    /// On one line or anywhere; for ways, the expected number.
     pub chance: Exact,
-    /// Return in bets.
     pub rtp: Exact,
 }
 
-/// Expectation or chance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// JSON key, such as `free_spins_per_paid_spin`.
     pub key: String,
-    /// Displayed meaning.
     pub title: String,
-    /// Value.
     pub value: Exact,
 }
 
 impl Rate {
-    /// Creates a rate.
     pub fn new(key: impl Into<String>, title: impl Into<String>, value: Exact) -> Self {
         Self { key: key.into(), title: title.into(), value }
     }
 }
 
-/// Return under a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionalRtp {
-    /// JSON key, such as `buy_feature`.
     pub key: &'static str,
-    /// Displayed condition.
     pub title: &'static str,
-    /// Return relative to the price.
+    /// Relative to the price.
     pub rtp: Exact,
-    /// Condition.
     pub condition: Condition,
 }
 
-/// Condition of a return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// Feature bought.
     Bought,
-    /// First spins of a new player.
     FirstSpins(u32),
-    /// Constant carried figure, in the long run.
     Held {
-        /// Key in [`crate::Carries::keys`].
+        /// One of [`crate::Carries::keys`].
         key: &'static str,
-        /// Value before each spin.
         value: i64,
     },
 }
 
 impl Par {
-    /// Returns the return with seed and increments.
     #[must_use]
     pub fn rtp_with_increments(&self) -> Exact {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
@@ -182,44 +134,40 @@ impl Par {
         1.96 * self.std_dev
     }
 
-    /// Sums the parts of a nature.
     #[must_use]
     pub fn of_nature(&self, nature: Nature) -> Exact {
         self.parts.iter().filter(|part| part.name.nature == nature).map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns a part's return, or 0.
     #[must_use]
     pub fn part(&self, key: &str) -> Exact {
         self.parts.iter().find(|part| part.name.key == key).map_or_else(Exact::zero, |part| part.rtp.clone())
     }
 
-    /// Returns a rate.
     #[must_use]
     pub fn rate(&self, key: &str) -> Option<&Exact> {
         self.rates.iter().find(|rate| rate.key == key).map(|rate| &rate.value)
     }
 }
 
-/// Converts a whole number.
 #[must_use]
 pub fn exact(n: impl Into<BigInt>) -> Exact {
     Exact::from_integer(n.into())
 }
 
-/// Creates a fraction; panics on denominator 0.
+/// Panics on denominator 0.
 #[must_use]
 pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Exact {
     Exact::new(numerator.into(), denominator.into())
 }
 
-/// Converts to the nearest float; NaN beyond its range.
+/// NaN beyond the range.
 #[must_use]
 pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Formats with `places` decimals, rounded half to even.
+/// Rounds half to even.
 #[must_use]
 pub fn decimal(value: &Exact, places: usize) -> String {
     let scale = (0..places).fold(BigInt::one(), |scale, _| scale * 10);
@@ -236,14 +184,13 @@ pub fn decimal(value: &Exact, places: usize) -> String {
     if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// Formats a chance as decimals, or in scientific notation if small.
 #[must_use]
 pub fn chance_text(value: &Exact, places: usize) -> String {
     let smallest = ratio(1_000, (0..places).fold(BigInt::one(), |scale, _| scale * 10));
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Formats a positive fraction, rounded up.
+/// Rounds up; the value must be positive.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

@@ -1,5 +1,4 @@
-//! Return of a progressive jackpot at its pool's terms (BW-21, PL-43). Terms can change, so they are not part of a
-//! rules version.
+//! Return of a progressive jackpot at its pool's terms (BW-21, PL-43), which a rules version does not fix.
 
 use thiserror::Error;
 
@@ -7,49 +6,38 @@ use crate::contract::info::GameInfo;
 use crate::contract::nature::Nature;
 use crate::contract::par::{Exact, Par, Part, PartName, decimal, exact, ratio};
 
-/// Jackpot's seed.
 pub const SEED: PartName = PartName::jackpot("jackpot_seed", "the jackpot's seed");
-/// Jackpot's increments.
 pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the jackpot's increments");
 
-/// Pool terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolTerms {
-    /// Seed in billionths of a EUR.
+    /// In billionths of a EUR.
     pub seed_nanos: u64,
-    /// Contribution in millionths of the bet.
+    /// Millionths of the bet.
     pub contribution_ppm: u32,
     /// Coin value that wins the whole pool, in millionths of a EUR.
     pub base_coin_micros: u64,
 }
 
-/// Return of the jackpot in bets.
+/// In bets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
-    /// Share of the seed.
     pub seed: Exact,
     /// Share of the increments at a coin of one EUR.
     pub increments_per_eur: Exact,
-    /// Highest share of the increments.
     pub increments_max: Exact,
 }
 
-/// Return outside the published span.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the return would be {lowest} to {highest}, outside the published span of {span_min} to {span_max}")]
 pub struct OutOfSpan {
-    /// Return at the lowest coin.
     pub lowest: String,
-    /// Return at the highest coin.
     pub highest: String,
-    /// Start of the span.
     pub span_min: String,
-    /// End of the span.
     pub span_max: String,
 }
 
 impl Par {
-    /// Returns the jackpot's return, if any.
     #[must_use]
     pub fn jackpot_return(&self, terms: &PoolTerms) -> Option<JackpotReturn> {
         let chance = self.rate("jackpot")?;
@@ -57,7 +45,7 @@ impl Par {
             return None;
         }
         let base_coin = ratio(terms.base_coin_micros, 1_000_000);
-        // A win at coin value c pays seed x c / base coin; the bet is `bet_coins` coins of c.
+        // At coin value c, a win pays seed * c / base coin, and the bet is `bet_coins` coins of c.
         let seed = ratio(terms.seed_nanos, 1_000_000_000) / (&base_coin * exact(self.bet_coins));
         let increments_max = ratio(terms.contribution_ppm, 1_000_000);
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })

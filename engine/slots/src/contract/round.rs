@@ -1,4 +1,4 @@
-//! Round in play. Resolving the logged steps again rebuilds it.
+//! Round in play. Resolving the logged steps rebuilds it.
 
 use thiserror::Error;
 
@@ -6,18 +6,16 @@ use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
-/// Conditions other than the stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Whether the pool is open. If not, money prizes get the jackpot's chances.
     pub jackpot: bool,
     /// Whether a win waits for the gamble (BW-23, ME-14).
     pub double: bool,
-    /// Minor unit in millionths of the major unit.
+    /// Millionths of the major unit.
     pub minor_micros: u64,
-    /// Gamble limit in minor units (ME-14, ME-15).
+    /// ME-14, ME-15.
     pub gamble_max_minor: u64,
-    /// Carried figures at the start.
     pub carried: Carried,
 }
 
@@ -29,27 +27,20 @@ impl Terms {
     }
 }
 
-/// Player's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Spins the reels.
     Spin,
-    /// Picks different objects.
     Pick(Picked),
-    /// Plays the free spins.
     StartFreeSpins,
-    /// Plays the feature.
     StartFeature,
-    /// Guesses a card: heart for red, spade for black.
+    /// Heart for red, spade for black.
     Double(Card),
-    /// Secures half of the amount at risk (ME-16).
+    /// ME-16.
     Halve,
-    /// Ends the gamble.
     Collect,
 }
 
 impl Choice {
-    /// Returns the wait that it ends.
     #[must_use]
     pub fn awaited(&self) -> Awaiting {
         match self {
@@ -62,7 +53,6 @@ impl Choice {
     }
 }
 
-/// Picked objects, from 0, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Picked {
     len: u8,
@@ -70,7 +60,6 @@ pub struct Picked {
 }
 
 impl Picked {
-    /// Creates a pick of up to [`PICKS_MAX`] objects.
     #[must_use]
     pub fn new(objects: &[u8]) -> Option<Self> {
         let mut at = [0; PICKS_MAX];
@@ -78,13 +67,12 @@ impl Picked {
         Some(Self { len: u8::try_from(objects.len()).ok()?, at })
     }
 
-    /// Returns the objects.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
         self.at.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Checks for `needs` different objects out of `of`. Returns the first fault.
+    /// Checks for `needs` different objects out of `of`.
     pub fn check(&self, needs: u8, of: u8) -> Result<(), ChoiceRefused> {
         let objects = self.as_slice();
         if self.len != needs {
@@ -101,51 +89,24 @@ impl Picked {
 /// Refusal without a draw; the round is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
-    /// Another step is awaited.
     #[error("the round awaits {awaiting:?}")]
-    NotAwaited {
-        /// Awaited step.
-        awaiting: Awaiting,
-    },
-    /// Wrong number of objects.
+    NotAwaited { awaiting: Awaiting },
     #[error("{given} objects are picked, not {needs}")]
-    PickCount {
-        /// Required.
-        needs: u8,
-        /// Given.
-        given: u8,
-    },
-    /// Unknown object.
+    PickCount { needs: u8, given: u8 },
     #[error("object {object} does not exist: there are {of}")]
-    UnknownObject {
-        /// Object.
-        object: u8,
-        /// Number of objects.
-        of: u8,
-    },
-    /// Duplicate object.
+    UnknownObject { object: u8, of: u8 },
     #[error("object {object} is named twice")]
-    SameObject {
-        /// Object.
-        object: u8,
-    },
-    /// Not offered.
+    SameObject { object: u8 },
     #[error("the round does not offer this: {what}")]
-    NotOffered {
-        /// Displayed choice.
-        what: &'static str,
-    },
+    NotOffered { what: &'static str },
 }
 
-/// Round in play.
 pub trait Round: Send {
-    /// Returns the awaited step.
     fn awaiting(&self) -> Awaiting;
-    /// Returns the awaited pick.
     fn pick(&self) -> Option<PickOffer> {
         None
     }
-    /// Returns the choice for an absent player (PL-03): collect, play features, pick the first objects.
+    /// Returns the choice for an absent player (PL-03).
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
@@ -155,7 +116,6 @@ pub trait Round: Send {
     fn reopen(&mut self, carried: &Carried);
 }
 
-/// Returns the choice that continues without risk.
 #[must_use]
 pub fn choice_for(awaiting: Awaiting, pick: Option<PickOffer>) -> Option<Choice> {
     const FIRST: [u8; PICKS_MAX] = [0, 1, 2, 3, 4];

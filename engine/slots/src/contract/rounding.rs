@@ -1,47 +1,38 @@
-//! Coin values as fractions of a minor unit, and the effect of rounding (DM-17).
-
 use crate::contract::par::Exact;
 
-/// Coin in minor units, in lowest terms.
+/// Coin in minor units, in lowest terms; both parts are above 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoinFraction {
-    /// Numerator, above 0.
     pub numerator: u64,
-    /// Denominator, above 0.
     pub denominator: u64,
 }
 
 impl CoinFraction {
-    /// Creates the fraction from positive values.
     #[must_use]
     pub fn new(coin_micros: u64, minor_micros: u64) -> Self {
         let common = gcd(coin_micros, minor_micros).max(1);
         Self { numerator: coin_micros / common, denominator: (minor_micros / common).max(1) }
     }
 
-    /// Returns whether `coins` are whole minor units.
     #[must_use]
     pub fn whole(self, coins: u64) -> bool {
         coins.is_multiple_of(self.denominator)
     }
 }
 
-/// Effect of rounding on a return.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
-    /// Return in coins.
     pub rtp: Exact,
-    /// Change of the return.
+    /// Change of the return, in coins.
     pub adds: Exact,
     /// Change without collections.
     pub adds_to_own: Exact,
-    /// Bound of the increase of the standard deviation, in bets.
+    /// Bound of the increase, in bets.
     pub spread_at_most: f64,
     /// Error bound of `adds`.
     pub within: Exact,
     /// Bound of the change by a mean coin value (DM-12).
     pub mixed_at_most: Exact,
-    /// Published return.
     pub published: Exact,
 }
 

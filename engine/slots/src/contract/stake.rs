@@ -1,66 +1,34 @@
-//! Bets. Wins are in coins.
-
 use thiserror::Error;
 
-/// Highest coin value, in millionths of the major unit.
+/// Millionths of the major unit.
 pub const COIN_MICROS_MAX: u64 = 10_000_000_000_000;
-/// Player's bet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
-    /// Coin value in millionths of the major unit.
+    /// Millionths of the major unit.
     pub coin_value_micros: u64,
-    /// Active paylines.
     pub lines: u32,
-    /// Coins per line.
     pub coins_per_line: u32,
-    /// Whether to buy the feature.
     pub buy_feature: bool,
 }
 
-/// First fault of a stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StakeRefused {
-    /// Coin value not offered.
     #[error("coin value {micros} millionths is not offered")]
-    CoinValue {
-        /// Requested.
-        micros: u64,
-    },
-    /// Lines out of range.
+    CoinValue { micros: u64 },
     #[error("{lines} lines is outside {min} to {max}")]
-    Lines {
-        /// Requested.
-        lines: u32,
-        /// Minimum.
-        min: u32,
-        /// Maximum.
-        max: u32,
-    },
-    /// Coins per line out of range.
+    Lines { lines: u32, min: u32, max: u32 },
     #[error("{coins} coins per line is outside {min} to {max}")]
-    CoinsPerLine {
-        /// Requested.
-        coins: u32,
-        /// Minimum.
-        min: u32,
-        /// Maximum.
-        max: u32,
-    },
-    /// Feature not for sale.
+    CoinsPerLine { coins: u32, min: u32, max: u32 },
     #[error("the game has no feature to buy")]
     BuyFeature,
 }
 
-/// Offered stakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending; EUR's if by currency.
+    /// Millionths of the major unit, ascending; EUR's if by currency.
     pub coin_values_micros: Vec<u64>,
-    /// Coin values come from ladders by currency.
     pub by_currency: bool,
-    /// Range of lines.
     pub lines: (u32, u32),
-    /// Range of coins per line.
     pub coins_per_line: (u32, u32),
 }
 
@@ -68,12 +36,11 @@ impl StakeLimits {
     /// Returns the common divisor of bets, in coins.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
-        // Consecutive numbers have the common divisor 1.
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// Returns the range of coin values; `None` with ladders.
+    /// `None` with ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));

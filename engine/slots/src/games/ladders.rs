@@ -1,4 +1,4 @@
-//! Offered coin values by game and currency (PL-35, DM-19, DM-25).
+//! Coin values by game and currency (PL-35, DM-19, DM-25).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,80 +10,51 @@ use crate::games::list::{games, latest, latest_games};
 use crate::math::cash::{CoinRefused, cash_return};
 use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
-/// Play money.
 const PLAY: &str = "XTS";
 
-/// Coins that keep the published return with rounding (DM-19). Precomputed, because the check takes a second; a test
-/// recomputes it.
+/// Coins that keep the published return with rounding (DM-19). The check takes a second; a test repeats it.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
     &[CoinFraction { numerator: 1, denominator: 5 }, CoinFraction { numerator: 2, denominator: 5 }],
 )];
 
-/// Ladders in the offered currencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladders {
-    /// By game and currency.
     all: BTreeMap<String, BTreeMap<String, Ladder>>,
-    /// Minor unit in millionths of the major unit, for enabled currencies.
+    /// Minor units in millionths of the major unit.
     enabled: BTreeMap<String, u64>,
 }
 
-/// Error in coin ladders.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LadderRefused {
-    /// Unknown game.
     #[error("unknown game {game}")]
-    Game {
-        /// Game name.
-        game: String,
-    },
-    /// Unknown currency.
+    Game { game: String },
     #[error("{currency} is not an ISO 4217 currency with a minor unit")]
-    Currency {
-        /// Currency code.
-        currency: String,
-    },
-    /// Currency without ladders.
+    Currency { currency: String },
     #[error("no game has a coin ladder in {currency}")]
-    Missing {
-        /// Currency code.
-        currency: String,
-    },
-    /// Invalid ladder.
+    Missing { currency: String },
     #[error("{game} in {currency}: {fault}")]
-    Ladder {
-        /// Game.
-        game: String,
-        /// Currency.
-        currency: String,
-        /// Displayed fault.
-        fault: &'static str,
-    },
-    /// Refused coin value.
+    Ladder { game: String, currency: String, fault: &'static str },
     #[error("{game} in {currency}, coin value {coin}: {refused}")]
     Coin {
-        /// Game.
         game: String,
-        /// Currency.
         currency: String,
-        /// Coin value in the major unit.
+        /// In the major unit.
         coin: String,
-        /// Reason.
         refused: CoinRefused,
     },
 }
 
 impl Ladders {
-    /// Creates the standard ladders. `minor_micros` returns a minor unit in millionths of the major unit.
+    /// `minor_micros` returns a minor unit in millionths of the major unit.
     pub fn standard(minor_micros: impl Fn(&str) -> Option<u64>) -> Result<Self, LadderRefused> {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money. Coin
-    /// values need whole bets and a return within 0.05 points of the published one (DM-19). Rounding costs some hundred
-    /// milliseconds once.
+    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money.
+    /// Checks the replacements: bets must be whole minor units, and returns within 0.05 points of the published ones
+    /// (DM-19). Rounding costs some hundred milliseconds once.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,
@@ -122,7 +93,6 @@ impl Ladders {
         Ok(Self { all, enabled })
     }
 
-    /// Checks all ladders. Fails on the first refused coin value.
     pub fn check(&self) -> Result<(), LadderRefused> {
         for game in latest_games() {
             for (currency, minor) in &self.enabled {
@@ -134,18 +104,15 @@ impl Ladders {
         Ok(())
     }
 
-    /// Returns the currencies that accept bets.
     pub fn currencies(&self) -> impl Iterator<Item = &str> {
         self.enabled.keys().map(String::as_str)
     }
 
-    /// Returns whether a currency accepts bets.
     #[must_use]
     pub fn enabled(&self, currency: &str) -> bool {
         self.enabled.contains_key(currency)
     }
 
-    /// Returns a game's ladder, if offered. Cheap.
     #[must_use]
     pub fn of(&self, game: &dyn Game, currency: &str) -> Option<Ladder> {
         let minor = *self.enabled.get(currency)?;
@@ -153,14 +120,13 @@ impl Ladders {
         if limits.by_currency {
             return self.all.get(game.name())?.get(currency).cloned();
         }
-        // Coin values of a version that lists them.
         let coins = limits.coin_values_micros.iter().copied();
         let coins_micros: Vec<_> = coins.filter(|coin| offered_by_list(game, *coin, minor)).collect();
         let default_micros = coins_micros.get(coins_micros.len() / 2).copied()?;
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// Returns the highest coin value over all versions, or 0.
+    /// Over all versions, or 0.
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());
@@ -168,7 +134,6 @@ impl Ladders {
         highest.max().unwrap_or_default()
     }
 
-    /// Returns whether a game accepts a coin value. Cheap.
     #[must_use]
     pub fn offers(&self, game: &dyn Game, currency: &str, coin_micros: u64) -> bool {
         let limits = &game.info().limits;

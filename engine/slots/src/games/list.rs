@@ -1,5 +1,3 @@
-//! All games and rules versions.
-
 use std::sync::{LazyLock, OnceLock};
 
 use crate::contract::game::{Game, RulesVersion};
@@ -10,7 +8,7 @@ use crate::games::neptune::{self, Neptune};
 use crate::games::witch_feature::{self, WitchFeature};
 use crate::parts::file::ModelError;
 
-/// Returns all versions by game, oldest first. Played versions stay (PL-01).
+/// Sorted by game, oldest first. Played versions stay (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     GAMES.get_or_init(built_in)
@@ -29,7 +27,7 @@ fn built_in() -> Vec<&'static dyn Game> {
     .concat()
 }
 
-/// Appends games of another crate. Returns false after the first use of the list.
+/// Returns false after the first use of the list.
 pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }
@@ -45,13 +43,11 @@ fn versions<G: Game + 'static>(
     all.iter().map(game).collect()
 }
 
-/// Returns a game by name and rules version.
 #[must_use]
 pub fn game(name: &str, rules_version: &str) -> Option<&'static dyn Game> {
     games().iter().copied().find(|g| g.name() == name && g.rules_version() == rules_version)
 }
 
-/// Returns the latest version of every game.
 #[must_use]
 pub fn latest_games() -> &'static [&'static dyn Game] {
     static LATEST: LazyLock<Vec<&'static dyn Game>> = LazyLock::new(|| {
@@ -64,19 +60,16 @@ pub fn latest_games() -> &'static [&'static dyn Game] {
     &LATEST
 }
 
-/// Returns the default game.
 #[must_use]
 pub fn standard() -> &'static dyn Game {
     latest_games()[0]
 }
 
-/// Returns the pool of the first game with a jackpot.
 #[must_use]
 pub fn standard_pool() -> &'static str {
     latest_games().iter().find_map(|game| game.pool()).unwrap_or_default()
 }
 
-/// Returns the latest version of a game.
 #[must_use]
 pub fn latest(name: &str) -> Option<&'static dyn Game> {
     games().iter().copied().rev().find(|g| g.name() == name)

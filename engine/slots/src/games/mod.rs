@@ -1,5 +1,3 @@
-//! Games, their list and coin ladders.
-
 pub mod bewitched;
 pub mod dwarf_mine;
 pub mod ladders;

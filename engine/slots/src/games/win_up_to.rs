@@ -7,25 +7,20 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::games::ladders::Ladders;
 use crate::math::highest_paid::Reach;
 
-/// Highest win of a round, without the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WinUpTo {
-    /// Win in bets, without the gamble.
     pub bets: Exact,
-    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
-    /// Lines with this win.
     pub lines: u32,
     /// Currency and coin value with this win; `None` if all are equal.
     pub at: Option<(String, u64)>,
-    /// Win in bets with the gamble, if any.
     pub gambled_bets: Option<Exact>,
 }
 
-/// Returns a currency's minor unit in millionths of the major unit, and the gamble limit in minor units (0 if unknown).
+/// Minor unit of a currency in millionths of the major unit, and gamble limit in minor units (0 if unknown).
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
-/// Returns the highest wins by number of lines. Costs up to seconds.
+/// Costs up to seconds.
 pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
     let limits = &game.info().limits;
     let stake = |lines| Stake {
@@ -37,7 +32,7 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
     (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
 }
 
-/// Returns lines and highest win of a bought feature, without the price.
+/// Lines and highest win of a bought feature, without the price.
 #[must_use]
 pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     let limits = &game.info().limits;
@@ -53,7 +48,6 @@ pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     Some((stake.lines, HighestWin { bets, ..highest }))
 }
 
-/// Returns the highest win over all lines, currencies and coin values.
 #[must_use]
 pub fn win_up_to(
     game: &dyn Game,

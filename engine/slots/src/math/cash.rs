@@ -1,5 +1,4 @@
-//! Return in cash and the coin values at which a game can be played (DM-17, DM-19). A coin of whole minor units needs
-//! no rounding; others need a game with [`Game::rounding`].
+//! Coin values of a game (DM-17, DM-19). Coins that are not whole minor units need a game with [`Game::rounding`].
 
 use num_traits::Signed;
 use thiserror::Error;
@@ -9,49 +8,32 @@ use crate::contract::par::{Exact, decimal, exact, ratio};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::COIN_MICROS_MAX;
 
-/// Maximum difference from the published return: 0.05 points (DM-19).
+/// 0.05 points from the published return (DM-19).
 const APART: (u32, u32) = (5, 10_000);
 const PLACES: usize = 4;
 
-/// Cash return at a coin value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CashReturn {
-    /// Change of the return by rounding.
     pub adds: Exact,
-    /// Error bound of `adds`.
     pub within: Exact,
     /// Bound of the further change by earlier coin values.
     pub mixed_at_most: Exact,
-    /// Whether a coin is whole minor units.
     pub whole: bool,
 }
 
-/// Refusal of a coin value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CoinRefused {
-    /// Coin value out of range.
     #[error("must be above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
     Range,
-    /// A bet needs rounding.
     #[error("a bet of {coins} coins is not a whole number of minor units")]
-    Bet {
-        /// Coins of a bet.
-        coins: u64,
-    },
-    /// A win needs rounding, without a rule for it.
+    Bet { coins: u64 },
     #[error("a coin is not a whole number of minor units, and the game has no rounding rule")]
     Win,
-    /// Rounding changes the return too much.
     #[error("with rounded wins the return is {cash}, more than 0.0005 from the published {published}")]
-    Return {
-        /// Decimal return in cash.
-        cash: String,
-        /// Decimal published return.
-        published: String,
-    },
+    Return { cash: String, published: String },
 }
 
-/// Returns the cash return at a coin value. The first call with rounding costs some hundred milliseconds.
+/// The first call with rounding costs some hundred milliseconds.
 pub fn cash_return(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> Result<CashReturn, CoinRefused> {
     if coin_micros == 0 || coin_micros > COIN_MICROS_MAX {
         return Err(CoinRefused::Range);

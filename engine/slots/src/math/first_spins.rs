@@ -1,5 +1,5 @@
-//! Fixed-point numbers for the first spins of a new player (PL-43), since exact fractions would grow with each spin.
-//! The error after a thousand spins is below 10^-40.
+//! Fixed-point numbers for a new player's first spins (PL-43), since exact fractions would grow with each spin. The
+//! error after a thousand spins is below 10^-40.
 
 use std::ops::{AddAssign, SubAssign};
 
@@ -7,34 +7,29 @@ use num_bigint::BigInt;
 
 use crate::contract::par::Exact;
 
-/// Numbers of spins with a stated return.
 pub const FIRST_SPINS: [u32; 3] = [100, 500, 1_000];
 const BITS: usize = 160;
 
-/// Non-negative fixed-point number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed(BigInt);
 
 impl Fixed {
-    /// Returns 0.
     #[must_use]
     pub fn zero() -> Self {
         Self(BigInt::ZERO)
     }
 
-    /// Returns 1.
     #[must_use]
     pub fn one() -> Self {
         Self(BigInt::from(1) << BITS)
     }
 
-    /// Multiplies by a fraction, rounding down.
+    /// Rounds down.
     #[must_use]
     pub fn times(&self, by: &Exact) -> Self {
         Self(&self.0 * by.numer() / by.denom())
     }
 
-    /// Converts to a fraction.
     #[must_use]
     pub fn exact(&self) -> Exact {
         Exact::new(self.0.clone(), BigInt::from(1) << BITS)

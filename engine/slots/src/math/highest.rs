@@ -11,19 +11,14 @@ use num_traits::ToPrimitive;
 
 use crate::contract::par::{Exact, exact, float};
 
-/// Win and awards of a free spin.
 #[derive(Clone, Debug)]
 pub struct FreeSpin {
-    /// Highest win in bets.
     pub most: Exact,
-    /// Mean win in bets.
     pub mean: Exact,
-    /// Numbers of awarded free spins with chances.
     pub awards: Vec<(u32, f64)>,
 }
 
 impl FreeSpin {
-    /// Bounds the chance that `spins` free spins win the most, as decimal logarithm.
     #[must_use]
     pub fn log_chance_of_most(&self, spins: u32) -> f64 {
         self.log_chance_of(spins, &(exact(spins) * &self.most))
@@ -49,10 +44,8 @@ impl FreeSpin {
     }
 }
 
-/// Returns the decimal logarithm of a chance.
 #[must_use]
 pub fn log_chance(of: &Exact) -> f64 {
-    // Numerator and denominator may exceed a float's range.
     let log = |n: &num_bigint::BigInt| {
         let shift = n.bits().saturating_sub(60);
         let head = (n >> shift).to_f64().unwrap_or(f64::NAN);
@@ -61,7 +54,7 @@ pub fn log_chance(of: &Exact) -> f64 {
     log(of.numer()) - log(of.denom())
 }
 
-/// Returns the exponent of a power of ten above the chance. The added hundredth exceeds float errors.
+/// Returns the exponent of a power of ten above the chance, with a margin for float errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "within 32 bits by far")]

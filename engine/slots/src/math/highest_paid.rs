@@ -1,5 +1,4 @@
-//! Highest win of a round in cash, or an upper bound (PL-43). Earlier coin values are assumed to be the highest.
-//! Windows are rounded separately (DM-17).
+//! Highest win of a round in cash, or an upper bound (PL-43). Windows are rounded separately (DM-17).
 
 use num_bigint::BigInt;
 
@@ -9,34 +8,25 @@ use crate::contract::par::{Exact, exact, ratio};
 use crate::math::highest::exponent;
 use crate::parts::worth::CoinWorth;
 
-/// Inputs of the highest win in cash.
+/// Micros are millionths of the major unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Coins of the bet.
     pub bet_coins: u64,
-    /// Coin value in millionths of the major unit.
     pub coin_micros: u64,
-    /// Highest earlier coin value, likewise.
     pub carried_micros: u64,
-    /// Minor unit in millionths of the major unit.
     pub minor_micros: u64,
-    /// Gamble limit in minor units (ME-14).
     pub gamble_max_minor: u64,
 }
 
-/// Highest win of a round in minor units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighestPaid {
     /// Without the gamble.
     pub minor: BigInt,
-    /// With the gamble, if any.
     pub gambled_minor: BigInt,
-    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
 }
 
 impl HighestWin {
-    /// Returns the highest win in minor units.
     #[must_use]
     pub fn paid(&self, reach: &Reach) -> HighestPaid {
         let bet = ratio(reach.bet_coins, 1) * ratio(reach.coin_micros, reach.minor_micros.max(1));
@@ -77,8 +67,7 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Returns the highest total. Each card but the last adds at most half of the limit, since a higher win ends
-    /// the gamble.
+    /// Each card but the last adds at most half of the limit, since a higher win ends the gamble.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

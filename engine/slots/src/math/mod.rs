@@ -1,5 +1,3 @@
-//! Exact sums, proven bounds and simulation.
-
 pub mod cash;
 pub mod first_spins;
 pub mod highest;

@@ -1,5 +1,5 @@
-//! Exact sums over the full cycle of a line game, from symbol counts per reel. Without the evaluator, so that
-//! [`crate::math::scan`] is an independent check. Tens of milliseconds for 15 lines.
+//! Exact sums over the full cycle of a line game, from symbol counts per reel. Does not use the evaluator, so that
+//! [`crate::math::scan`] is an independent check.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,12 @@ use crate::parts::windows::{Specials, Windows};
 /// Sums by number of scatters (first index) and bonus symbols, at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpinTable {
-    /// Number of windows.
     pub windows: [[u64; REELS + 1]; REELS + 1],
-    /// Coins won on lines.
     pub line_coins: [[u64; REELS + 1]; REELS + 1],
-    /// Sum of squared line coins.
     pub line_coins_squared: u128,
 }
 
 impl SpinTable {
-    /// Adds a window.
     #[inline]
     pub fn add(&mut self, specials: Specials, line_coins: u64) {
         let (scatters, bonuses) = (usize::from(specials.scatters), usize::from(specials.bonuses));
@@ -32,7 +28,6 @@ impl SpinTable {
         }
     }
 
-    /// Adds another table.
     pub fn merge(&mut self, other: &Self) {
         for (sum, more) in self.windows.iter_mut().flatten().zip(other.windows.iter().flatten()) {
             *sum += more;
@@ -44,8 +39,8 @@ impl SpinTable {
     }
 }
 
-/// Runs an automaton over the reels and counts the ways to its final states. `letter` maps a stop to an input; `read`
-/// returns the next state, if any.
+/// Counts the ways to the final states of an automaton. `letter` maps a stop to an input; `read` returns the next
+/// state, if any.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,
@@ -72,7 +67,6 @@ pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     states
 }
 
-/// Returns the sums for the first `lines` lines.
 #[must_use]
 pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     let mut table = SpinTable { windows: by_specials(of), ..SpinTable::default() };
@@ -90,7 +84,7 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// Counts each combination on a line. All lines are equal: each cell shows each strip position equally often.
+/// Counts each combination on a line, equal for all lines: each cell shows each strip position equally often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];
@@ -107,7 +101,6 @@ pub(crate) fn first(of: &Windows, lines: u32) -> &[[u8; REELS]] {
     &rows[..rows.len().min(lines as usize)]
 }
 
-/// Counts windows by special symbols.
 fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
     let mut all = [[0; REELS + 1]; REELS + 1];
     all[0][0] = 1;
@@ -139,7 +132,6 @@ fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> 
     ends
 }
 
-/// Counts windows with a line win, scatter win or bonus.
 #[must_use]
 pub fn hits(of: &Windows, lines: u32) -> u64 {
     hits_or(of, lines, |_, _| false)
@@ -184,13 +176,12 @@ pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> b
     run.end(3, &of.lines).pays(&of.lines) > 0
 }
 
-/// Returns the highest window win and the number of such windows, by branch and bound.
+/// Highest window win and the number of such windows, by branch and bound.
 #[must_use]
 pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
     max_win_at(of, lines, |_, _| true)
 }
 
-/// Same as [`max_win`], restricted to the given stops.
 #[must_use]
 pub fn max_win_at(of: &Windows, lines: u32, stops: impl Fn(usize, usize) -> bool) -> (u64, u64) {
     let mut search = Search { of, stops: &stops, lines: first(of, lines).len(), best: 0, windows: 0 };
@@ -232,7 +223,6 @@ impl Search<'_> {
     }
 }
 
-/// Counts scatters and bonus symbols of a reel.
 pub(crate) fn specials_at(of: &Windows, reel: usize, stop: usize) -> (usize, usize) {
     let shows = |counter: &crate::parts::scatters::Counter| usize::from(counter.shows(reel, stop));
     (shows(&of.scatters.counter), shows(&of.bonus))

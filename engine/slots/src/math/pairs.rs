@@ -1,22 +1,18 @@
-//! Sum over all windows of the product of two lines' wins, the main cost of a second moment.
+//! Sum over all windows of the product of two lines' wins.
 
 use crate::math::run::Run;
 use crate::parts::lines::SYMBOLS_MAX;
 use crate::parts::reels::{REELS, ROWS_MAX};
 use crate::parts::windows::Windows;
 
-/// Lost run.
 const LOST: usize = usize::MAX;
 
 /// Cells of the first row with those of the second and their counts.
 type Cells = Vec<(usize, Vec<(usize, u64)>)>;
 
 pub(crate) struct Pairs {
-    /// Next run by reel, run and cell.
     next: [Vec<[usize; SYMBOLS_MAX]>; REELS],
-    /// Pay by run.
     pays: Vec<u128>,
-    /// Cells by reel and both rows.
     cells: [[[Cells; ROWS_MAX]; ROWS_MAX]; REELS],
 }
 

@@ -5,12 +5,16 @@ use crate::parts::reels::REELS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Run {
-    /// Only wilds.
     Wilds,
-    /// Symbol after `wilds` wilds.
-    Symbol { symbol: u8, wilds: usize },
+    Symbol {
+        symbol: u8,
+        wilds: usize,
+    },
     /// Highest combination of an ended run.
-    Over { symbol: u8, count: usize },
+    Over {
+        symbol: u8,
+        count: usize,
+    },
 }
 
 impl Run {

@@ -1,5 +1,4 @@
-//! Evaluates every stop combination with the production evaluator, to check [`crate::math::moments`]. Tens of
-//! nanoseconds per combination.
+//! Evaluates every stop combination, to check [`crate::math::moments`]. Tens of nanoseconds per combination.
 
 use std::ops::Range;
 
@@ -8,23 +7,16 @@ use crate::parts::lines::{Lines, SYMBOLS_MAX};
 use crate::parts::reels::REELS;
 use crate::parts::windows::Windows;
 
-/// Sums over a range of windows, at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanTotals {
-    /// Sums by special symbols.
     pub table: SpinTable,
-    /// Windows with a win or bonus.
     pub hits: u64,
-    /// Line wins by symbol and count.
     pub combinations: [[u64; REELS + 1]; SYMBOLS_MAX],
-    /// Highest window win in coins.
     pub max_win_coins: u64,
-    /// Windows with that win.
     pub max_win_windows: u64,
 }
 
 impl ScanTotals {
-    /// Adds another range.
     pub fn merge(&mut self, other: &Self) {
         self.table.merge(&other.table);
         self.hits += other.hits;
@@ -45,8 +37,7 @@ impl ScanTotals {
     }
 }
 
-/// Evaluates the combinations in `range`, numbered by [`crate::parts::reels::Reels::stops_at`]. Ignores positions
-/// beyond the cycle.
+/// Evaluates the combinations numbered by [`crate::parts::reels::Reels::stops_at`], at one coin per line.
 #[must_use]
 pub fn scan(of: &Windows, lines: u32, range: Range<u64>) -> ScanTotals {
     let played = Lines::first(lines);

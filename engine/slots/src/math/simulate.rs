@@ -1,5 +1,3 @@
-//! Simulation of rounds with the production code, below a microsecond per round.
-
 use thiserror::Error;
 
 use crate::contract::carried::Carried;
@@ -10,12 +8,9 @@ use crate::contract::outcome::{Awaiting, Outcome, PARTS_MAX};
 use crate::contract::round::{ChoiceRefused, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
 
-/// Sum in coins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Sum of the wins.
     pub coins: u128,
-    /// Sum of squared wins per round.
     pub squares: u128,
 }
 
@@ -35,10 +30,8 @@ impl Sum {
 /// Exclusive upper bounds in tenths of the bet.
 pub const WIN_BOUNDS_TENTHS: [u64; 18] =
     [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000];
-/// Number of win classes.
 pub const WIN_CLASSES: usize = WIN_BOUNDS_TENTHS.len() + 2;
 
-/// Returns the class of a round's win.
 #[must_use]
 pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     match coins {
@@ -47,37 +40,27 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// Sums over rounds, without the jackpot's money.
+/// In coins, without the jackpot's money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Rounds played.
     pub rounds: u64,
-    /// Coins staked.
     pub bet_coins: u128,
-    /// Total wins.
     pub win: Sum,
-    /// Sum of fourth powers of wins in coins, saturating.
+    /// Fourth powers of wins, saturating.
     pub win_fourths: u128,
     /// Rounds with each of [`Game::features`] in the first step.
     pub features: [u64; FEATURES_MAX],
-    /// Wins by [`Game::parts`].
     pub parts: [Sum; PARTS_MAX],
     /// Rounds with a win or feature in the first step.
     pub hits: u64,
-    /// Windows that started a bonus.
     pub bonuses: u64,
-    /// Free spins played.
     pub free_spins: u64,
-    /// Jackpots won.
     pub jackpots: u64,
-    /// Highest round win in coins.
     pub max_win_coins: u64,
-    /// Rounds by win class.
     pub by_win: [u64; WIN_CLASSES],
 }
 
 impl Tally {
-    /// Adds a tally of the same game and stake.
     pub fn merge(&mut self, other: &Self) {
         self.rounds += other.rounds;
         self.bet_coins += other.bet_coins;
@@ -100,18 +83,15 @@ impl Tally {
     }
 }
 
-/// Error of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SimulateError {
-    /// Stake not offered.
     #[error(transparent)]
     Stake(#[from] StakeRefused),
-    /// Automatic choice refused.
     #[error(transparent)]
     Choice(#[from] ChoiceRefused),
 }
 
-/// Plays `rounds` rounds of one player with automatic choices and an open pool.
+/// Plays one player with automatic choices and an open pool.
 pub fn simulate(
     game: &'static dyn Game,
     stake: &Stake,
@@ -122,7 +102,7 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Plays a new player's first rounds and returns the carried figures, without which long-run returns don't hold (WF-11,
+/// Returns the carried figures after a new player's first rounds. Long-run returns don't hold without them (WF-11,
 /// DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)

@@ -1,8 +1,7 @@
 //! Exact sums over all windows of a ways game, without the evaluator.
 //!
-//! Reels are independent, so the sum of a symbol's win is the product of the reels' sums. The same holds for products
-//! of two symbols' wins and, by inclusion and exclusion, for the number of windows without a win. Only the second
-//! moment is a float.
+//! Reels are independent, so a symbol's summed win is the product of the reels' sums. The same holds for products of
+//! two symbols' wins and, by inclusion and exclusion, for windows without a win.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +11,12 @@ use num_traits::{One, ToPrimitive, Zero};
 use crate::parts::reels::REELS;
 use crate::parts::ways::{WAYS_SYMBOLS_MAX, WaysPays};
 
-/// Symbol counts on a reel.
 pub type Shown = [u8; WAYS_SYMBOLS_MAX];
 
-/// Contents of a reel with weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Law(BTreeMap<Shown, u128>);
 
 impl Law {
-    /// Creates a law; weights of equal contents add up.
     pub fn new(contents: impl IntoIterator<Item = (Shown, u128)>) -> Self {
         let mut law = BTreeMap::new();
         for (shown, weight) in contents {
@@ -29,7 +25,6 @@ impl Law {
         Self(law)
     }
 
-    /// Counts symbols below [`WAYS_SYMBOLS_MAX`].
     #[must_use]
     pub fn shown(cells: &[u8]) -> Shown {
         let mut shown = Shown::default();
@@ -41,7 +36,7 @@ impl Law {
         shown
     }
 
-    /// Adds a cell with weighted symbols.
+    /// Adds a random cell.
     #[must_use]
     pub fn and_cell(&self, symbols: &[(u8, u32)]) -> Self {
         Self::new(self.0.iter().flat_map(|(shown, weight)| {
@@ -53,7 +48,6 @@ impl Law {
         }))
     }
 
-    /// Iterates over contents with chances.
     pub fn contents(&self) -> impl Iterator<Item = (&Shown, f64)> {
         let all = self.sum(|_| 1) as f64;
         self.0.iter().map(move |(shown, &weight)| (shown, weight as f64 / all))
@@ -64,11 +58,9 @@ impl Law {
     }
 }
 
-/// Law with its sums.
 #[derive(Clone, Debug)]
 pub struct Sums {
     law: Law,
-    /// Total weight.
     pub all: BigInt,
     /// Counts and absences, per symbol.
     of: Vec<[BigInt; 2]>,
@@ -78,7 +70,6 @@ pub struct Sums {
     covers: Vec<BigInt>,
 }
 
-/// Mean products of count or absence of two symbols.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     both: f64,
@@ -87,12 +78,9 @@ struct Pair {
     neither: f64,
 }
 
-/// Symbols that can win.
 #[derive(Clone, Copy, Debug)]
 pub struct Paying<'a> {
-    /// Symbols.
     pub symbols: &'a [u8],
-    /// Paytable.
     pub pays: &'a WaysPays,
 }
 
@@ -103,7 +91,6 @@ impl Paying<'_> {
 }
 
 impl Sums {
-    /// Computes the sums for these symbols.
     #[must_use]
     pub fn new(law: Law, symbols: &[u8]) -> Self {
         let count = |shown: &Shown, place: usize| u64::from(shown[usize::from(symbols[place])]);
@@ -145,7 +132,6 @@ pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
     reels.iter().enumerate().map(factor).product()
 }
 
-/// Returns the weight of windows without a win.
 #[must_use]
 pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     let [first, second, third, fourth, fifth] = reels;
@@ -157,14 +143,13 @@ pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     sum * &fourth.all * &fifth.all
 }
 
-/// Returns the mean square of a window's coins, with a relative error below 1e-13.
+/// Mean square of a window's coins, with a relative error below 1e-13.
 #[must_use]
 pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();
     let pay = |place, count| paying.pay(place, count).to_f64().unwrap_or(f64::NAN);
     let mut sum = 0.0;
     for (a, b) in (0..n).flat_map(|a| (0..=a).map(move |b| (a, b))) {
-        // Means with both symbols running, one ended, and both ended.
         let (mut both, mut first, mut second, mut ended) = (1.0, 0.0, 0.0, 0.0);
         for (reel, sums) in reels.iter().enumerate() {
             let (pair, of_a, of_b) = (sums.pair(a, b), sums.pair(a, a), sums.pair(b, b));
@@ -193,7 +178,7 @@ impl Sums {
     }
 }
 
-/// Returns the highest window win of at least `floor` coins and its weight.
+/// Highest window win of at least `floor` coins, and its weight.
 #[must_use]
 pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u64, BigInt)> {
     let most = reels.map(|sums| {
@@ -211,7 +196,6 @@ pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u6
 struct Search<'a> {
     reels: [&'a Sums; REELS],
     paying: &'a Paying<'a>,
-    /// Highest count per reel and symbol.
     most: [Vec<u64>; REELS],
     best: u64,
     weight: BigInt,
@@ -234,7 +218,6 @@ impl Search<'_> {
 
     fn from(&mut self, reel: usize, runs: &[u64], won: u64, weight: &BigInt) {
         if reel == REELS {
-            // All reels are read, so the bound is exact.
             let coins = self.reach(REELS, runs, won);
             if coins > self.best {
                 (self.best, self.weight) = (coins, BigInt::zero());

@@ -1,34 +1,28 @@
 //! Win of a ways window modulo a small number, which determines its rounding to minor units (DM-17).
 //!
-//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. States with equal residues
-//! are merged reel by reel. Chances have a relative error of at most 1e-13. The evaluator is not used, so that it
-//! remains an independent check.
+//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. Chances have a relative
+//! error of at most 1e-13. Does not use the evaluator, so that it is an independent check.
 
 use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 
-/// Bits per residue; moduli are at most 32.
+/// Bits per residue.
 const BITS: u32 = 5;
-/// Maximum relevant symbols in a state.
+/// Maximum symbols in a state.
 const SYMBOLS: usize = 11;
-/// Shift of the coins won.
 const WON: u32 = BITS * 11;
 
-/// Chance per number of landed crystals.
 type Chances = [f64; CRYSTALS + 1];
 
-/// Contents of a reel.
 #[derive(Clone, Debug)]
 pub struct ReelShows<'a> {
-    /// Contents by number of crystals.
     pub laws: Vec<&'a Law>,
     /// Chance of each number of crystals, by crystals landed before.
     pub landing: [Vec<f64>; CRYSTALS + 1],
 }
 
 impl<'a> ReelShows<'a> {
-    /// Creates a reel without crystals.
     #[must_use]
     pub fn plain(law: &'a Law) -> Self {
         Self { laws: vec![law], landing: std::array::from_fn(|_| vec![1.0]) }
@@ -38,8 +32,8 @@ impl<'a> ReelShows<'a> {
 /// Residues of the ways of each running symbol (0 if ended), then of the coins won.
 type State = u64;
 
-/// Returns the chance of each residue; they sum to `chance`. States less likely than `least` are dropped. Panics on a
-/// modulus of 0 or above 32, and on too many symbols.
+/// Chances of the residues, which sum to `chance`. Drops states less likely than `least`. Panics on a modulus of 0 or
+/// above 32, and on too many symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");
@@ -89,7 +83,6 @@ fn running(state: State, symbols: usize) -> u64 {
 
 struct Content {
     crystals: usize,
-    /// Shown symbols, one bit each.
     shows: u64,
     counts: State,
     chance: f64,

@@ -1,5 +1,4 @@
-//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). A collection's free spins use the mean coin
-//! value of its crystals, without gifted ones.
+//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). Gifted crystals have no coin value.
 
 use serde::Deserialize;
 
@@ -7,7 +6,6 @@ use crate::contract::carried::{Carried, CarriedScope, Carries};
 use crate::contract::outcome::MeanCoin;
 use crate::parts::expansion::CRYSTALS;
 
-/// Keys of the carried figures.
 pub const KEYS: [&str; 10] = [
     "green",
     "yellow",
@@ -33,7 +31,6 @@ pub enum GiftTo {
 }
 
 impl GiftTo {
-    /// Returns the carried figures.
     #[must_use]
     pub fn carries(self) -> Carries {
         let shared: &[&str] = match self {
@@ -44,26 +41,23 @@ impl GiftTo {
     }
 }
 
-/// Colour of gifted crystals: red.
 pub const GIFT_COLOUR: usize = 3;
 
 const MICROS: usize = CRYSTALS;
 const GIFTED: usize = 2 * CRYSTALS;
 const GIVEN: usize = GIFTED + 1;
 
-/// Collections of a player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collections {
     crystals: [u64; CRYSTALS],
-    /// Sum of coin values, in millionths of the major unit.
+    /// Millionths of the major unit.
     micros: [u64; CRYSTALS],
-    /// Gifted red crystals.
     gifted: u64,
     given: bool,
 }
 
 impl Collections {
-    /// Reads carried figures; negative ones count as 0.
+    /// Negative figures count as 0.
     #[must_use]
     pub fn of(carried: &Carried) -> Self {
         let figure = |place: usize| u64::try_from(carried.0[place]).unwrap_or(0);
@@ -75,7 +69,6 @@ impl Collections {
         }
     }
 
-    /// Converts to carried figures.
     #[must_use]
     pub fn carried(&self) -> Carried {
         let mut carried = Carried::default();
@@ -95,10 +88,9 @@ impl Collections {
         }
     }
 
-    /// Reverses a voided round's change from `before` to `after` per colour (PL-04). Each colour keeps fewer than
-    /// `needs` crystals and a mean coin value within `coins` or else the existing means.
-    ///
-    /// A completed collection stays completed. A gift is taken back unless used.
+    /// Reverses a voided round's change from `before` to `after` per colour (PL-04), except completed collections and
+    /// used gifts. Each colour keeps fewer than `needs` crystals, with a mean coin value within `coins` or the existing
+    /// means.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;
@@ -139,7 +131,7 @@ impl Collections {
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// Adds a crystal. The last one resets the colour and returns the mean coin value (DM-12).
+    /// The last crystal resets the colour and returns the mean coin value (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);

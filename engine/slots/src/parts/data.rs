@@ -10,82 +10,66 @@ use crate::parts::reels::{REELS, Reels};
 
 const COINS_PER_LINE_MAX: u32 = 1000;
 
-/// Offered stakes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StakeData {
-    /// Decimal coin values for every currency.
     #[serde(default)]
     pub coin_values: Vec<String>,
     /// Game in `games/ladders.toml` with coin values by currency.
     #[serde(default)]
     pub ladders: Option<String>,
-    /// Range of lines.
     pub lines: (u32, u32),
-    /// Range of coins per line.
     pub coins_per_line: (u32, u32),
 }
 
-/// Symbol.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SymbolData {
-    /// Two-letter code on strips.
     pub code: String,
-    /// Displayed name.
     pub name: String,
-    /// Shorter name.
     #[serde(default)]
     pub short: Option<String>,
-    /// Role.
     pub role: SymbolRole,
-    /// Pays of 1, 2, ... of a kind.
+    /// For 1, 2, ... of a kind.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for 1, 2, ... scatters.
+    /// For 1, 2, ... scatters.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }
 
-/// Paylines.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinesData {
-    /// Rows of each line as digits, 0 for the top.
+    /// Digits per line, 0 for the top.
     pub rows: Vec<String>,
 }
 
-/// Reels.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReelsData {
-    /// Symbol codes of each strip.
     pub strips: Vec<String>,
 }
 
-/// Bonus wheel.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WheelData {
     /// Weight moved to the jackpot per coin staked.
     pub jackpot_per_coin: u64,
-    /// Prizes except the jackpot.
     pub prizes: Vec<PrizeData>,
 }
 
-/// Prize: either `multiple` or `free_spins`.
+/// Either `multiple` or `free_spins`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrizeData {
-    /// Total bets.
+    /// In total bets.
     pub multiple: Option<u32>,
-    /// Free spins.
     pub free_spins: Option<u32>,
-    /// Weight.
     pub weight: u64,
 }
 
-/// Describes symbols. `short` has short names for older data files.
+/// `short` has short names for older data files.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
@@ -98,14 +82,13 @@ pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<Symbo
     symbols.iter().map(info).collect()
 }
 
-/// Returns the index of a code; fails if unknown.
 pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     let found = symbols.iter().position(|s| s.code == code);
     let index = found.and_then(|i| u8::try_from(i).ok());
     index.ok_or_else(|| ModelError::part("reels", format!("unknown symbol `{code}`")))
 }
 
-/// Returns the symbol of a role; fails unless there is exactly one.
+/// Fails unless there is exactly one.
 pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> {
     let mut of_role = symbols.iter().filter(|s| s.role == role);
     match (of_role.next(), of_role.next()) {
@@ -114,7 +97,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
     }
 }
 
-/// Converts strips. Fails on a duplicate or unknown code.
+/// Fails on a duplicate or unknown code.
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
@@ -123,13 +106,11 @@ pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>,
     strips_of(symbols, strips)
 }
 
-/// Converts strips of games without lines.
 pub(crate) fn strips_of(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let strip = |text: &String| text.split_whitespace().map(|code| index_of(symbols, code)).collect();
     strips.iter().map(strip).collect()
 }
 
-/// Compiles the paylines. Fails without exactly one Wild.
 pub fn lines(reels: &Reels, symbols: &[SymbolData], lines: &LinesData) -> Result<Lines, ModelError> {
     Lines::new(reels, rows(lines)?, line_pays(symbols)?, only(symbols, SymbolRole::Wild)?, on_lines(symbols))
 }
@@ -143,7 +124,7 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     lines.rows.iter().map(line).collect()
 }
 
-/// Extends a table for 1, 2, ... of a kind to 0, 1, 2, ....
+/// Prepends 0 for none of a kind.
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
         return Err(ModelError::part(part, "a table has more entries than reels"));
@@ -171,7 +152,6 @@ fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
     Ok(pays)
 }
 
-/// Returns the offered stakes. Fails on more than `lines` lines.
 pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError> {
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);

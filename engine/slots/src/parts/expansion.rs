@@ -1,38 +1,29 @@
-//! Rows added to a window for one spin (DM-08). Cells are drawn in order: by reel from the left, then from the top.
-//! Each crystal lands at most once (DM-09).
+//! Rows added to a window for one spin (DM-08), drawn by reel, from the top. Each crystal lands at most once (DM-09).
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Crystal colours.
 pub const CRYSTALS: usize = 4;
 
-/// Weights of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
     symbols: Vec<u8>,
-    /// Cumulative weights.
     limits: Vec<u32>,
     crystal: u32,
-    /// Sum of weights before a crystal has landed.
+    /// Before a crystal has landed.
     total: u32,
 }
 
-/// Drawn cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
-    /// Symbol index.
     Symbol(u8),
-    /// Colour, from 0.
     Crystal(usize),
 }
 
-/// Crystals landed in a spin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Landed([bool; CRYSTALS]);
 
 impl Landed {
-    /// Returns landed colours, ascending.
     #[inline]
     pub fn kinds(self) -> impl Iterator<Item = usize> {
         (0..CRYSTALS).filter(move |&kind| self.0[kind])
@@ -45,7 +36,7 @@ impl Landed {
 }
 
 impl Expansion {
-    /// Creates it from weights above 0 with a sum within 32 bits.
+    /// Weights must be above 0, with a sum within 32 bits.
     pub fn new(weights: &[(u8, u32)], crystal: u32) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("expansion", what);
         let mut sum = 0u32;
@@ -62,7 +53,6 @@ impl Expansion {
         Ok(Self { symbols: weights.iter().map(|&(symbol, _)| symbol).collect(), limits, crystal, total })
     }
 
-    /// Draws the next cell.
     #[inline]
     pub fn cell(&self, landed: &mut Landed, draws: &mut Draws) -> Drawn {
         let drawn = draws.below(self.total - self.crystal * landed.number());
@@ -77,13 +67,11 @@ impl Expansion {
         Drawn::Crystal(kind)
     }
 
-    /// Returns the symbols with weights.
     pub fn weights(&self) -> impl Iterator<Item = (u8, u32)> {
         let before = std::iter::once(0).chain(self.limits.iter().copied());
         self.symbols.iter().zip(before.zip(&self.limits)).map(|(&symbol, (below, &limit))| (symbol, limit - below))
     }
 
-    /// Returns the weight per colour.
     #[must_use]
     pub fn crystal(&self) -> u32 {
         self.crystal

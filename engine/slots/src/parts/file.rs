@@ -1,48 +1,30 @@
-//! Parsing of data files.
-
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Error in a data file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ModelError {
-    /// Invalid TOML or fields.
     #[error("the data file does not parse: {0}")]
     Parse(String),
-    /// Part that contradicts others or the engine's limits.
+    /// Contradicts other parts or the engine's limits.
     #[error("{part}: {what}")]
-    Part {
-        /// Part of the file.
-        part: &'static str,
-        /// Fault.
-        what: String,
-    },
-    /// Return that differs from the promised one.
+    Part { part: &'static str, what: String },
     #[error("the game returns {actual}, not {promised}")]
-    Return {
-        /// Exact fraction.
-        actual: String,
-        /// Promised return.
-        promised: String,
-    },
-    /// Jackpot chance that differs from the promised one.
+    Return { actual: String, promised: String },
     #[error("a coin wins the jackpot with chance {actual}, not 1/{promised_odds}")]
     JackpotChance {
-        /// Exact fraction.
         actual: String,
-        /// Promised odds, 1 in this number.
+        /// 1 in this number.
         promised_odds: u64,
     },
 }
 
 impl ModelError {
-    /// Creates [`ModelError::Part`].
     pub fn part(part: &'static str, what: impl Into<String>) -> Self {
         Self::Part { part, what: what.into() }
     }
 }
 
-/// Parses a data file; [`ModelError::Parse`] has the position.
+/// [`ModelError::Parse`] has the position.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ModelError> {
     toml::from_str(text).map_err(|e| ModelError::Parse(e.to_string()))
 }

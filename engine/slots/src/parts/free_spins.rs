@@ -1,22 +1,19 @@
-//! Queue of unplayed free spins (BW-07 to BW-09). A number suffices, because all have the same stake and multiplier.
+//! Unplayed free spins (BW-07 to BW-09). A number suffices, because all have the same stake and multiplier.
 
-/// Maximum free spins per step; the series is unbounded.
+/// The series is unbounded.
 pub const FREE_SPINS_PER_STEP: u32 = 100;
 
-/// Queue of free spins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FreeSpins {
     left: u32,
 }
 
 impl FreeSpins {
-    /// Appends spins.
     #[inline]
     pub fn award(&mut self, spins: u32) {
         self.left = self.left.saturating_add(spins);
     }
 
-    /// Takes one; returns false if empty.
     #[inline]
     pub fn take(&mut self) -> bool {
         let any = self.left > 0;
@@ -24,7 +21,6 @@ impl FreeSpins {
         any
     }
 
-    /// Returns the number of spins.
     #[inline]
     #[must_use]
     pub fn left(&self) -> u32 {

@@ -1,27 +1,23 @@
-//! Gambles: guess a card (BW-22, BW-24) or its colour (ME-14 to ME-17). Amounts are minor units.
+//! Gambles on a card (BW-22, BW-24) or its colour (ME-14 to ME-17). Amounts are minor units.
 
 use serde::Deserialize;
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Card, CardTurn, Strip};
 
-/// Gamble on a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gamble {
-    /// Minor units at risk.
     at_risk: u64,
     turns_max: u8,
     strip: Strip,
 }
 
 impl Gamble {
-    /// Starts a gamble of at most `turns_max` turns.
     #[must_use]
     pub fn of(win_minor: u64, turns_max: u8) -> Self {
         Self { at_risk: win_minor, turns_max, strip: Strip::default() }
     }
 
-    /// Turns heart or spade, equally likely.
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let card = if draws.below(2) == 0 { Card::RedHeart } else { Card::BlackSpade };
         let (risked_minor, won) = (self.at_risk, card == guess);
@@ -31,36 +27,29 @@ impl Gamble {
         CardTurn { guess, card, won, risked_minor, minor: self.at_risk }
     }
 
-    /// Returns the minor units at risk.
     #[must_use]
     pub fn at_risk(&self) -> u64 {
         self.at_risk
     }
 
-    /// Returns whether another card is possible.
     #[must_use]
     pub fn open(&self) -> bool {
         self.at_risk > 0 && self.strip.len() < usize::from(self.turns_max)
     }
 
-    /// Returns the turned cards.
     #[must_use]
     pub fn strip(&self) -> Strip {
         self.strip
     }
 }
 
-/// Rules of a colour gamble; the default is version 1.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColourRules {
-    /// Limited amount.
     pub limit_on: LimitOn,
-    /// Treatment of a secured half.
     pub half: Half,
 }
 
-/// Limited amount of a gamble.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
@@ -71,23 +60,18 @@ pub enum LimitOn {
     Win,
 }
 
-/// Treatment of a secured half (ME-16).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Half {
     /// Paid at the end of the round.
     #[default]
     Kept,
-    /// Credited immediately.
     Credited,
 }
 
-/// Gamble on a colour (ME-14 to ME-17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColourGamble {
-    /// Minor units at risk.
     at_risk: u64,
-    /// Secured minor units.
     secured: u64,
     limit: u64,
     turns_max: u8,
@@ -96,17 +80,16 @@ pub struct ColourGamble {
 }
 
 impl ColourGamble {
-    /// Cards per colour, without the Joker.
     const OF_COLOUR: u32 = 26;
 
-    /// Starts a gamble; `None` if not offered.
+    /// `None` if the gamble is not offered.
     #[must_use]
     pub fn of(win_minor: u64, turns_max: u8, limit: u64, rules: ColourRules) -> Option<Self> {
         let offered = 0 < win_minor && win_minor <= limit && turns_max > 0;
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }
 
-    /// Draws the result at even odds, then a card. The Joker needs a right guess (ME-17).
+    /// Even odds, then a card. The Joker needs a right guess (ME-17).
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let won = draws.below(2) == 0;
         let card = Self::card((guess == Card::RedHeart) == won, won, draws);
@@ -136,13 +119,11 @@ impl ColourGamble {
         if self.rules.half == Half::Credited { half } else { 0 }
     }
 
-    /// Returns whether it can be halved.
     #[must_use]
     pub fn halves(&self) -> bool {
         self.at_risk >= 2
     }
 
-    /// Returns whether another card is allowed (ME-14, ME-15).
     #[must_use]
     pub fn doubles(&self) -> bool {
         match self.rules.limit_on {
@@ -151,20 +132,18 @@ impl ColourGamble {
         }
     }
 
-    /// Returns whether the gamble continues.
     #[must_use]
     pub fn open(&self) -> bool {
         let cards = self.strip.len();
         self.at_risk > 0 && cards < usize::from(self.turns_max) && (cards == 0 || self.doubles())
     }
 
-    /// Returns secured and risked minor units.
+    /// Secured and at risk.
     #[must_use]
     pub fn win_minor(&self) -> u64 {
         self.secured + self.at_risk
     }
 
-    /// Returns the turned cards.
     #[must_use]
     pub fn strip(&self) -> Strip {
         self.strip

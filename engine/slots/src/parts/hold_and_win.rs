@@ -9,30 +9,25 @@ use crate::contract::outcome::{CELLS_MAX, Mark, MarkKind, Outcome, Spin, SpinKin
 use crate::parts::reels::REELS;
 use crate::parts::weights::Weights;
 
-/// Rows per window.
 pub const ROWS: usize = 3;
-/// Positions per window.
 pub const CELLS: usize = REELS * ROWS;
-/// Reel with Multiplying Bonus symbols, from 0.
 pub const MULTIPLYING_REEL: usize = 2;
-/// Highest factor with a GRAND (ME-07).
+/// Highest factor when a GRAND is revealed (ME-07).
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
-/// Highest value in total bets (ME-04).
+/// Total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
 /// Multiplier of a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
 
-/// Row by row, from the left.
+/// Reading order.
 const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 14];
 
-/// Bonus symbol (ME-04).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
-    /// Value in total bets.
     Value(u32),
-    /// Special win in total bets, 0 until revealed (ME-05).
+    /// Total bets, 0 until revealed (ME-05).
     Mystery(u32),
-    /// Multiplier of the other Bonus symbols, 0 until drawn (ME-06).
+    /// Factor of the other Bonus symbols, 0 until drawn (ME-06).
     Multiplying(u32),
 }
 
@@ -47,7 +42,6 @@ impl Bonus {
     }
 }
 
-/// Window with its Bonus symbols.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Board {
     symbols: [u8; CELLS],
@@ -56,13 +50,11 @@ pub struct Board {
 }
 
 impl Board {
-    /// Returns whether all positions are held.
     #[must_use]
     pub fn full(&self) -> bool {
         self.count == CELLS
     }
 
-    /// Returns the number of Bonus symbols.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -77,7 +69,6 @@ impl Board {
         READING.into_iter().filter_map(|cell| self.held[cell].map(|bonus| bonus.mark(cell)))
     }
 
-    /// Appends a window of the feature.
     fn show(&self, multiplier: u32, out: &mut Outcome) {
         let mut cells = [0; CELLS_MAX];
         cells[..CELLS].copy_from_slice(&self.symbols);
@@ -100,35 +91,25 @@ impl Board {
     }
 }
 
-/// Rules of the feature.
 #[derive(Clone, Debug)]
 pub struct HoldAndWin {
-    /// Bonus symbol index.
     pub symbol: u8,
-    /// Bonus symbols that start it.
     pub needs: u8,
-    /// Initial respins, restored by each new Bonus symbol.
+    /// Each new Bonus symbol restores them.
     pub respins: u8,
-    /// Strip of a position.
+    /// Strip of a single position.
     pub strip: Vec<u8>,
-    /// Contents on outer reels.
     pub outer: Weights<Bonus>,
-    /// Contents on the middle reel.
     pub middle: Weights<Bonus>,
-    /// Values of functions.
     pub values: Weights<u32>,
-    /// Special wins in total bets.
     pub mysteries: Weights<u32>,
-    /// Highest special win.
     pub grand: u32,
-    /// Factors.
     pub factors: Weights<u32>,
-    /// Factors with a GRAND.
     pub factors_beside_grand: Weights<u32>,
 }
 
 impl HoldAndWin {
-    /// Draws the Bonus symbols. Returns whether the feature starts.
+    /// Returns whether the feature starts.
     pub fn land(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> bool {
         *board = Board::default();
         let Some(spin) = out.spins.last_mut() else { return false };
@@ -171,7 +152,6 @@ impl HoldAndWin {
         if cell / ROWS == MULTIPLYING_REEL { self.middle.draw(draws) } else { self.outer.draw(draws) }
     }
 
-    /// Returns whether a Bonus symbol landed.
     fn respin(&self, board: &mut Board, draws: &mut Draws) -> bool {
         let before = board.count;
         let stops = u32::try_from(self.strip.len()).unwrap_or(u32::MAX);

@@ -10,30 +10,24 @@ use crate::parts::file::{micros, parse};
 const COINS_MAX: usize = 40;
 const STANDARD: &str = include_str!("../../games/ladders.toml");
 
-/// Written ladder.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LadderData {
     /// Ascending decimals, separated by spaces.
     pub coin_values: String,
-    /// Default coin value.
     pub default: String,
 }
 
-/// Written ladders by game and currency.
 pub type LaddersData = BTreeMap<String, BTreeMap<String, LadderData>>;
 
-/// Coin values of a game in a currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladder {
     /// Millionths of the major unit, ascending.
     pub coins_micros: Vec<u64>,
-    /// Default coin value.
     pub default_micros: u64,
 }
 
 impl Ladder {
-    /// Parses a ladder.
     pub(crate) fn of(data: &LadderData) -> Result<Self, &'static str> {
         let micros = |text: &str| micros("ladder", text).map_err(|_| "a coin value is not a decimal");
         let coins_micros = data.coin_values.split_whitespace().map(micros).collect::<Result<Vec<_>, _>>()?;

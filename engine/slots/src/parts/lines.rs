@@ -1,37 +1,30 @@
 //! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! Bit masks give the lines with a symbol (or a wild) per reel and stop. Their intersection yields the few winning
-//! lines, which are read cell by cell. About 10 ns per window.
+//! The intersection of bit masks per reel, stop and symbol yields the few winning lines, which are read cell by cell.
+//! About 10 ns per window.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 
-/// Maximum symbols.
 pub const SYMBOLS_MAX: usize = 16;
-/// Maximum paylines.
 pub const LINES_MAX: usize = 64;
 
-/// Highest pay; keeps sums over a cycle within 64 bits.
+/// Keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
-/// Set of lines; bit 0 is the first.
+/// Bit 0 is the first line.
 pub type LineMask = u64;
 
-/// Pays of 0 to 5 of each symbol, times coins per line.
+/// For 0 to 5 of each symbol, times coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
-/// Win on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineWin {
-    /// Symbol index.
     pub symbol: u8,
-    /// Number of symbols.
     pub count: u8,
-    /// Pay times coins per line.
     pub pays: u64,
 }
 
-/// Compiled paylines.
 #[derive(Clone, Debug)]
 pub struct Lines {
     rows: Vec<[u8; REELS]>,
@@ -46,7 +39,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Compiles the lines. Fails on a row outside the window, and on pays not ascending from two or three of a kind.
+    /// Fails on a row outside the window, and on pays not ascending from two or three of a kind.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,
@@ -76,38 +69,32 @@ impl Lines {
         Ok(Self { rows, pays, wild, on_lines, masks, two_pay })
     }
 
-    /// Returns the rows of each line.
     #[must_use]
     pub fn rows(&self) -> &[[u8; REELS]] {
         &self.rows
     }
 
-    /// Pays of each symbol.
     #[must_use]
     pub fn pays(&self) -> &LinePays {
         &self.pays
     }
 
-    /// Returns the Wild's index.
     #[must_use]
     pub fn wild(&self) -> u8 {
         self.wild
     }
 
-    /// Returns whether a symbol pays on lines.
     #[must_use]
     pub fn on_lines(&self, symbol: u8) -> bool {
         self.on_lines[usize::from(symbol)]
     }
 
-    /// Returns the mask of the first `lines` lines.
     #[inline]
     #[must_use]
     pub fn first(lines: u32) -> LineMask {
         LineMask::MAX.checked_shr((LineMask::BITS).saturating_sub(lines)).unwrap_or(0)
     }
 
-    /// Returns the winning lines among `played`.
     #[inline]
     #[must_use]
     pub fn winners(&self, stops: &StopsAt, played: LineMask) -> LineMask {
@@ -121,7 +108,7 @@ impl Lines {
         any & played
     }
 
-    /// Returns the highest win; 0 except for [`Lines::winners`].
+    /// 0 except for [`Lines::winners`].
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {

@@ -1,5 +1,3 @@
-//! Data file sections and round mechanics.
-
 pub mod collection;
 pub mod data;
 pub mod expansion;

@@ -9,20 +9,16 @@ use crate::parts::file::ModelError;
 use crate::parts::lines::LineMask;
 use crate::parts::reels::{REELS, Reels};
 
-/// Minimum run (NP-09).
 pub const NEEDS: u8 = 3;
-/// Maximum objects on offer.
 pub const OBJECTS_MAX: usize = 16;
 
-/// Finder of runs of a symbol, without substitution.
+/// Runs of a symbol, without substitution.
 #[derive(Clone, Debug)]
 pub struct LineRuns {
-    /// Lines with the symbol, by reel and stop.
     masks: [Vec<LineMask>; REELS],
 }
 
 impl LineRuns {
-    /// Compiles the runs of `symbol`.
     #[must_use]
     pub fn new(reels: &Reels, rows: &[[u8; REELS]], symbol: u8) -> Self {
         let masks = std::array::from_fn(|reel| {
@@ -78,18 +74,14 @@ impl LineRuns {
     }
 }
 
-/// Objects of a data file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
-    /// Objects on offer.
     pub objects: u8,
-    /// Upper bound of all picks, times coins per line.
+    /// Bound of all picks, times coins per line.
     pub max_coins: u64,
-    /// Scope of `max_coins`.
     #[serde(default)]
     pub max_coins_of: MaxOf,
-    /// Values of an object.
     pub amounts: Vec<AmountData>,
 }
 
@@ -97,24 +89,19 @@ pub struct PicksData {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaxOf {
-    /// One line (version 1.0).
     #[default]
     Line,
-    /// All lines of a spin.
     Spin,
 }
 
-/// Value of an object.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// Value times coins per line.
+    /// Times coins per line.
     pub coins: u64,
-    /// Weight.
     pub weight: u64,
 }
 
-/// Objects with hidden amounts.
 #[derive(Clone, Debug)]
 pub struct Objects {
     count: u8,
@@ -124,7 +111,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Compiles the objects. Fails if [`REELS`] highest amounts exceed `max_coins` (NP-11).
+    /// Fails if [`REELS`] highest amounts exceed `max_coins` (NP-11).
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {
@@ -140,31 +127,27 @@ impl Objects {
         Ok(Self { count: data.objects, amounts, total, max_coins: data.max_coins })
     }
 
-    /// Returns the number of objects on offer.
     #[must_use]
     pub fn count(&self) -> u8 {
         self.count
     }
 
-    /// Returns the amounts with weights.
     #[must_use]
     pub fn amounts(&self) -> &[(u64, u64)] {
         &self.amounts
     }
 
-    /// Returns the highest win of a pick, times coins per line.
+    /// Highest win of a pick, times coins per line.
     #[must_use]
     pub fn max_coins(&self) -> u64 {
         self.max_coins
     }
 
-    /// Returns the highest amount.
     #[must_use]
     pub fn highest(&self) -> u64 {
         self.amounts.iter().map(|(coins, _)| *coins).max().unwrap_or(0)
     }
 
-    /// Draws the amounts for a pick of `needs`.
     pub fn hide(&self, needs: u8, coins_per_line: u64, draws: &mut Draws) -> Pick {
         let mut hidden = [0; OBJECTS_MAX];
         for coins in hidden.iter_mut().take(usize::from(self.count)) {
@@ -185,7 +168,6 @@ impl Objects {
     }
 }
 
-/// Pick with fixed amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
     offer: PickOffer,
@@ -193,18 +175,15 @@ pub struct Pick {
 }
 
 impl Pick {
-    /// Returns the awaited pick.
     #[must_use]
     pub fn offer(&self) -> PickOffer {
         self.offer
     }
 
-    /// Returns picked values in picking order.
     pub fn reveal(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
         picked.iter().map(|&object| self.held(object))
     }
 
-    /// Returns the other values by number.
     pub fn unopened(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
         (0..self.offer.of).filter(|object| !picked.contains(object)).map(|object| self.held(object))
     }

@@ -5,10 +5,9 @@ use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, W
 use crate::parts::reels::{Column, REELS};
 use crate::parts::windows::{LineBet, Windows};
 
-/// Columns from the left.
 pub type Window = [Column; REELS];
 
-/// Draws `n` different numbers below `of`. Returns their count, at most `of`.
+/// Draws `n` different numbers below `of`. Returns their count.
 pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: &mut [u8; MAX]) -> usize {
     let of = of.min(MAX);
     let n = n.min(of);
@@ -22,20 +21,16 @@ pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: 
     n
 }
 
-/// Placed window.
 pub struct Placed {
-    /// Kind.
     pub kind: SpinKind,
-    /// Multiplier of its wins.
     pub multiplier: u64,
-    /// Stops; empty if every cell was drawn.
+    /// Empty if every cell was drawn.
     pub stops: Stops,
-    /// First mark in [`Outcome::marks`].
     pub marks_from: usize,
 }
 
 impl Windows {
-    /// Appends a window. Returns coins won.
+    /// Returns coins won.
     pub fn show_placed(&self, bet: &LineBet, window: &Window, placed: &Placed, out: &mut Outcome) -> u64 {
         let wins_from = out.wins.len();
         let mut coins = 0;

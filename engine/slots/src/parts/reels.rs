@@ -1,26 +1,20 @@
-//! Five reels. A strip is a ring; a stop is the position in the top row. Stops are equally likely (PL-14), one draw per
-//! reel from the left.
+//! A strip is a ring; a stop is the position in the top row. Stops are equally likely (PL-14), one draw per reel from
+//! the left.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Reels.
 pub const REELS: usize = 5;
-/// Maximum rows.
 pub const ROWS_MAX: usize = 4;
-/// Maximum stops per strip.
 pub const STOPS_MAX: usize = 1024;
 
-/// Maximum stop combinations.
 pub const CYCLE_MAX: u64 = 1 << 36;
 
-/// Stop per reel.
 pub type StopsAt = [usize; REELS];
 
-/// Symbols of a reel at a stop, from the top.
+/// Symbols at a stop, from the top; rows beyond the window are 0.
 pub type Column = [u8; ROWS_MAX];
 
-/// Reels of a game.
 #[derive(Clone, Debug)]
 pub struct Reels {
     rows: usize,
@@ -29,7 +23,7 @@ pub struct Reels {
 }
 
 impl Reels {
-    /// Compiles the strips. Fails on a wrong number or length.
+    /// Fails on a wrong number or length.
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
@@ -53,25 +47,21 @@ impl Reels {
         Ok(reels)
     }
 
-    /// Returns the rows per window.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Returns the number of stops per reel.
     #[must_use]
     pub fn lengths(&self) -> [u32; REELS] {
         self.lengths
     }
 
-    /// Returns the number of stop combinations.
     #[must_use]
     pub fn cycle(&self) -> u64 {
         self.lengths.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// Draws a stop per reel.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
         let mut stops = [0; REELS];
@@ -81,14 +71,12 @@ impl Reels {
         stops
     }
 
-    /// Returns a column; rows beyond the window are 0.
     #[inline]
     #[must_use]
     pub fn column(&self, reel: usize, stop: usize) -> Column {
         self.columns[reel][stop]
     }
 
-    /// Returns the columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [Column; REELS] {
@@ -99,19 +87,17 @@ impl Reels {
         window
     }
 
-    /// Returns a reel's columns by stop.
     #[must_use]
     pub fn columns(&self, reel: usize) -> &[Column] {
         &self.columns[reel]
     }
 
-    /// Returns the symbols per strip.
     #[must_use]
     pub fn strips(&self) -> Vec<Vec<u8>> {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// Returns the stops at a cycle position; the rightmost reel turns fastest.
+    /// The rightmost reel turns fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

@@ -1,4 +1,4 @@
-//! Symbols that count anywhere: scatters and bonus symbols (BW-04, BW-06).
+//! Symbols that count anywhere (BW-04, BW-06).
 
 use crate::contract::info::SymbolRole;
 use crate::parts::data::{self, SymbolData};
@@ -6,14 +6,13 @@ use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, Reels, StopsAt};
 
-/// Counter of a symbol.
 #[derive(Clone, Debug)]
 pub struct Counter {
     shows: [Vec<u8>; REELS],
 }
 
 impl Counter {
-    /// Creates a counter. Fails if a reel can show the symbol twice.
+    /// Fails if a reel can show the symbol twice.
     pub fn new(reels: &Reels, symbol: u8) -> Result<Self, ModelError> {
         let shows = std::array::from_fn(|reel| {
             let columns = reels.columns(reel).iter();
@@ -26,35 +25,29 @@ impl Counter {
         Ok(Self { shows })
     }
 
-    /// Counts the symbol at these stops.
     #[inline]
     #[must_use]
     pub fn count(&self, stops: &StopsAt) -> u8 {
         (0..REELS).map(|reel| self.shows[reel][stops[reel]]).sum()
     }
 
-    /// Returns whether a reel shows the symbol at a stop.
     #[must_use]
     pub fn shows(&self, reel: usize, stop: usize) -> bool {
         self.shows[reel][stop] > 0
     }
 }
 
-/// Scatters.
 #[derive(Clone, Debug)]
 pub struct Scatters {
-    /// Symbol index.
     pub symbol: u8,
-    /// Counter of the symbol.
     pub counter: Counter,
-    /// Pays of 0 to 5, times the total bet.
+    /// For 0 to 5, times the total bet.
     pub pays: [u64; REELS + 1],
-    /// Free spins for 0 to 5.
     pub free_spins: [u32; REELS + 1],
 }
 
 impl Scatters {
-    /// Compiles the scatter. Fails unless there is exactly one, at most once per reel.
+    /// Fails unless there is exactly one scatter, at most once per reel.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

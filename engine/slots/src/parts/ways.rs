@@ -1,35 +1,30 @@
-//! Wins on ways: a symbol on adjacent reels, times the product of its counts (DM-02, DM-03). A column's counts are one
-//! word with four bits per symbol. About 10 ns per window.
+//! Wins on ways: a symbol on adjacent reels, times the product of its counts (DM-02, DM-03). About 10 ns per window.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, STOPS_MAX, StopsAt};
 
-/// Maximum paying symbols; others aren't counted.
+/// Further symbols aren't counted.
 pub const WAYS_SYMBOLS_MAX: usize = 16;
-/// Maximum rows.
 pub const WAYS_ROWS_MAX: usize = 7;
 
-/// Lowest bit of each symbol.
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
-/// Pays of 0 to 5 of each symbol per way, in coins.
+/// For 0 to 5 of each symbol per way, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
-/// Counts per symbol: four bits each, at most seven.
+/// Four bits per symbol, at most seven.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(u64);
 
 impl Counts {
-    /// Increments a count; ignores symbols from [`WAYS_SYMBOLS_MAX`].
     #[inline]
     #[must_use]
     pub fn with(self, symbol: u8) -> Self {
         Self(self.0.wrapping_add(1u64.checked_shl(4 * u32::from(symbol)).unwrap_or(0)))
     }
 
-    /// Returns a count.
     #[inline]
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
@@ -44,20 +39,14 @@ impl Counts {
     }
 }
 
-/// Win on ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaysWin {
-    /// Symbol index.
     pub symbol: u8,
-    /// Reels.
     pub count: u8,
-    /// Product of the counts.
     pub ways: u32,
-    /// Pay times ways.
     pub coins: u64,
 }
 
-/// Ways paytable.
 #[derive(Clone, Debug)]
 pub struct Ways {
     pays: WaysPays,
@@ -66,7 +55,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Compiles the paytable. Fails if pays don't start at two or three reels or aren't ascending.
+    /// Fails if pays don't start at two or three reels or aren't ascending.
     pub fn new(pays: WaysPays) -> Result<Self, ModelError> {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {
@@ -78,13 +67,12 @@ impl Ways {
         Ok(Self { pays, from_two })
     }
 
-    /// Pays per way.
     #[must_use]
     pub fn pays(&self) -> &WaysPays {
         &self.pays
     }
 
-    /// Calls `win` for each win, in symbol order.
+    /// Calls `win` in symbol order.
     #[inline]
     pub fn evaluate(&self, counts: &[Counts; REELS], mut win: impl FnMut(WaysWin)) {
         let mut running = counts[0].there() & counts[1].there() & (counts[2].there() | self.from_two);
@@ -105,16 +93,13 @@ impl Ways {
     }
 }
 
-/// Column with counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaysColumn {
-    /// Cells from the top; 0 below the window.
+    /// From the top; 0 below the window.
     pub cells: [u8; WAYS_ROWS_MAX],
-    /// Counts per symbol.
     pub counts: Counts,
 }
 
-/// Five reels of a ways game.
 #[derive(Clone, Debug)]
 pub struct WaysReels {
     rows: usize,
@@ -123,7 +108,6 @@ pub struct WaysReels {
 }
 
 impl WaysReels {
-    /// Compiles the strips. Fails on a wrong number or length.
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
@@ -139,19 +123,16 @@ impl WaysReels {
         Ok(Self { rows, columns, lengths })
     }
 
-    /// Returns the rows per window.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Returns a reel's columns by stop.
     #[must_use]
     pub fn columns(&self, reel: usize) -> &[WaysColumn] {
         &self.columns[reel]
     }
 
-    /// Draws a stop per reel.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
         let mut stops = [0; REELS];
@@ -161,7 +142,6 @@ impl WaysReels {
         stops
     }
 
-    /// Returns the columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [WaysColumn; REELS] {

@@ -1,9 +1,6 @@
-//! Weighted choice by linear search.
-
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Items with weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights<T> {
     items: Vec<(T, u32)>,
@@ -11,7 +8,7 @@ pub struct Weights<T> {
 }
 
 impl<T: Copy> Weights<T> {
-    /// Creates a table. Fails without a weight above 0, and on a sum above 32 bits.
+    /// Fails without a weight above 0, and on a sum above 32 bits.
     pub fn new(part: &'static str, items: Vec<(T, u32)>) -> Result<Self, ModelError> {
         let total = items.iter().try_fold(0u32, |sum, item| sum.checked_add(item.1));
         match total {
@@ -20,7 +17,6 @@ impl<T: Copy> Weights<T> {
         }
     }
 
-    /// Draws an item.
     #[inline]
     pub fn draw(&self, draws: &mut Draws) -> T {
         let mut place = draws.below(self.total);
@@ -34,13 +30,11 @@ impl<T: Copy> Weights<T> {
         self.items[0].0
     }
 
-    /// Returns the items with weights.
     #[must_use]
     pub fn items(&self) -> &[(T, u32)] {
         &self.items
     }
 
-    /// Returns the sum of weights, above 0.
     #[must_use]
     pub fn total(&self) -> u32 {
         self.total

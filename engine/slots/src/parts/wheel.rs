@@ -1,14 +1,13 @@
 //! Bonus wheel with a jackpot weight proportional to the coins staked (BW-15).
 //!
-//! Per coin, a money prize `m` loses twice `jackpot_per_coin` of weight; half goes to the prize `2m`, half to the
-//! jackpot. Weight and money are unchanged: `2 * m = 1 * 2m + 1 * 0`. Nothing is traded with the pool closed.
+//! Per coin, a money prize `m` loses twice `jackpot_per_coin` of weight: half goes to the prize `2m`, half to the
+//! jackpot. Weight and money are unchanged: `2 * m = 1 * 2m + 1 * 0`.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;
 use crate::parts::data::{PrizeData, WheelData};
 use crate::parts::file::ModelError;
 
-/// Compiled wheel.
 #[derive(Clone, Debug)]
 pub struct Wheel {
     prizes: Vec<(PrizeInfo, u64)>,
@@ -20,7 +19,7 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// Compiles a wheel. Fails without a double of the lowest money prize or enough weight to trade.
+    /// Fails without a double of the lowest money prize or enough weight to trade.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;
@@ -42,7 +41,7 @@ impl Wheel {
         Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })
     }
 
-    /// Draws a prize at `coins` staked; 0 with the pool closed.
+    /// `coins` are the coins staked, 0 with the pool closed.
     #[inline]
     pub fn turn(&self, coins: u64, draws: &mut Draws) -> PrizeInfo {
         let mut place = draws.below_u64(self.total);
@@ -56,7 +55,7 @@ impl Wheel {
         self.prizes[self.gives].0
     }
 
-    /// Returns prizes with weights at `coins` staked, the jackpot first. They sum to [`Wheel::total`].
+    /// The jackpot first. The weights sum to [`Wheel::total`].
     pub fn weights(&self, coins: u64) -> impl Iterator<Item = (PrizeInfo, u64)> {
         let jackpot = self.per_coin * coins;
         let traded = self.prizes.iter().enumerate().map(move |(place, &(prize, weight))| {
@@ -72,13 +71,11 @@ impl Wheel {
         std::iter::once((PrizeInfo::Jackpot, jackpot)).chain(traded)
     }
 
-    /// Returns the sum of weights.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Returns the weight moved per coin.
     #[must_use]
     pub fn per_coin(&self) -> u64 {
         self.per_coin

@@ -1,5 +1,3 @@
-//! Windows of a line game.
-
 use crate::contract::draws::Draws;
 use crate::contract::info::{PayRow, SymbolInfo, SymbolRole};
 use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, WinKind};
@@ -10,45 +8,30 @@ use crate::parts::reels::{Column, REELS, ROWS_MAX, Reels, StopsAt};
 use crate::parts::scatters::{Counter, Scatters};
 use crate::parts::worth::CoinWorth;
 
-/// Reels and evaluators.
 #[derive(Clone, Debug)]
 pub struct Windows {
-    /// Reels.
     pub reels: Reels,
-    /// Paylines.
     pub lines: Lines,
-    /// Scatters.
     pub scatters: Scatters,
-    /// Counter of bonus symbols.
     pub bonus: Counter,
-    /// Bonus symbols that start the bonus.
     pub bonus_needs: u8,
 }
 
-/// Counts of special symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Specials {
-    /// Scatters.
     pub scatters: u8,
-    /// Bonus symbols.
     pub bonuses: u8,
 }
 
-/// Bet of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineBet {
-    /// Active lines.
     pub lines: LineMask,
-    /// Coins per line.
     pub coins_per_line: u64,
-    /// Total coins.
     pub bet_coins: u64,
-    /// Coin's worth.
     pub worth: CoinWorth,
 }
 
 impl LineBet {
-    /// Creates a bet of `bet_coins` coins.
     #[must_use]
     pub fn new(stake: &Stake, terms: &Terms, bet_coins: u64) -> Self {
         Self {
@@ -60,21 +43,16 @@ impl LineBet {
     }
 }
 
-/// Wins and features of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Multiplied line coins.
+    /// With the multiplier.
     pub line_coins: u64,
-    /// Scatter coins.
     pub scatter_coins: u64,
-    /// Free spins awarded.
     pub free_spins_won: u32,
-    /// Whether the bonus starts.
     pub bonus: bool,
 }
 
 impl Shown {
-    /// Returns total coins.
     #[inline]
     #[must_use]
     pub fn win_coins(&self) -> u64 {
@@ -83,9 +61,8 @@ impl Shown {
 }
 
 impl Windows {
-    /// Creates windows without scatters and bonus symbols.
     pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
-        // No reel has this index.
+        // Absent from all reels.
         let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);
         let counter = Counter::new(&reels, nothing)?;
         let scatters =
@@ -93,7 +70,6 @@ impl Windows {
         Ok(Self { reels, lines, scatters, bonus: counter, bonus_needs: u8::MAX })
     }
 
-    /// Spins and appends the window with multiplied line wins.
     #[inline]
     pub fn spin(&self, bet: &LineBet, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
         let stops = self.reels.spin(draws);
@@ -130,7 +106,7 @@ impl Windows {
         shown
     }
 
-    /// Returns the paytable by symbol, highest count first.
+    /// Sorted by symbol, highest count first.
     #[must_use]
     pub fn paytable(&self, symbols: &[SymbolInfo], bonus_needs: u8) -> Vec<PayRow> {
         let mut rows = Vec::new();
@@ -163,7 +139,7 @@ impl Windows {
         cells
     }
 
-    /// Calls `line_win` for each win in line order and counts special symbols. The production evaluator.
+    /// Calls `line_win` for each win and counts special symbols. The production evaluator.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);

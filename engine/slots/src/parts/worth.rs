@@ -10,19 +10,17 @@ pub struct CoinWorth {
 }
 
 impl CoinWorth {
-    /// Creates it from positive values.
     #[must_use]
     pub fn new(coin_micros: u64, minor_micros: u64) -> Self {
         Self { numerator: coin_micros, denominator: minor_micros.max(1) }
     }
 
-    /// Creates the mean of several coin values.
     #[must_use]
     pub fn mean(of: MeanCoin, minor_micros: u64) -> Self {
         Self { numerator: of.sum_micros, denominator: minor_micros.saturating_mul(of.count).max(1) }
     }
 
-    /// Converts coins, rounded half to even; saturates.
+    /// Rounds half to even; saturates.
     #[inline]
     #[must_use]
     pub fn minor(self, coins: u64) -> u64 {
@@ -33,7 +31,7 @@ impl CoinWorth {
     }
 }
 
-/// Divides, rounding half to even. The denominator must be above 0.
+/// Rounds half to even. The denominator must be above 0.
 #[must_use]
 pub fn half_even(numerator: u128, denominator: u128) -> u64 {
     let (whole, rest) = (numerator / denominator, numerator % denominator);

@@ -71,7 +71,6 @@ fn dm_17_rounds_return_in_cash_what_was_worked_out() {
                 round.resolve(&choice, &mut draws, &mut out).unwrap();
                 carried = out.carried.unwrap_or(carried);
             }
-            // In minor units; a bet is 25 coins.
             let coins = out.round_win_coins as f64 * coin_value_micros as f64 / minor_micros as f64;
             let added = out.round_win_minor as f64 - coins;
             sum += added;

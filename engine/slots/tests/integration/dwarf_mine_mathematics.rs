@@ -18,7 +18,6 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use proptest::prelude::*;
 
-/// Costs some seconds without optimisation.
 static PAR: LazyLock<Par> = LazyLock::new(|| dwarf_mine().par(&stake(10_000)).unwrap());
 
 fn toy(base: [&str; 5], free: [&str; 5], crystal: u32, weights: &[(&str, u32)]) -> String {
@@ -48,7 +47,6 @@ impl Enumeration<'_> {
         let weights = naive.weights.iter().map(|(code, weight)| (naive.index(code), *weight)).collect();
         let mut all = Enumeration { model, weights, crystal: naive.crystal, unit, found: BTreeMap::new() };
         let stops: usize = naive.base.iter().map(Vec::len).product();
-        // The order within a column doesn't affect ways.
         let mut windows: BTreeMap<Vec<Vec<String>>, u128> = BTreeMap::new();
         for place in 0..stops {
             let mut rest = place;
@@ -183,7 +181,7 @@ proptest! {
     }
 }
 
-/// The return is 96.8 % for every coin value, within half of the last place.
+/// 96.8 % for every coin value, within half of the last place.
 #[test]
 fn dm_rtp_is_96_80_for_every_stake() {
     assert_eq!(decimal(&PAR.rtp, 4), "0.9680");
@@ -275,7 +273,6 @@ fn the_sheet_is_consistent() {
     for (set, symbol) in PAR.reel_sets[2..].iter().zip(model.super_high) {
         assert_eq!(codes(&set.strips), naive.strips(motherlode_slots::SpinKind::Collection(symbol)));
     }
-    // The gift is three fifths of a red collection.
     assert_eq!(rate("gift_worth"), rate("collection_win_red") * ratio(3, 5));
     assert!((&PAR.hit_frequency - ratio(28, 100)).abs() < ratio(1, 1_000));
     assert!(PAR.max_win_bets.is_positive() && PAR.max_win_bets < ratio(16_807 * 60, 25));

@@ -146,7 +146,7 @@ fn dm_07_each_bonus_adds_a_row_below_the_strips_window() {
     assert!(grown.iter().all(|&n| n > 50), "{grown:?}");
 }
 
-/// DM-08: chi-square with 7 degrees of freedom; the 1 - 1e-6 quantile is about 41.
+/// DM-08: chi-square, 7 degrees of freedom; the 1 - 1e-6 quantile is about 41.
 #[test]
 fn dm_08_expanded_cells_are_drawn_from_weights() {
     let naive = Naive::read(FILE);
@@ -203,7 +203,7 @@ fn dm_09_crystals_land_on_expanded_rows_each_colour_once_a_spin() {
         landed[shown.len()] += 1;
     }
     assert!(landed.iter().all(|&n| n > 50), "{landed:?}");
-    // Chi-square, 3 degrees of freedom; 1 - 1e-6 is about 30.8.
+    // 3 degrees of freedom: the 1 - 1e-6 quantile is about 30.8.
     let mut colours = BTreeMap::<u8, u32>::new();
     for (_, steps) in rounds(60_000, 9) {
         for crystal in crystals(&steps[0]) {
@@ -382,7 +382,7 @@ fn dm_15_other_colours_stay_and_a_completed_one_starts_from_zero() {
     assert_eq!(out.unwrap().carried, Some(carried([0; 4], [0; 4], 0)));
 }
 
-/// DM-16: the carried figures suffice for the next round, and the steps rebuild a round.
+/// DM-16: the carried figures suffice for the next round.
 #[test]
 fn dm_16_collections_are_carried_and_a_round_is_rebuilt_from_its_steps() {
     let carries = dwarf_mine().carries();
@@ -446,7 +446,7 @@ fn dm_23_the_rules_are_1_0_of_14_march_2019() {
     assert_eq!(game.model_hash(), <[u8; 32]>::from(Sha256::digest(FILE.as_bytes())));
 }
 
-/// DM-24: chi-square with at most 45 degrees of freedom; 1 - 1e-6 is about 104.
+/// DM-24: chi-square, at most 45 degrees of freedom; the 1 - 1e-6 quantile is about 104.
 #[test]
 fn dm_24_every_stop_of_every_reel_is_equally_likely() {
     let naive = Naive::read(FILE);
@@ -463,7 +463,7 @@ fn dm_24_every_stop_of_every_reel_is_equally_likely() {
     }
 }
 
-/// DM-25: always 25 coins; the largest listed coin value is last.
+/// DM-25: the largest listed coin value is last.
 #[test]
 fn dm_25_the_bet_is_25_coins_of_a_listed_value() {
     let limits = &dwarf_mine().info().limits;

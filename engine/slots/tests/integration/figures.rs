@@ -24,7 +24,6 @@ fn decimals_round_halves_to_even() {
 #[test]
 fn a_round_is_counted_by_its_win_in_bets() {
     let class = |coins| win_class(coins, 15);
-    // A tenth of 15 coins is 1.5.
     assert_eq!([class(0), class(1), class(2), class(3)], [0, 1, 2, 3]);
     assert_eq!([class(14), class(15), class(29), class(30)], [4, 5, 5, 6]);
     assert_eq!([class(15 * 50_000 - 1), class(15 * 50_000)], [18, 19]);
@@ -40,7 +39,6 @@ fn a_series_bound_is_above_the_exact_chance() {
     let awarding = FreeSpin { awards: vec![(10, 0.01)], ..spin.clone() };
     assert!(awarding.log_chance_of_most(10) >= bound);
     assert!(spin.log_chance_of_most(20) <= 2.0 * bound + 1e-9);
-    // Endless retriggers have only the bound 1.
     let endless = FreeSpin { awards: vec![(10, 0.2)], ..spin };
     assert_eq!(endless.log_chance_of_most(10), 0.0);
 }

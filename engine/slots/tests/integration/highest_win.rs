@@ -1,5 +1,3 @@
-//! WF-04, PL-13: highest win of a round, and the bound of its chance.
-
 use motherlode_slots::contract::outcome::Outcome;
 use motherlode_slots::contract::par::{Exact, exact, ratio};
 use motherlode_slots::{
@@ -58,9 +56,8 @@ fn me_21_the_highest_feature_of_mystery_elves() {
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// WF-04: composes the highest round from windows of the strips: free spins and a High Symbols Respin of only Wilds,
-/// then ten free spins without retrigger, each with the same Wilds times 10. Windows are evaluated without the game's
-/// code; `tests/independent` searches for higher ones.
+/// WF-04: the highest round, composed from windows of the strips: free spins and a High Symbols Respin of only Wilds,
+/// then ten free spins with the same Wilds times 10. The game's code does not evaluate the windows.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
@@ -129,7 +126,6 @@ fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
 #[test]
 fn mf_d1_completed_collections_stay_below_what_is_stated() {
     let game = latest("dwarf-mine").unwrap();
-    // Four crystals of each colour at 2 EUR; the gift is used.
     let carried = Carried([4, 4, 4, 4, 8_000_000, 8_000_000, 8_000_000, 8_000_000, 0, 1, 0, 0]);
     let stake = Stake { coin_value_micros: 4_000, ..stake(game) };
     let (mut most, mut completions) = (0, 0);

@@ -1,5 +1,3 @@
-//! Exact mathematics against independent sums, the full cycle of the production evaluator, and play.
-
 use crate::common::{FILE, Naive, bewitched, model, stake, with_strips};
 use motherlode_slots::contract::info::PrizeInfo;
 use motherlode_slots::contract::par::{Exact, decimal};
@@ -23,8 +21,8 @@ fn windows(model: &Model) -> Vec<Window> {
     (1..=15).map(|lines| Window::of(model, &moments::spin_table(&model.windows, lines), lines)).collect()
 }
 
-/// The return is 94.10 % without the jackpot, 94.60 % with its seed, plus the increments, for each of the 150 stakes at
-/// each coin value.
+/// 94.10 % without the jackpot, 94.60 % with its seed, plus the increments, for each of the 150 stakes at each coin
+/// value.
 #[test]
 fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let model = model();
@@ -84,7 +82,6 @@ fn bw_15_the_jackpot_chance_is_proportional_to_the_coins_staked() {
     }
 }
 
-/// BW-15: a closed pool keeps the wheel's mean money.
 #[test]
 fn bw_15_a_closed_pool_changes_nothing_else() {
     let model = model();
@@ -228,7 +225,6 @@ fn the_par_sheet_is_consistent() {
             let counted = naive.strips.iter().map(|strip| strip.iter().filter(|&&s| s == symbol).count());
             assert_eq!(set.counts(u8::try_from(symbol).unwrap()), counted.collect::<Vec<_>>());
         }
-        // Rows sum to the line and scatter wins of the paid spin.
         let rows: Exact = set.combinations.iter().map(|row| &row.rtp).sum();
         assert_eq!(rows, par.part("base_lines") + par.part("scatter"));
         assert_eq!((par.game, par.rules_version), ("bewitched", "1.6"));
@@ -365,7 +361,6 @@ fn the_moments_are_those_of_every_window_and_prize() {
         let (pays, spins) = (model.windows.scatters.pays[n], u64::from(model.windows.scatters.free_spins[n]));
         *shown.entry((won, pays, spins, specials.bonuses >= 3)).or_default() += 1;
     }
-    // Sums of A, A^2, A K, K, K^2.
     let sums = |multiplier: u64| {
         let mut sums: [Exact; 5] = std::array::from_fn(|_| whole(0));
         for (&(won, pays, spins, bonus), &times) in &shown {

@@ -99,7 +99,7 @@ fn np_01_credits_are_coins_times_the_coin_size() {
 }
 
 proptest! {
-    /// NP-02, NP-04, NP-05, NP-09: any window equals a literal evaluation of the rules.
+    /// NP-02, NP-04, NP-05, NP-09: equal to a literal evaluation of the rules.
     #[test]
     fn np_02_a_window_pays_and_starts_what_the_rules_say(number in any::<u64>(), lines in 1u32..=15, coins in 1u32..=5) {
         let mut round = neptune().open(&stake(lines, coins), &OPEN).unwrap();
@@ -136,7 +136,6 @@ proptest! {
 fn np_03_a_line_win_is_its_pay_times_the_coins_of_the_line() {
     let win = |coins| shown(["Ga", "Ga", "Ga", "Tu", "Lo"], 1, coins).wins[0];
     assert_eq!((win(1).coins, win(4).coins), (50, 200));
-    // A run starts at the first reel and has no gap.
     assert!(shown(["Tu", "Ga", "Ga", "Ga", "Ga"], 15, 1).wins.is_empty());
     assert!(shown(["Ga", "Ga", "Tu", "Ga", "Ga"], 15, 1).wins.is_empty());
 }
@@ -169,7 +168,6 @@ fn np_05_mermaids_pay_anywhere_on_the_total_bet_and_are_added() {
     let scatter: Vec<u64> = out.wins.iter().filter(|w| w.kind == WinKind::Scatter).map(|w| w.coins).collect();
     assert_eq!(scatter, [4 * 21]);
     assert_eq!(out.spins[0].win_coins, out.wins.iter().map(|w| w.coins).sum::<u64>());
-    // A wild does not substitute a mermaid.
     let model = with_strips(["Mm Tu Ga", "Ne Lo Do", "Oc Pe Tu", "Sh St Tu", "Pe Lo Sh"]);
     let out = step(&mut NeptuneRound::new(&model, &stake(7, 3), &OPEN).unwrap(), Choice::Spin, 5);
     assert!(out.wins.iter().all(|w| w.kind != WinKind::Scatter) && out.free_spins_left == 0);
@@ -232,7 +230,7 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
     let mut in_free_spins = 0;
     rounds(&stake(15, 1), 6000, |steps| {
         for out in steps {
-            // A treasure interrupts the series, so only the last window of a step can start it.
+            // A treasure interrupts the series.
             assert!(out.spins.iter().rev().skip(1).all(|spin| !spin.bonus));
             let started = out.spins.last().is_some_and(|spin| spin.bonus);
             in_free_spins += u32::from(started && out.spins.iter().any(|spin| spin.kind == SpinKind::Free));
@@ -243,7 +241,7 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
     assert!(in_free_spins > 2, "{in_free_spins}");
 }
 
-/// NP-09, NP-10: each line gives a separate pick, in line order, with the length of its run.
+/// NP-09, NP-10: in line order, with the length of the run.
 #[test]
 fn np_10_np_13_every_line_gives_its_own_pick_of_as_many_objects_as_treasures() {
     for (cells, needs) in [(["Tr"; 5], 5), (["Tr", "Tr", "Tr", "Tr", "Lo"], 4), (["Tr", "Tr", "Tr", "Lo", "Tr"], 3)] {

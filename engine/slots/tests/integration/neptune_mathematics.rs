@@ -1,5 +1,3 @@
-//! Exact mathematics against the full cycle of the production evaluator, naive sums, and play.
-
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
 use crate::common::{Naive, seed, stake};
@@ -67,7 +65,6 @@ fn derived(model: &Model, lines: u32) -> TreasureTable {
 #[test]
 fn np_rtp_the_full_cycle_is_what_the_mathematics_says() {
     let model = Model::of(&file::parse(FILE).unwrap()).unwrap();
-    // Only windows with a treasure on each of the first three reels may start a bonus.
     let naive = Naive::of(FILE);
     let shows = |reel: usize, stop: u16| (0..3).any(|row| naive.cell(reel, usize::from(stop), row) == 2);
     let may_start = |stops: [u16; 3]| (0..3).all(|reel| shows(reel, stops[reel]));
@@ -105,7 +102,7 @@ proptest! {
     }
 }
 
-/// The return is 96 % exactly, for each of the 75 stakes at each coin value.
+/// 96 % exactly, for each of the 75 stakes at each coin value.
 #[test]
 fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let game = latest("neptune").unwrap();
@@ -144,7 +141,6 @@ fn np_rtp_equals_the_sum_over_symbol_counts() {
             coins += ways * one_row.line(0, &cells);
         }
     }
-    // One mermaid per strip, visible at three stops.
     let mermaids = |count: u32| -> u64 {
         let of = |set: u32| {
             (0..5).map(|r| if set >> r & 1 == 1 { 3 } else { naive.strips[r].len() as u64 - 3 }).product::<u64>()

@@ -161,7 +161,7 @@ fn bw_04_two_to_five_scatters_pay_on_the_total_bet_and_award_free_spins() {
     }
 }
 
-/// BW-05: the patterns name all inputs of a round, so that a witch would not compile.
+/// BW-05: the patterns name all inputs, so that a witch would not compile.
 #[test]
 fn bw_05_the_witch_is_no_input_of_the_engine() {
     let (stake, terms) = (stake(9, 2), OPEN);
@@ -360,7 +360,7 @@ fn bw_08_free_spins_keep_lines_and_coins() {
     }
 }
 
-/// BW-09: with three scatters in every window a series never ends. Each step plays at most 100.
+/// BW-09: three scatters in every window. Each step plays at most 100 free spins.
 #[test]
 fn bw_09_free_spins_win_free_spins_without_limit() {
     let model = always(3, 0);
@@ -440,7 +440,7 @@ fn pl_06_steps_replay_bit_for_bit() {
     }
 }
 
-/// PL-01, PL-06: a digest of stops, wins and prizes of 500 rounds of version 1.6, which must not change.
+/// PL-01, PL-06: digest of stops, wins and prizes of 500 rounds.
 #[test]
 fn pl_06_version_1_6_is_frozen() {
     use sha2::{Digest, Sha256};

@@ -1,8 +1,6 @@
-//! A game's rules text contains the statements of its published rules (PL-13).
-
 use motherlode_slots::latest;
 
-/// Characteristic words of each document's statements, in order.
+/// Characteristic words, in the order of each document.
 const STATEMENTS: [(&str, &[&str]); 5] = [
     (
         "bewitched",
@@ -104,7 +102,7 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "Stopping the reels, skipping animations, sounds and full screen",
             "gameplay history",
             "real mode",
-            // Additions: witch, span of the return, suspended pool (BW-05, BW-21).
+            // Additions (BW-05, BW-21).
             "no effect on the return",
             "While the jackpot is suspended it is 94.10 %",
         ],

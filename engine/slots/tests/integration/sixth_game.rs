@@ -1,5 +1,3 @@
-//! A sixth game from a test folder is played, simulated and proved by generic code.
-
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
 use std::sync::LazyLock;

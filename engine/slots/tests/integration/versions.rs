@@ -1,5 +1,3 @@
-//! PL-01: played rules versions stay unchanged, and the latest is played.
-
 use std::path::Path;
 
 use motherlode_slots::{Game, game, games, latest, latest_games};
@@ -91,7 +89,7 @@ fn pl_01_the_revised_rules_are_played_on_the_same_tables() {
     }
 }
 
-/// NP-11: version 1.0.1 limits all lines of a spin; a file that can award more is refused.
+/// NP-11, since version 1.0.1.
 #[test]
 fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
     use motherlode_slots::games::neptune::{model::Model, par::prove};

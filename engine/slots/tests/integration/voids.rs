@@ -1,4 +1,4 @@
-//! PL-04: voiding an earlier round, against a model with the originating round of every crystal and potion.
+//! PL-04, against a model with the originating round of every crystal and potion.
 
 use motherlode_slots::{Carried, latest};
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
@@ -14,7 +14,6 @@ fn config() -> ProptestConfig {
 /// Round and coin value; `None` for a gift.
 type Crystal = (usize, Option<u64>);
 
-/// Collections by crystal (DM-11 to DM-15).
 #[derive(Clone, Default)]
 struct Mine {
     colours: [Vec<Crystal>; 4],
@@ -62,7 +61,6 @@ fn mined(rounds: &[([bool; 4], usize)]) -> (Vec<Mine>, Vec<bool>) {
     (states, completed)
 }
 
-/// Shelf by potion and round, and the unlocked features (WF-06, WF-11).
 #[derive(Clone)]
 struct Shelf {
     potions: Vec<(usize, i64)>,
@@ -188,7 +186,6 @@ proptest! {
     }
 }
 
-/// PL-04: a voided completion restores what fits.
 #[test]
 fn pl_04_what_a_void_round_used_up_is_given_back() {
     let mine = |red: i64, micros: i64| Carried([0, 0, 0, red, 0, 0, 0, micros, 0, 1, 0, 0]);

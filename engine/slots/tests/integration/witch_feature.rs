@@ -186,7 +186,7 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
             }
         }
     }
-    // Three reels, four rows, three colours, each as frequent as its chance: 1/6 x 1/4 x (2, 1, 1)/4.
+    // 1/6 per reel, 1/4 per row, (2, 1, 1)/4 per colour.
     assert_eq!(on.len(), 36);
     for ((cell, potion), count) in on {
         let expected = 20_000.0 / 24.0 * if code(u8::try_from(potion).unwrap()) == "PR" { 0.5 } else { 0.25 };
@@ -209,7 +209,7 @@ fn wf_05_windows_are_the_strips_at_their_stops() {
     }
 }
 
-/// WF-06 to WF-13: with all features unlocked, the Potions determine the next window.
+/// WF-06 to WF-13, with all features unlocked.
 #[test]
 fn wf_06_wf_13_three_potions_decide_what_follows() {
     let mut seen = BTreeMap::new();
@@ -233,7 +233,7 @@ fn wf_06_wf_13_three_potions_decide_what_follows() {
         }
         *seen.entry((combination, after.map(|kind| format!("{kind:?}")))).or_insert(0) += 1;
     }
-    // Ten combinations, the six without a feature with and without Explosion, and spins without a combination.
+    // Ten combinations, six of them without a feature, with and without Explosion, and none.
     assert_eq!(seen.len(), 4 + 2 * 6 + 1, "{seen:?}");
 }
 
@@ -464,7 +464,7 @@ fn wf_18_all_wins_are_added() {
     }
 }
 
-/// WF-09: a series without wins never ends, and continues in the next step.
+/// WF-09: a series without wins continues in the next step.
 #[test]
 fn wf_09_a_long_series_is_cut_into_steps() {
     let mut data: GameData = file::parse(FILE).unwrap();

@@ -31,7 +31,7 @@ fn unlocked() -> Carried {
     carried
 }
 
-/// WF-21: 94.02 % with all features unlocked, to fifteen decimals; a file with another promise is refused.
+/// WF-21: 94.02 % with all features unlocked, to fifteen decimals.
 #[test]
 fn wf_21_the_long_run_return_is_the_published_one() {
     let model = model();
@@ -87,14 +87,14 @@ fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     assert_eq!(means.trigger, ratio(4, 9) * ratio(4, 8));
 }
 
-/// WF-06: with one colour, every third Potion completes a combination, without feature.
+/// WF-06: with a single colour.
 #[test]
 fn wf_06_every_third_potion_completes_a_combination() {
     let mut data: GameData = file::parse(FILE).unwrap();
     let per_spin = ratio(3 * data.potions.chance.times, data.potions.chance.of);
     let all: Exact = Means::of(&model()).combinations.iter().sum();
     assert_eq!(all, &per_spin / ratio(3, 1));
-    // In the long run, the three are independent draws of the colours: red 1/2, blue and green 1/4.
+    // The three are independent draws of the colours: red 1/2, blue and green 1/4.
     let [high, wilds, multiplier, mega, _] = Means::of(&model()).combinations;
     assert_eq!(high, &all * ratio(6, 1) * ratio(1, 2) * ratio(1, 16));
     assert_eq!(wilds, &all * ratio(3, 1) * ratio(1, 2) * ratio(1, 16));

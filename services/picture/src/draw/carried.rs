@@ -1,5 +1,3 @@
-//! Player's collection as a shelf.
-
 use super::{
     pen::{Hue, Pen},
     window,
@@ -8,19 +6,15 @@ use motherlode_books::CoinValue;
 use motherlode_proto::round::v1::{CarriedFigure, Witch};
 use motherlode_slots::{GameInfo, SymbolRole};
 
-/// Potion features in unlocking order (WF-11).
+/// In unlocking order (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
 pub(crate) enum Shelf {
-    /// Crystals by symbol (DM-11).
     Crystals { needs: usize, colours: Vec<(usize, usize)> },
-    /// Potions by symbol, and unlocked features (WF-06, WF-11).
     Potions { places: [Option<usize>; 2], unlocked: &'static [&'static str] },
 }
 
 impl Shelf {
-    /// Creates the shelf from figures by key; `None` for a game without collected symbols.
-    ///
     /// A colour's figure counts its crystals (DM-11); `potion_1` and `potion_2` are 1-based indexes into the collected
     /// symbols (WF-06); `unlocked` counts features (WF-11).
     pub(crate) fn of(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
@@ -62,8 +56,8 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// Describes figures of a game; unknown ones by key. `<colour>_micros` is the sum of a colour's coin values in
-/// millionths, `red_gifted` the number of gifted red crystals, and `given` marks the gift as given (DM-14).
+/// `<colour>_micros` is the sum of a colour's coin values in millionths, `red_gifted` the number of gifted red
+/// crystals, and `given` marks the gift as given (DM-14). Unknown figures appear by key.
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =
         (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -93,7 +87,6 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
                 let count = usize::try_from(*value).unwrap_or_default().clamp(1, FEATURES.len());
                 format!("unlocked {}", FEATURES[..count].join(", "))
             }
-            // BW-02: the picked witch.
             ("witch", _) if *value == i64::from(i32::from(Witch::White)) => "the white witch".to_owned(),
             ("witch", _) if *value == i64::from(i32::from(Witch::Dark)) => "the dark witch".to_owned(),
             (other, _) => format!("{} {value}", other.replace('_', " ")),
@@ -102,7 +95,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
     figures.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
-/// Draws a colour: `Green ●●○○○`.
+/// `Green ●●○○○`
 fn colour(game: &GameInfo, symbol: usize, has: usize, needs: usize, pen: Pen) -> String {
     let crystals = pen.bold(window::hue(game, symbol), &"●".repeat(has));
     format!("{} {crystals}{}", first_word(game, symbol), pen.plain(Hue::Grey, &"○".repeat(needs - has)))

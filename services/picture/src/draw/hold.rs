@@ -1,4 +1,4 @@
-//! Hold and Win feature: boards, and effects of its functions (ME-10 to ME-13).
+//! Boards of a Hold and Win feature, and effects of its functions (ME-10 to ME-13).
 
 use super::{
     pen::{Hue, Pen},
@@ -9,10 +9,8 @@ use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
 
 const ACROSS: usize = 3;
-/// Columns per position.
 const CELL: usize = 5;
 
-/// Draws a board per respin; may be empty.
 pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<String> {
     let Some(last) = windows.last() else { return vec![] };
     let acted = windows.iter().position(|window| acts(window));
@@ -56,7 +54,6 @@ fn is_bonus(mark: &Mark) -> bool {
     matches!(mark.kind(), MarkKind::Bonus | MarkKind::Mystery | MarkKind::Multiplier)
 }
 
-/// Returns whether functions are revealed (ME-08).
 fn acts(spin: &SpinResult) -> bool {
     let acted = |mark: &Mark| matches!(mark.kind(), MarkKind::Mystery | MarkKind::Multiplier) && mark.value > 0;
     spin.marks.iter().any(acted)

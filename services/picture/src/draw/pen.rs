@@ -1,5 +1,3 @@
-//! Coloured or plain text.
-
 use motherlode_slots::{SymbolInfo, SymbolRole};
 use std::{env, io::IsTerminal};
 
@@ -75,7 +73,6 @@ impl Pen {
         Self { colour }
     }
 
-    /// Returns whether it writes in colour; if not, callers mark emphasis in text.
     pub(super) fn has_colour(self) -> bool {
         self.colour
     }

@@ -23,7 +23,6 @@ pub(super) struct Drawing<'a> {
     pub(super) pen: Pen,
 }
 
-/// Draws the series; empty without free spins.
 pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     let Some(first) = spins.first() else { return vec![] };
     let mut lines = vec![title(of, first)];
@@ -48,7 +47,6 @@ pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     lines
 }
 
-/// Returns number, wins and features of a window.
 fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     let spin = spins[at];
     let wins = window::wins(of.game, spin, of.currency, of.pen);
@@ -62,7 +60,7 @@ fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     [heading].into_iter().chain(wins).chain([String::new()]).collect()
 }
 
-/// Returns the mean coin value of free spins (DM-12).
+/// DM-12.
 fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
@@ -133,7 +131,7 @@ fn feature(spin: &SpinResult) -> String {
     if spin.multiplier > 1 { format!("{name} ×{}", spin.multiplier) } else { name.to_owned() }
 }
 
-/// Returns a symbol's code; without colour, winners are capitalised.
+/// Without colour, winners are capitalised.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
     let code = window::code(game, index);

@@ -7,7 +7,6 @@ use motherlode_proto::round::v1::{Outcome, Reveal};
 const WIDTH: usize = 9;
 const ACROSS: usize = 7;
 
-/// Draws the objects with their sum, then the remaining ones if they may be shown.
 pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
     let Outcome { reveals, unopened, .. } = outcome;
     if reveals.is_empty() {

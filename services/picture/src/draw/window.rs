@@ -1,5 +1,3 @@
-//! Window with winning cells, and list of wins.
-
 use super::pen::{Hue, Pen};
 use crate::figures::{coins, counted, grouped, minor_units};
 use motherlode_books::Currency;
@@ -14,13 +12,11 @@ pub(crate) fn cell(spin: &SpinResult, reel: usize, row: usize) -> Option<usize> 
     spin.cells.get(reel.checked_mul(rows)?.checked_add(row)?).map(|symbol| usize::from(*symbol))
 }
 
-/// Returns reels and rows, limited by the cells.
 pub(crate) fn size(spin: &SpinResult) -> (usize, usize) {
     let rows = usize::try_from(spin.rows).unwrap_or_default().min(spin.cells.len());
     (spin.cells.len().checked_div(rows).unwrap_or_default(), rows)
 }
 
-/// Returns whether a cell is part of a win or started the bonus.
 pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> bool {
     let symbol = cell(spin, reel, row);
     let is = |wanted: u32| symbol.is_some() && symbol == usize::try_from(wanted).ok();
@@ -37,7 +33,6 @@ pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: us
     spin.wins.iter().any(in_win) || (spin.bonus && symbol.is_some_and(started))
 }
 
-/// Returns a line win's rows.
 pub(crate) fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
     let line = usize::try_from(win.line).ok()?.checked_sub(1)?;
     Some(game.lines.get(line).map_or(&[], Vec::as_slice))
@@ -58,7 +53,7 @@ pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     })
 }
 
-/// Returns kind, multiplier, and rows with ways (DM-01). `before` is the previous window.
+/// `before` is the previous window.
 pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
@@ -86,7 +81,6 @@ pub(super) fn grid(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> 
     };
     let mut lines = vec![rule("┌", "┬", "┐")];
     for at in 0..rows {
-        // Added rows (DM-07) are separated.
         if at > 0 && grown_from(game, spin) == Some(at) {
             lines.push(rule("├", "┼", "┤").replace('─', "╌"));
         }
@@ -128,7 +122,6 @@ pub(crate) fn name(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| format!("symbol {index}"), |symbol| symbol.name.clone())
 }
 
-/// Returns the longest name that fits.
 fn fitting(game: &GameInfo, index: usize, width: usize) -> String {
     let fits = |text: &str| text.chars().count() <= width;
     match game.symbols.get(index) {
@@ -143,7 +136,7 @@ pub(super) fn code(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| index.to_string(), |symbol| symbol.code.to_lowercase())
 }
 
-/// Returns whether a mark covers a cell. A placed Wild covers a square from its top left cell (WF-10).
+/// A placed Wild covers a square from its top left cell (WF-10).
 fn covers(mark: &Mark, rows: usize, reel: usize, row: usize) -> bool {
     let Ok(cell) = usize::try_from(mark.cell) else { return false };
     let side = match mark.kind() {
@@ -174,7 +167,7 @@ fn value_of(mark: &Mark) -> String {
     }
 }
 
-/// Maximum individually listed line wins; more are grouped.
+/// Further line wins are grouped.
 const LISTED_MAX: usize = 10;
 
 pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: Pen) -> Vec<String> {
@@ -199,7 +192,6 @@ pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: 
     lines
 }
 
-/// Returns landed crystals and Potions (DM-09, WF-05).
 fn collected(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     let marks = spin.marks.iter().filter(|mark| matches!(mark.kind(), MarkKind::Crystal | MarkKind::Potion));
     marks
@@ -214,7 +206,6 @@ fn collected(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
         .collect()
 }
 
-/// Returns placed Wilds and former Question marks (WF-08, WF-10, WF-13).
 fn placed(game: &GameInfo, spin: &SpinResult) -> Vec<String> {
     let of = |kind| spin.marks.iter().filter(move |mark| mark.kind() == kind);
     let wilds = of(MarkKind::PlacedWild).map(|mark| {

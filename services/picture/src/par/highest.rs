@@ -8,24 +8,20 @@ use motherlode_slots::{
     win_up_to,
 };
 
-/// Highest win of a round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Highest {
     /// Win in bets, rounded down.
     pub bets: String,
-    /// Upper bound of its chance.
     pub chance: String,
-    /// Meaning of both.
     pub says: &'static str,
     /// Stake with this win; empty if all are equal.
     pub at: String,
     /// Win with the gamble in bets, rounded down; empty without a gamble.
     pub gambled_bets: String,
-    /// Upper bound of its chance.
     pub gambled_chance: String,
 }
 
-/// Returns a game's highest win, relative to the price for a bought feature. `None` if the game states none.
+/// Relative to the price for a bought feature. `None` if the game states none.
 #[must_use]
 pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     if stake.buy_feature {
@@ -60,7 +56,6 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
 }
 
 impl Highest {
-    /// Returns titles and values.
     #[must_use]
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("win up to, in a round", format!("{} bets", grouped(&self.bets)))];

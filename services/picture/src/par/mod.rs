@@ -1,5 +1,4 @@
-//! PAR sheet, as a page or as sections of another. All figures are those of [`Par`], except for the labelled
-//! simulation.
+//! PAR sheet, as a page or as sections of another. All figures are those of [`Par`], except the simulation.
 
 pub mod highest;
 mod parts;
@@ -26,22 +25,18 @@ use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDIN
 
 /// Half-widths of bands of a session's return in standard errors, with their percentage of sessions.
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
-/// Decimal exponents of session lengths.
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 
-/// Part of a sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Return to pay table.
     Figures,
-    /// Reels without strips.
     Reels,
 }
 
-/// Default coin value in millionths; if not offered, the game's smallest.
+/// Default coin value; if not offered, the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// Returns a part of the sheet at the usual stake, if this program has the same model. May take seconds.
+/// Returns a part of the sheet if this program has the same model. May take seconds.
 #[must_use]
 pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<Markup> {
     let summary = told.summary.as_ref()?;
@@ -80,24 +75,16 @@ fn terms(returns: &JackpotReturns) -> Option<PoolTerms> {
     })
 }
 
-/// Figures of a sheet.
 pub struct Sheet<'a> {
-    /// Game.
     pub game: &'a dyn Game,
-    /// Stake.
     pub stake: &'a Stake,
-    /// Exact mathematics.
     pub par: &'a Par,
-    /// Cash returns.
     pub cash: &'a [CashReport],
-    /// Simulated rounds.
     pub played: Option<&'a Played>,
-    /// Assumptions about the pool in the return.
     pub assumes: &'a str,
 }
 
 impl Sheet<'_> {
-    /// Returns the page.
     #[must_use]
     pub fn page(&self) -> String {
         let title = format!("{}: PAR sheet", self.game.info().title);
@@ -105,7 +92,6 @@ impl Sheet<'_> {
         whole(&title, [self.identification(), self.figures(), reels, statements(self.game, self.par)])
     }
 
-    /// Returns game, rules and stake.
     #[must_use]
     pub fn identification(&self) -> Markup {
         let Self { game, stake, par, .. } = *self;
@@ -125,7 +111,6 @@ impl Sheet<'_> {
         .into()
     }
 
-    /// Returns the sections from the return to the pay table.
     #[must_use]
     pub fn figures(&self) -> Markup {
         let Self { game, stake, par, cash, played, assumes } = *self;
@@ -142,7 +127,6 @@ impl Sheet<'_> {
         .collect()
     }
 
-    /// Returns symbol counts and combinations, and optionally the strips.
     #[must_use]
     pub fn reels(&self, strips: bool) -> Markup {
         reels::sets(self.game.info(), self.par, strips)

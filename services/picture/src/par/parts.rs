@@ -1,5 +1,3 @@
-//! Elements of several sections.
-
 use crate::markup::{Markup, plain, tag};
 
 pub(super) fn note(text: impl Into<Markup>) -> Markup {

@@ -1,5 +1,3 @@
-//! Simulation section, the only inexact one.
-
 use super::{
     parts::{note, section},
     plot,
@@ -9,15 +7,11 @@ use crate::markup::{Markup, plain, table};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, Seed, Tally, simulate::WIN_BOUNDS_TENTHS};
 
-/// Simulated rounds.
 pub struct Played {
-    /// Sums of wins.
     pub tally: Tally,
-    /// Master seed.
     pub seed: Seed,
-    /// Command that repeats it.
     pub command: String,
-    /// Whether figures are carried between rounds, so that the simulated players have played before.
+    /// Whether figures are carried between rounds, so that simulated players have played before.
     pub carries: bool,
 }
 
@@ -27,7 +21,7 @@ fn float(count: impl Into<u128>) -> f64 {
 }
 
 impl Played {
-    /// Returns the mean win in bets, and its difference from the exact one in standard errors.
+    /// Mean win in bets, and its difference from the exact one in standard errors.
     fn mean(&self, par: &Par) -> (f64, f64) {
         let (bet, rounds) = (float(self.tally.bet_coins), float(self.tally.rounds));
         let mean = float(self.tally.win.coins) / bet;
@@ -87,17 +81,12 @@ impl Played {
     }
 }
 
-/// Class of wins.
 pub struct WinClass {
-    /// Lowest win in bets.
     pub from: String,
-    /// Description.
     pub title: String,
-    /// Rounds.
     pub count: u64,
 }
 
-/// Returns the classes of a tally by win, from none to the highest.
 #[must_use]
 pub fn win_classes(by_win: &[u64]) -> Vec<WinClass> {
     let bets = |tenths: u64| match (tenths / 10, tenths % 10) {
@@ -110,7 +99,6 @@ pub fn win_classes(by_win: &[u64]) -> Vec<WinClass> {
     };
     let mut classes = vec![];
     for (place, &count) in by_win.iter().enumerate() {
-        // Class n is between bounds n - 2 and n - 1.
         let from = place.checked_sub(2).and_then(|before| WIN_BOUNDS_TENTHS.get(before)).copied();
         let below = place.checked_sub(1).and_then(|bound| WIN_BOUNDS_TENTHS.get(bound)).copied();
         let (from, title) = match (place, from, below) {

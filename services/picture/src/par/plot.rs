@@ -1,9 +1,6 @@
-//! SVG plots, coloured by the page's style sheet.
-
 use crate::markup::{Markup, plain, tag};
 
 const WIDTH: f64 = 720.0;
-/// Space for axis labels.
 const LEFT: f64 = 74.0;
 const BELOW: f64 = 40.0;
 const ABOVE: f64 = 14.0;
@@ -56,7 +53,6 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
             "middle"
         };
         drawn.push(rule("tick", (x, top + 36.0), (x, top + 41.0)));
-        // Every other label fits small screens.
         if tenth % 2 == 0 {
             drawn.push(text(x, height - 6.0, anchor, &format!("{} %", tenth * 10)));
         }
@@ -64,7 +60,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
     figure(height, "the return by part, of the bet", drawn.into_iter().collect())
 }
 
-/// Draws a histogram of lower bound, share and label per class. The logarithmic scale ends at the share of one round.
+/// Draws lower bound, share and label per class. The logarithmic scale ends at the share of one round.
 pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
     let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
     let depth = height - ABOVE - BELOW;
@@ -93,25 +89,20 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
     figure(height, "the distribution of a round's win", drawn.into_iter().collect())
 }
 
-/// Bands of a session's return, by the logarithm of the number of rounds.
+/// Bands of a session's return.
 pub struct Bands<'a> {
-    /// Exact return.
     pub rtp: f64,
-    /// Standard deviation per round.
     pub std_dev: f64,
     /// Half-widths in standard errors, the widest first.
     pub widths: &'a [f64],
-    /// Decimal exponents of rounds.
     pub decades: (u32, u32),
 }
 
 impl Bands<'_> {
-    /// Returns the half-width of a band.
     pub fn half(&self, errors: f64, rounds: f64) -> f64 {
         errors * self.std_dev / rounds.sqrt()
     }
 
-    /// Draws the bands.
     pub fn plot(&self) -> Markup {
         let height = 330.0;
         let (first, last) = (f64::from(self.decades.0), f64::from(self.decades.1));
@@ -149,7 +140,6 @@ impl Bands<'_> {
     }
 }
 
-/// Draws a payline.
 pub fn payline(number: usize, line: &[u8], rows: u32) -> Markup {
     const CELL: u32 = 9;
     let mut cells = vec![];

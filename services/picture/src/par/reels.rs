@@ -1,5 +1,3 @@
-//! Section on paytable, lines, strips and combinations.
-
 use super::{
     parts::{note, section},
     plot,

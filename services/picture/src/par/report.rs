@@ -1,5 +1,3 @@
-//! Figures of a sheet, shared by all its forms.
-
 use crate::figures;
 use motherlode_books::CoinValue;
 use motherlode_slots::{
@@ -9,16 +7,12 @@ use motherlode_slots::{
 use serde::Serialize;
 use std::fmt;
 
-/// Decimal places of a return or frequency.
 pub const PLACES: usize = 9;
-/// Decimal places of a return in percent.
 pub const PERCENT_PLACES: usize = PLACES - 2;
-/// Rounding of figures.
 pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18 places, or nine significant digits; bets: 6 \
                         places; rounded half to even, except rtp_parts, which are rounded by the largest remainders so \
                         that they add up to rtp";
 
-/// Stake as JSON.
 #[derive(Debug, Serialize)]
 pub struct StakeReport {
     lines: u32,
@@ -26,7 +20,6 @@ pub struct StakeReport {
     coin_value: String,
     buy_feature: bool,
     bet_coins: u64,
-    /// Ways instead of lines.
     #[serde(skip)]
     ways: bool,
 }
@@ -43,7 +36,6 @@ impl fmt::Display for StakeReport {
 }
 
 impl StakeReport {
-    /// Creates the report.
     pub fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
         Self {
             lines: stake.lines,
@@ -59,21 +51,16 @@ impl StakeReport {
 /// Cash return at a coin value (DM-19), in decimals of the bet.
 #[derive(Debug, Serialize)]
 pub struct CashReport {
-    /// ISO 4217 code.
     pub currency: String,
-    /// Coin value in the major unit.
+    /// In the major unit.
     pub coin_value: String,
-    /// [`Par::rtp`] in cash.
     pub rtp: String,
-    /// Whether wins are rounded.
     pub rounds_wins: bool,
-    /// Error bound of `rtp`.
     pub within: String,
     /// Upper bound of the difference for collections at a mean coin value.
     pub mixed_at_most: String,
 }
 
-/// Derivation of the cash returns.
 pub const CASH_PROOF: &str = "wins are whole coins, so a coin of whole minor units needs no rounding, and the return in cash \
      equals the return in coins; otherwise the effect of rounding, half to even, is computed over all possible windows, at a \
      constant coin value";
@@ -88,25 +75,22 @@ pub fn returns(par: &Par, places: usize) -> Vec<(PartName, String)> {
     parts.iter().map(|part| part.name).zip(figures::parts(&par.rtp, &exact, places)).collect()
 }
 
-/// Returns the number of each symbol per strip.
 pub fn symbols(info: &GameInfo, set: &ReelSet) -> impl Iterator<Item = (String, Vec<usize>)> {
     let counted = info.symbols.iter().zip(0..).map(|(symbol, index)| (symbol.name.clone(), set.counts(index)));
     counted.filter(|(_, counts)| counts.iter().any(|count| *count > 0))
 }
 
-/// Returns a symbol's name; empty if unknown.
 #[must_use]
 pub fn symbol_name(info: &GameInfo, index: u8) -> String {
     info.symbols.get(usize::from(index)).map_or_else(String::new, |symbol| symbol.name.clone())
 }
 
-/// Returns pay and free spins of a combination.
 pub fn pays(info: &GameInfo, of: &Combination) -> (u64, u32) {
     let row = info.paytable.iter().find(|row| row.symbol == of.symbol && row.count == of.count);
     row.map_or((0, 0), |row| (row.pays, row.free_spins))
 }
 
-/// Converts a fraction to percent by moving the point.
+/// Converts to percent.
 pub fn shifted(fraction: &str) -> String {
     let (whole, places) = fraction.split_once('.').unwrap_or((fraction, ""));
     let (up, rest) = places.split_at_checked(2).unwrap_or((places, ""));

@@ -1,5 +1,3 @@
-//! Figures that are not in logged outcomes.
-
 use motherlode_books::{Currency, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use motherlode_proto::{
     convert::play::choice_to_wire,
@@ -105,8 +103,8 @@ fn np_12_unopened_objects_are_shown_once_the_round_is_over_and_never_before() {
     }
 }
 
-/// DM-12: four carried crystals of each colour, at coin values that sum to 2.00, and with three gifted red ones to
-/// 0.50; the fifth is at 0.04 or the corresponding value.
+/// DM-12: four carried crystals of each colour, at coin values that sum to 2.00, or to 0.50 with three gifted red ones;
+/// the fifth is at 0.04 or the corresponding value.
 #[test]
 fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     for game in versions("dwarf-mine") {

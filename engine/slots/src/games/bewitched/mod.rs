@@ -19,9 +19,7 @@ use crate::parts::file::{ModelError, parse};
 use model::{Model, PARTS};
 use round::BewitchedRound;
 
-/// Name.
 pub const NAME: &str = "bewitched";
-/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.6", date: "2016-04-21", file: include_str!("../../../games/bewitched/1.6.toml") },
     RulesVersion { name: "1.6.1", date: "2026-11-22", file: include_str!("../../../games/bewitched/1.6.1.toml") },
@@ -31,7 +29,6 @@ const FEATURES: [Feature; 2] = [
     Feature::cash("scatter_free_spins", "Free spins by scatters", Sign::FreeSpins),
 ];
 
-/// Bewitched.
 #[derive(Debug)]
 pub struct Bewitched {
     edition: Edition,
@@ -39,7 +36,6 @@ pub struct Bewitched {
 }
 
 impl Bewitched {
-    /// Compiles a rules version and proves its promised return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

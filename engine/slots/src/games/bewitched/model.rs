@@ -1,5 +1,4 @@
-//! Compiled data file of Bewitched. Compilation takes about a millisecond and proves the promised return and jackpot
-//! chance.
+//! Compiled data file of Bewitched. Compilation takes about a millisecond and proves the return and the jackpot chance.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
@@ -12,7 +11,6 @@ use crate::parts::scatters::{Counter, Scatters};
 use crate::parts::wheel::Wheel;
 use crate::parts::windows::Windows;
 
-/// Indexes into [`PARTS`].
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const SCATTER: usize = 1;
 pub(super) const BONUS: usize = 2;
@@ -28,49 +26,33 @@ pub(super) const PARTS: [PartName; 4] = [
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 const ROWS: usize = 3;
 const MULTIPLIER_MAX: u32 = 100;
-/// Vials to combine (BW-06).
 pub(crate) const VIALS_PICKED: u8 = 3;
-/// Maximum turns of the double (BW-22).
 pub(crate) const DOUBLES_MAX: u8 = 5;
 
-/// Compiled Bewitched.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Reels, lines and special symbols.
     pub windows: Windows,
-    /// Vials on offer.
     pub vials: u8,
-    /// Bonus wheel.
     pub wheel: Wheel,
-    /// Progressive jackpot.
     pub jackpot: Jackpot,
-    /// Multiplier of line wins in free spins.
     pub multiplier: u32,
-    /// Offered stakes.
     pub limits: StakeLimits,
-    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Promised return without the jackpot, in millionths.
     pub rtp_micros: u64,
-    /// Published span of the return with jackpot, in millionths.
     pub rtp_span_micros: Option<(u64, u64)>,
 }
 
-/// Promised jackpot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jackpot {
-    /// Mean paid spins per jackpot, at one coin.
     pub odds: u64,
-    /// Pool's seed in coins.
     pub seed_coins: u64,
-    /// Contribution of each bet, in millionths.
     pub contribution_micros: u64,
     /// Coin value that wins the whole pool, in millionths.
     pub base_coin_micros: u64,
 }
 
 impl Model {
-    /// Compiles without a proof of the promises, for tuning.
+    /// For tuning: proves nothing.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -113,7 +95,6 @@ impl Model {
         )
     }
 
-    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         let money = self.wheel.weights(0).map(|(prize, _)| prize).filter(|&p| p != PrizeInfo::Jackpot);
@@ -145,7 +126,7 @@ impl Model {
     }
 }
 
-/// Returns the published span, which must equal the exact one.
+/// The published span must equal the exact one.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -1,9 +1,9 @@
-//! Exact mean and variance of a round. Costs a few hundred big fractions.
+//! Exact mean and variance of a round.
 //!
 //! A spin with line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins: lines `L`,
-//! scatters `S` and `Z`, started bonus `Y` (0 or 1) with money `M` and free spins `G`. A free spin with its descendants
-//! wins `T = A + T1 + ... + TK`. With `phi = E[K]` its mean is `mu = E[A] / (1 - phi)`, and its variance solves `v (1 -
-//! phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
+//! scatters `S` and `Z`, started bonus `Y` (0 or 1) with money `M` and free spins `G`. With `phi = E[K]`, a free spin
+//! and its descendants win on average `mu = E[A] / (1 - phi)`, with the variance `v` from `v (1 - phi) = E[A^2] + 2 mu
+//! E[A K] + mu^2 E[K^2] - mu^2`.
 
 use num_traits::{One, Zero};
 
@@ -13,37 +13,30 @@ use crate::contract::par::{Exact, exact};
 use crate::math::moments::SpinTable;
 use crate::parts::reels::REELS;
 
-/// Moments of a window in bets, named as in the module's formulas.
+/// In bets, named as in the module's formulas.
 pub struct Window {
-    /// Mean line win.
     pub lines: Exact,
     lines_squared: Exact,
     lines_bonus: Exact,
     lines_scatter: Exact,
     lines_spins: Exact,
-    /// Mean scatter win.
     pub scatter: Exact,
     scatter_squared: Exact,
     scatter_bonus: Exact,
     scatter_spins: Exact,
-    /// Chance of the bonus.
     pub bonus: Exact,
-    /// Mean free spins by scatters.
     pub spins: Exact,
     spins_squared: Exact,
     spins_bonus: Exact,
-    /// Chance of free spins by scatters.
     pub scatter_trigger: Exact,
 }
 
 impl Window {
-    /// Computes the moments from the full cycle.
     #[must_use]
     pub fn of(model: &Model, table: &SpinTable, lines: u32) -> Self {
         let cycle = exact(model.windows.reels.cycle());
         let coin = &cycle * exact(lines);
         let scatters = &model.windows.scatters;
-        // Sum over windows or line wins.
         let mean = |of: &[[u64; REELS + 1]; REELS + 1], f: &dyn Fn(usize, u64) -> u64| {
             let mut sum = 0u128;
             for (count, row) in of.iter().enumerate() {
@@ -76,18 +69,18 @@ impl Window {
         }
     }
 
-    /// Returns `phi`: mean free spins awarded.
+    /// `phi`: mean free spins awarded.
     #[must_use]
     pub fn awarded(&self, wheel: &WheelMoments) -> Exact {
         &self.spins + &self.bonus * &wheel.spins
     }
 
-    /// Returns `E[A]`.
+    /// `E[A]`.
     fn mean(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines + &self.scatter + &self.bonus * &wheel.money
     }
 
-    /// Returns `E[A^2]`.
+    /// `E[A^2]`.
     fn square(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         let two = exact(2u64);
         k * k * &self.lines_squared
@@ -97,7 +90,7 @@ impl Window {
             + &two * &wheel.money * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// Returns `E[A K]`; a bonus gives either money or free spins.
+    /// `E[A K]`; a bonus gives either money or free spins.
     fn with_awarded(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines_spins
             + &self.scatter_spins
@@ -105,25 +98,21 @@ impl Window {
             + &wheel.spins * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// Returns `E[K^2]`.
+    /// `E[K^2]`.
     fn awarded_squared(&self, wheel: &WheelMoments) -> Exact {
         &self.spins_squared + exact(2u64) * &wheel.spins * &self.spins_bonus + &self.bonus * &wheel.spins_squared
     }
 }
 
-/// Moments of a wheel turn.
 pub struct WheelMoments {
-    /// Mean money without jackpot.
     pub money: Exact,
     money_squared: Exact,
     spins: Exact,
     spins_squared: Exact,
-    /// Chance of the jackpot.
     pub jackpot: Exact,
 }
 
 impl WheelMoments {
-    /// Computes the moments at `coins` staked.
     #[must_use]
     pub fn of(model: &Model, coins: u64) -> Self {
         let mut sums: [Exact; 5] = std::array::from_fn(|_| Exact::zero());
@@ -147,22 +136,16 @@ impl WheelMoments {
     }
 }
 
-/// Moments of a round, without jackpot and double.
 pub struct RoundMoments {
-    /// Mean win.
     pub mean: Exact,
-    /// Variance of the win.
     pub variance: Exact,
-    /// Mean win in free spins.
     pub mean_in_free_spins: Exact,
-    /// Expected free spins.
     pub free_spins: Exact,
-    /// Expected bonuses.
     pub bonuses: Exact,
 }
 
 impl RoundMoments {
-    /// Composes the moments; requires `phi < 1`.
+    /// Requires `phi < 1`.
     #[must_use]
     pub fn of(model: &Model, window: &Window, wheel: &WheelMoments) -> Self {
         let phi = window.awarded(wheel);

@@ -1,5 +1,3 @@
-//! PAR sheet of Bewitched, with the proof of its return.
-
 use num_traits::One;
 
 use super::model::{BASE_LINES, BONUS, FREE_SPINS, Model, PARTS, SCATTER};
@@ -42,8 +40,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the return and the jackpot chance. One line suffices: all lines have the same mean, and the wheel keeps its
-/// mean money.
+/// Proves the return and the jackpot chance at one line: all lines have the same mean, and the wheel keeps its mean
+/// money.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::of(model, 1);
@@ -63,7 +61,6 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Returns the parts, the jackpot's last.
 #[must_use]
 pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Part> {
     let jackpot = &model.jackpot;

@@ -1,5 +1,5 @@
-//! Round of Bewitched: paid spin, bonus rounds and free spins, then the double on the paid spin's line win. The chosen
-//! witch has no effect (BW-05).
+//! Round of Bewitched: paid spin, bonus rounds and free spins, then the double on the paid spin's line win. The witch
+//! has no effect (BW-05).
 
 use super::model::{BASE_LINES, BONUS, DOUBLES_MAX, FREE_SPINS, Model, SCATTER, VIALS_PICKED as VIALS};
 use crate::contract::carried::Carried;
@@ -12,7 +12,6 @@ use crate::parts::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::parts::gamble::Gamble;
 use crate::parts::windows::{LineBet, Shown};
 
-/// Round of Bewitched.
 #[derive(Debug)]
 pub struct BewitchedRound<'a> {
     model: &'a Model,
@@ -23,16 +22,13 @@ pub struct BewitchedRound<'a> {
     awaiting: Awaiting,
     free_spins: FreeSpins,
     gamble: Gamble,
-    /// Whether free spins have begun.
     in_free_spins: bool,
-    /// Paid spin's line coins: the stake of the double.
+    /// Stake of the double.
     line_win_coins: u64,
-    /// Coins won without the double.
     win_coins: u64,
 }
 
 impl<'a> BewitchedRound<'a> {
-    /// Opens a round.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -68,7 +64,7 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = if shown.bonus { Awaiting::Pick } else { self.next() };
     }
 
-    /// Plays free spins until they end, a bonus starts, or the step is full.
+    /// Plays until they end, a bonus starts, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {
@@ -118,7 +114,6 @@ impl<'a> BewitchedRound<'a> {
         }
     }
 
-    /// Returns the next step if no bonus is pending.
     fn next(&mut self) -> Awaiting {
         if self.free_spins.left() > 0 {
             Awaiting::FreeSpins

@@ -14,20 +14,17 @@ use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 use crate::parts::worth::half_even;
 
-/// Error bound of summed chances.
 const FLOAT: f64 = 1e-12;
 const BET: u64 = BET_COINS as u64;
 /// Denominators of fractional coins with whole bets of 25 coins.
 const MODULI: [u8; 2] = [5, 25];
 
-/// Residues, computed on first use.
 #[derive(Debug, Default)]
 pub(crate) struct Cash {
     residues: [OnceLock<Residues>; MODULI.len()],
     often: OnceLock<Often>,
 }
 
-/// Chance of each residue of a spin's coins.
 #[derive(Debug)]
 struct Residues {
     paid: Vec<f64>,
@@ -35,20 +32,17 @@ struct Residues {
     collection: [Vec<f64>; CRYSTALS],
 }
 
-/// Long-run numbers of spins and return in coins.
 #[derive(Debug)]
 struct Often {
-    /// Free spins.
     free: f64,
-    /// Collection Free Spins of a colour.
     collection: f64,
-    /// Upper bound of the root mean square number of spins per round.
+    /// Bound of the root mean square per round.
     spins_at_once: f64,
     rtp: Exact,
 }
 
 impl Cash {
-    /// Returns the effect of rounding; `None` without whole bets.
+    /// `None` without whole bets.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::of(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
@@ -149,7 +143,6 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
             let shown = || cells().filter(|cells| cells.contains(&model.bonus) == bonus);
             chance *= shown().count() as f64 / columns.len() as f64;
             let strip = Law::new(shown().map(|cells| (Law::shown(cells), 1)));
-            // After the reversal, the index is the number of crystals in the new cells.
             let mut laws: Vec<Law> =
                 std::iter::successors(Some(strip), |law| Some(law.and_cell(&weights))).take(rows + 1).collect();
             laws.reverse();
@@ -169,7 +162,7 @@ fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }
 
-/// Returns the chance of each number of crystals, by crystals landed before (DM-09).
+/// Chance of each number of crystals, by crystals landed before (DM-09).
 fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
     let symbols: f64 = model.expansion.weights().map(|(_, weight)| f64::from(weight)).sum();
     let crystal = f64::from(model.expansion.crystal());

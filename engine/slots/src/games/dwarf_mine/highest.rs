@@ -24,7 +24,6 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     let own = vec![paid(model, &returns.paid, &free, &collected), free];
     let all = own.iter().chain(&collected);
     let coins: Exact = all.clone().map(|of| exact(of.windows) * exact(of.coins)).sum();
-    // Any such round has these windows.
     let log: f64 = all.map(|of| f64::from(of.windows) * of.log_chance).sum();
     let collected = Some(CollectedTop { own, collected, earlier: model.needs - 1 });
     Ok(HighestWin { collected, ..HighestWin::new(coins / exact(bet_coins), exponent(log), false) })

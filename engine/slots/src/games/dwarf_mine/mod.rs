@@ -31,9 +31,7 @@ use model::{Model, PARTS};
 use moments::Returns;
 use round::DwarfMineRound;
 
-/// Name.
 pub const NAME: &str = "dwarf-mine";
-/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2019-03-14", file: include_str!("../../../games/dwarf-mine/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/dwarf-mine/1.0.1.toml") },
@@ -44,7 +42,6 @@ const FEATURES: [Feature; 3] = [
     Feature::cash("six_rows", "Six rows", Sign::Rows(6)),
 ];
 
-/// Dwarf Mine.
 #[derive(Debug)]
 pub struct DwarfMine {
     edition: Edition,
@@ -53,7 +50,6 @@ pub struct DwarfMine {
 }
 
 impl DwarfMine {
-    /// Compiles a rules version; a test proves its promised return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
@@ -70,7 +66,6 @@ impl Game for DwarfMine {
         &FEATURES
     }
 
-    /// Collection Free Spins use crystals of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         match source {
             Source::Window { kind: SpinKind::Collection(_), .. } => Nature::Collected,
@@ -119,7 +114,7 @@ impl Game for DwarfMine {
         now.without(&before, &after, (*needs).into(), limits.coins_within()).carried()
     }
 
-    /// Time to continue an interrupted round (DM-21).
+    /// DM-21.
     fn interruption_hours(&self) -> Option<u32> {
         Some(24)
     }

@@ -1,5 +1,3 @@
-//! Compiled data file of Dwarf Mine. Costs some microseconds; a test proves the return.
-
 use std::collections::BTreeSet;
 
 use super::data::{GameData, SUPER_HIGH};
@@ -13,7 +11,6 @@ use crate::parts::file::{self, ModelError};
 use crate::parts::reels::REELS;
 use crate::parts::ways::{WAYS_SYMBOLS_MAX, Ways, WaysPays, WaysReels};
 
-/// Indexes into [`PARTS`].
 pub(super) const BASE_WAYS: usize = 0;
 pub(super) const FREE_SPINS: usize = 1;
 pub(super) const COLLECTIONS: usize = 2;
@@ -34,56 +31,34 @@ const SHORT_NAMES: [(&str, &str); 8] = [
     ("Blue Crystal", "Blue"),
     ("Red Crystal", "Red"),
 ];
-/// Initial rows (DM-01).
 pub const ROWS: usize = 4;
-/// Maximum rows.
 pub const ROWS_MAX: usize = 7;
-/// Reels with Bonus symbols (DM-06).
+/// DM-06.
 pub const BONUS_REELS: [usize; 3] = [0, 2, 4];
-/// Coins of every bet.
 pub const BET_COINS: u32 = 25;
-/// Maximum free spins per step.
 const SPINS_MAX: u32 = 100;
 
-/// Compiled Dwarf Mine.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Reels of the paid spin.
     pub base: WaysReels,
-    /// Reels of free spins.
     pub free: WaysReels,
-    /// Reels of Collection Free Spins, by colour.
     pub collection: [WaysReels; CRYSTALS],
-    /// Paytable on ways.
     pub ways: Ways,
-    /// Added cells.
     pub expansion: Expansion,
-    /// Bonus symbol index.
     pub bonus: u8,
-    /// Crystal indexes by colour.
     pub crystals: [u8; CRYSTALS],
-    /// Super-high symbol indexes by colour.
     pub super_high: [u8; CRYSTALS],
-    /// Free spins for three Bonus symbols.
     pub free_spins: u32,
-    /// Crystals that complete a collection.
     pub needs: u32,
-    /// Free spins per collection.
     pub collection_spins: u32,
-    /// Red crystals for a new player.
     pub gift: u32,
-    /// Scope of the gift.
     pub gift_to: GiftTo,
-    /// Offered stakes.
     pub limits: StakeLimits,
-    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Promised return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
-    /// Compiles a data file.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let limits = data::limits(&data.stake, 1)?;
         if (limits.lines, limits.coins_per_line) != ((1, 1), (BET_COINS, BET_COINS)) {
@@ -127,7 +102,6 @@ impl Model {
         })
     }
 
-    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
@@ -172,7 +146,6 @@ impl Model {
         rows
     }
 
-    /// Returns the symbols on all reels: all but the super-high ones.
     #[must_use]
     pub fn regular(&self) -> Vec<u8> {
         let symbols = (0u8..).zip(&self.symbols).filter(|(_, info)| info.role == SymbolRole::Regular);

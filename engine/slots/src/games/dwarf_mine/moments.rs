@@ -1,7 +1,7 @@
 //! Mean and variance of a round.
 //!
-//! Each crystal is a share of a collection at its own coin value, so coin value changes don't affect the return. The
-//! variance assumes a random position in each collection. The gift is not part of the return.
+//! Each crystal counts as a share of a collection at its own coin value, so changes of the coin value don't affect the
+//! return. The variance assumes a random position in each collection. The gift is not part of the return.
 
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;
@@ -11,32 +11,24 @@ use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 
-/// Parts of the return, in coins per bet of [`BET_COINS`].
+/// In coins per bet of [`BET_COINS`].
 #[derive(Clone, Debug)]
 pub struct Returns<'a> {
     pub(super) model: &'a Model,
-    /// Paid spin.
     pub paid: PaidSpin,
-    /// Free spin.
     pub free: FreeSpin,
-    /// Collection Free Spins by colour.
     pub collection: [FreeSpin; CRYSTALS],
 }
 
-/// Wins of a free spin's window.
 #[derive(Clone, Debug)]
 pub struct FreeSpin {
     pub(super) symbols: Vec<u8>,
-    /// Mean ways by symbol and count.
     pub(super) ways: Vec<[Exact; REELS + 1]>,
-    /// Mean coins.
     pub coins: Exact,
-    /// Variance of coins.
     pub variance: f64,
 }
 
 impl FreeSpin {
-    /// Computes a free spin.
     #[must_use]
     pub fn of(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> Self {
         let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
@@ -62,7 +54,6 @@ pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u
 }
 
 impl<'a> Returns<'a> {
-    /// Computes the returns.
     #[must_use]
     pub fn of(model: &'a Model) -> Self {
         let collection = std::array::from_fn(|colour: usize| {
@@ -72,25 +63,21 @@ impl<'a> Returns<'a> {
         Self { model, paid: PaidSpin::of(model), free: FreeSpin::of(model, &model.free, model.regular()), collection }
     }
 
-    /// Returns the total return.
     #[must_use]
     pub fn total(&self) -> Exact {
         self.base() + self.free_spins() + self.collections()
     }
 
-    /// Computes the return of the paid spin.
     #[must_use]
     pub fn base(&self) -> Exact {
         self.paid.coins() / exact(BET_COINS)
     }
 
-    /// Computes the return of free spins.
     #[must_use]
     pub fn free_spins(&self) -> Exact {
         self.paid.bonuses(3) * exact(self.model.free_spins) * &self.free.coins / exact(BET_COINS)
     }
 
-    /// Computes the return of collections.
     #[must_use]
     pub fn collections(&self) -> Exact {
         let worth: Exact = (0..CRYSTALS).map(|colour| self.collection_worth(colour)).sum();
@@ -101,8 +88,7 @@ impl<'a> Returns<'a> {
         exact(self.model.collection_spins) * &self.collection[colour].coins / exact(BET_COINS)
     }
 
-    /// Returns the variance in bets: paid spin `A`, free spins `F`, and per colour a collection `C`, completed with
-    /// chance 1 / needs.
+    /// In bets: paid spin `A`, free spins `F`, and per colour a collection `C`, completed with chance 1 / needs.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let colours = CRYSTALS as f64;

@@ -32,7 +32,6 @@ pub(super) fn returns(model: &Model, returns: &Returns) -> Vec<ConditionalRtp> {
     titles.into_iter().enumerate().map(returned).collect()
 }
 
-/// A spin collects at most one crystal per colour.
 fn completions(lands: &Exact, start: usize, needs: usize) -> Vec<Exact> {
     let mut crystals = vec![Fixed::zero(); needs];
     crystals[start] = Fixed::one();

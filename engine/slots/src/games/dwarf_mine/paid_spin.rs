@@ -1,9 +1,9 @@
 //! Exact mathematics of the paid spin, whose window grows by random rows.
 //!
-//! Given the reels with a Bonus and the number of crystals in each reel's new cells, the reels are independent, so the
-//! paid spin is a mixture of some hundred windows of [`crate::math::ways_moments`]. After `n` landed crystals a cell is
-//! drawn from `T(n) = W + (4 - n) c`, with weights `W` of all symbols and `c` of a crystal. Sums are multiples of `1 /
-//! (T(0) T(1) ... T(4))^cells` of a stop combination.
+//! Given the reels with a Bonus and the crystals in each reel's new cells, the reels are independent, so the paid spin
+//! is a mixture of some hundred windows of [`crate::math::ways_moments`]. After `n` landed crystals a cell is drawn
+//! from `T(n) = W + (4 - n) c`, with weights `W` of all symbols and `c` of a crystal. Sums are multiples of `1 / (T(0)
+//! T(1) ... T(4))^cells` of a stop combination.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -16,34 +16,24 @@ use crate::parts::reels::REELS;
 
 const NEW_ROWS_MAX: usize = BONUS_REELS.len();
 
-/// Paid spin.
 #[derive(Clone, Debug)]
 pub struct PaidSpin {
-    /// Mean ways by symbol and count.
     pub ways: Vec<[Exact; REELS + 1]>,
-    /// Windows by number of Bonus symbols and crystals.
     pub shows: [[Cell; CRYSTALS + 1]; NEW_ROWS_MAX + 1],
-    /// Chance of no win and no feature.
     pub nothing: Exact,
-    /// Mean square of coins.
     pub square: f64,
-    /// Highest win in coins.
     pub highest: u64,
-    /// Its chance.
     pub highest_chance: Exact,
 }
 
-/// Windows with a number of Bonus symbols and crystals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// Chance.
     pub chance: Exact,
     /// Mean coins, counted as 0 in other windows.
     pub coins: Exact,
 }
 
 impl PaidSpin {
-    /// Computes the paid spin.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let symbols = model.regular();
@@ -63,7 +53,7 @@ impl PaidSpin {
         all
     }
 
-    /// Returns the highest win with all Bonus symbols and crystals, and its chance.
+    /// Highest win with all Bonus symbols and crystals, and its chance.
     #[must_use]
     pub fn highest_complete(model: &Model) -> (u64, Exact) {
         let symbols = model.regular();
@@ -138,33 +128,28 @@ impl PaidSpin {
         self.highest_chance += chance;
     }
 
-    /// Sums a function over all cells.
     pub fn sum(&self, of: impl Fn(usize, usize, &Cell) -> Exact) -> Exact {
         let cells = self.shows.iter().enumerate();
         let cells = cells.flat_map(|(bonuses, row)| row.iter().enumerate().map(move |(n, cell)| (bonuses, n, cell)));
         cells.map(|(bonuses, crystals, cell)| of(bonuses, crystals, cell)).sum()
     }
 
-    /// Returns the mean coins.
     #[must_use]
     pub fn coins(&self) -> Exact {
         self.sum(|_, _, cell| cell.coins.clone())
     }
 
-    /// Returns the chance of `number` Bonus symbols.
     #[must_use]
     pub fn bonuses(&self, number: usize) -> Exact {
         self.sum(|bonuses, _, cell| if bonuses == number { cell.chance.clone() } else { Exact::zero() })
     }
 
-    /// Returns the chance of a crystal of one colour.
     #[must_use]
     pub fn crystal(&self) -> Exact {
         self.sum(|_, crystals, cell| &cell.chance * exact(crystals)) / exact(CRYSTALS)
     }
 }
 
-/// Contents by reel, Bonus and number of drawn cells.
 struct Laws(Vec<[Vec<Sums>; 2]>);
 
 impl Laws {
@@ -198,7 +183,6 @@ fn bonuses(rows: usize) -> impl Iterator<Item = [bool; REELS]> {
     })
 }
 
-/// Distribution of crystals over new cells.
 struct CellDraws {
     rows: usize,
     crystal: BigInt,
@@ -218,7 +202,6 @@ impl CellDraws {
         self.totals.iter().product::<BigInt>().pow(to_u32(self.rows * REELS))
     }
 
-    /// Returns numbers of crystals by reel, with weights.
     fn patterns(&self) -> Vec<([usize; REELS], BigInt)> {
         let mut patterns = vec![([0; REELS], 0, BigInt::one())];
         for reel in 0..REELS {
@@ -235,7 +218,6 @@ impl CellDraws {
         patterns.into_iter().map(|(crystals, _, weight)| (crystals, weight)).collect()
     }
 
-    /// Returns the weight of `more` crystals after `landed` ones.
     fn reel(&self, cells: usize, landed: usize, more: usize) -> BigInt {
         if cells == 0 {
             return if more == 0 { BigInt::one() } else { BigInt::zero() };

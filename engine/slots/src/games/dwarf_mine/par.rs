@@ -1,5 +1,3 @@
-//! PAR sheet of Dwarf Mine.
-
 use num_traits::Zero;
 
 use super::model::{BASE_WAYS, BET_COINS, COLLECTIONS, FREE_SPINS, Model, PARTS};

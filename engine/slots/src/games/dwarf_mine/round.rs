@@ -1,5 +1,5 @@
 //! Round of Dwarf Mine: paid spin, free spins, then collections in the order green, yellow, blue, red (DM-13), one step
-//! per series. Each window is rounded separately (DM-17).
+//! per series. Windows are rounded separately (DM-17).
 
 use super::model::{BASE_WAYS, BONUS_REELS, COLLECTIONS, FREE_SPINS, Model, ROWS};
 use crate::contract::carried::Carried;
@@ -14,7 +14,6 @@ use crate::parts::ways::{Counts, WaysReels};
 use crate::parts::windows::{index, index8, stops_of};
 use crate::parts::worth::CoinWorth;
 
-/// Round of Dwarf Mine.
 #[derive(Debug)]
 pub struct DwarfMineRound<'a> {
     model: &'a Model,
@@ -22,7 +21,6 @@ pub struct DwarfMineRound<'a> {
     minor_micros: u64,
     worth: CoinWorth,
     collections: Collections,
-    /// Whether free spins are pending.
     free_spins: bool,
     /// Mean coin value of each pending collection.
     completed: [Option<MeanCoin>; CRYSTALS],
@@ -32,7 +30,6 @@ pub struct DwarfMineRound<'a> {
 }
 
 impl<'a> DwarfMineRound<'a> {
-    /// Opens a round.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         model.limits.check(stake)?;
         Ok(Self {
@@ -71,7 +68,6 @@ impl<'a> DwarfMineRound<'a> {
         }
     }
 
-    /// Plays the next series (DM-13).
     fn series(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let model = self.model;
         if std::mem::take(&mut self.free_spins) {
@@ -105,7 +101,6 @@ impl<'a> DwarfMineRound<'a> {
         self.show(kind, worth, &stops, &window, out)
     }
 
-    /// Draws the added rows (DM-07) and marks crystals.
     fn expanded(&self, stops: &StopsAt, draws: &mut Draws, out: &mut Outcome) -> Window {
         let columns = self.model.base.window(stops);
         let bonuses: u8 = BONUS_REELS.iter().map(|&reel| columns[reel].counts.of(self.model.bonus)).sum();
@@ -131,7 +126,6 @@ impl<'a> DwarfMineRound<'a> {
         window
     }
 
-    /// Appends a window and adds its win. Returns coins.
     fn show(&mut self, kind: SpinKind, worth: CoinWorth, stops: &StopsAt, window: &Window, out: &mut Outcome) -> u64 {
         let wins_from = index(out.wins.len());
         let mut win_coins = 0;

@@ -20,16 +20,13 @@ use crate::parts::file::{ModelError, parse};
 use model::{Model, PARTS};
 use round::MysteryElvesRound;
 
-/// Name.
 pub const NAME: &str = "mystery-elves";
-/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2025-09-11", file: include_str!("../../../games/mystery-elves/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/mystery-elves/1.0.1.toml") },
 ];
 const FEATURES: [Feature; 1] = [Feature::cash("hold_and_win", "Hold and Win", Sign::Bonus)];
 
-/// Mystery Elves.
 #[derive(Debug)]
 pub struct MysteryElves {
     edition: Edition,
@@ -37,7 +34,6 @@ pub struct MysteryElves {
 }
 
 impl MysteryElves {
-    /// Compiles a rules version; a test proves its promised return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
@@ -74,7 +70,7 @@ impl Game for MysteryElves {
         self.model.facts()
     }
 
-    /// Time until an incomplete game is resolved and paid (ME-20).
+    /// ME-20.
     fn interruption_hours(&self) -> Option<u32> {
         Some(120)
     }

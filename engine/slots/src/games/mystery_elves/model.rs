@@ -1,5 +1,3 @@
-//! Compiled data file of Mystery Elves. Tests prove the return, since its derivation is slower than loading.
-
 use super::data::{GameData, MysteryData};
 use crate::contract::info::{
     Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole, ValueSet,
@@ -15,44 +13,32 @@ use crate::parts::reels::Reels;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Indexes into [`PARTS`].
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const HOLD_AND_WIN: usize = 1;
 pub(super) const PARTS: [PartName; 2] =
     [PartName::cash("base_lines", "line wins of the paid spin"), PartName::cash("hold_and_win", "Hold and Win")];
 
-/// Maximum gamble turns (ME-15).
 pub(crate) const GAMBLES_MAX: u8 = 10;
 /// Keeps the feature's win within 32 bits of bets.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
 const BUY_BETS_MAX: u32 = 1000;
 
-/// Compiled Mystery Elves.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Paid windows.
     pub windows: Windows,
-    /// Bought windows, each with enough Bonus symbols.
+    /// Windows with enough Bonus symbols.
     pub bought: Windows,
-    /// Hold and Win.
     pub hold_and_win: HoldAndWin,
-    /// Price of the feature in bets.
     pub buy_bets: u32,
-    /// Published return of the feature.
     pub buy_rtp: String,
-    /// Gamble rules.
     pub gamble: ColourRules,
-    /// Offered stakes.
     pub limits: StakeLimits,
-    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Published return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
-    /// Compiles a data file.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let windows = windows(data, &data.reels.strips)?;
         let hold_and_win = hold_and_win(data)?;
@@ -74,13 +60,12 @@ impl Model {
         })
     }
 
-    /// Returns the coins bet and charged, which differ for a bought feature (ME-18).
+    /// Coins bet and charged, which differ for a bought feature (ME-18).
     pub fn check(&self, stake: &Stake) -> Result<(u32, u32), StakeRefused> {
         let bet = self.limits.check(&Stake { buy_feature: false, ..*stake })?;
         Ok((bet, if stake.buy_feature { bet * self.buy_bets } else { bet }))
     }
 
-    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         let specials = self.hold_and_win.mysteries.items().iter().rev();
@@ -111,7 +96,6 @@ impl Model {
         }
     }
 
-    /// Returns further described figures (ME-18, ME-21).
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let (max_win, windows) = moments::max_win(&self.windows, u32::MAX);
         let bets = exact(max_win) / exact(self.windows.lines.rows().len());
@@ -153,7 +137,6 @@ fn windows(data: &GameData, strips: &[String]) -> Result<Windows, ModelError> {
     Windows::of_lines(reels, lines)
 }
 
-/// Checks the minimum of Bonus symbols per reel.
 fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
     let windows = windows(data, &data.buy.strips)?;
     let bonus = data::only(&data.symbols, SymbolRole::Bonus)?;

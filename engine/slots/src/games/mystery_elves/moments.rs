@@ -1,8 +1,8 @@
 //! Exact mean and variance of a round, without the code of [`crate::parts::hold_and_win`].
 //!
-//! Held symbols are outer or middle, because only the middle reel can have Multiplying ones. Contents are independent
-//! of landing, so the feature's win depends only on the symbols held at its end. If a respin brings nothing with chance
-//! `s`, then `f(h) = s^3 w(h) + (1 + s + s^2) sum over more held h' of p(h -> h') f(h')`.
+//! Held symbols are outer or middle, because only the middle reel can have Multiplying ones. The feature's win depends
+//! only on the symbols held at its end. If a respin brings nothing with chance `s`, then `f(h) = s^3 w(h) + (1 + s +
+//! s^2) sum over more held h' of p(h -> h') f(h')`.
 
 use std::collections::BTreeMap;
 
@@ -17,20 +17,15 @@ use crate::parts::hold_and_win::{Bonus, FULL_SCREEN, HoldAndWin, MULTIPLYING_REE
 use crate::parts::reels::{Column, REELS};
 use crate::parts::windows::Windows;
 
-/// Outer positions.
 pub const OUTER: usize = (REELS - 1) * ROWS;
-/// Middle positions.
 pub const MIDDLE: usize = ROWS;
 
 /// Numbers of outer and middle Bonus symbols.
 pub type Held = (usize, usize);
 
-/// Figure by numbers of outer and middle symbols.
 pub type ByHeld = [[Exact; MIDDLE + 1]; OUTER + 1];
 
-/// Moments of a window, in bets.
 pub struct Window {
-    /// Windows and line coins by visible Bonus symbols.
     pub by_held: BTreeMap<Held, (u64, u64)>,
     lines_squared: Exact,
     cycle: Exact,
@@ -38,7 +33,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Computes the moments with all lines.
     #[must_use]
     pub fn of(windows: &Windows, bonus: u8) -> Self {
         let rows = windows.lines.rows();
@@ -57,32 +51,28 @@ impl Window {
         Self { by_held, lines_squared: squared / (&cycle * &lines * &lines), cycle, lines }
     }
 
-    /// Returns the mean line win.
     #[must_use]
     pub fn lines(&self) -> Exact {
         let coins: u64 = self.by_held.values().map(|of| of.1).sum();
         exact(coins) / (&self.cycle * &self.lines)
     }
 
-    /// Returns the chance of these Bonus symbols.
     #[must_use]
     pub fn chance(&self, held: Held) -> Exact {
         exact(self.by_held.get(&held).map_or(0, |of| of.0)) / &self.cycle
     }
 
-    /// Returns the chance that the feature starts.
     #[must_use]
     pub fn starts(&self, needs: u8) -> Exact {
         self.starting(needs).map(|(_, chance, _)| chance).sum()
     }
 
-    /// Returns a figure's mean; 0 without a feature.
     #[must_use]
     pub fn feature(&self, needs: u8, of: &ByHeld) -> Exact {
         self.starting(needs).map(|((outer, middle), chance, _)| chance * &of[outer][middle]).sum()
     }
 
-    /// Returns Bonus symbols, chance and mean line win of windows that start the feature.
+    /// Windows that start the feature: Bonus symbols, chance, mean line win.
     fn starting(&self, needs: u8) -> impl Iterator<Item = (Held, Exact, Exact)> {
         let starts = move |held: &Held| held.0 + held.1 >= usize::from(needs);
         self.by_held.iter().filter(move |(held, _)| starts(held)).map(|(&held, &(windows, coins))| {
@@ -91,18 +81,14 @@ impl Window {
     }
 }
 
-/// Moments of a round in bets, without a feature's price.
+/// In bets, without the feature's price.
 pub struct RoundMoments {
-    /// Mean line win.
     pub lines: Exact,
-    /// Mean win of the feature.
     pub feature: Exact,
-    /// Variance.
     pub variance: Exact,
 }
 
 impl RoundMoments {
-    /// Composes the moments.
     #[must_use]
     pub fn of(window: &Window, needs: u8, feature: &FeatureMoments) -> Self {
         let (lines, mean) = (window.lines(), window.feature(needs, &feature.mean));
@@ -146,7 +132,6 @@ fn add(a: Held, b: Held) -> Held {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// Counts windows with a line win or a feature.
 #[must_use]
 pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
     let columns = |reel: usize| windows.reels.columns(reel).iter();
@@ -174,16 +159,12 @@ pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
     hits
 }
 
-/// Feature win in bets, by initial Bonus symbols.
 pub struct FeatureMoments {
-    /// Mean.
     pub mean: ByHeld,
-    /// Mean square.
     pub square: ByHeld,
 }
 
 impl FeatureMoments {
-    /// Computes the moments.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let (feature, ends) = (&model.hold_and_win, Ends::of(&model.hold_and_win));
@@ -260,7 +241,7 @@ fn binomials(of: usize) -> Vec<u64> {
     std::iter::successors(Some((1, 0)), |&last| Some(next(last))).map(|of| of.0).take(of + 1).collect()
 }
 
-/// Returns the chances that 0, 1, ... symbols have a property.
+/// Chances that 0, 1, ... symbols have a property.
 fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     let misses = Exact::one() - one;
     let mut chances = vec![Exact::one()];
@@ -275,17 +256,12 @@ fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     chances
 }
 
-/// Win moments of the final Bonus symbols.
 pub struct Ends {
-    /// Chance that a middle symbol is Multiplying.
     multiplying: Exact,
-    /// Mean and mean square of values.
     values: [Exact; 2],
-    /// Mean and mean square of factors, with and without GRAND.
     factors: [[Exact; 2]; 2],
     /// Sums over 0 to 15 symbols, times `unit^n`; with and without GRAND.
     sums: [Vec<Sums>; 2],
-    /// Common denominator of a symbol's moments.
     unit: Exact,
 }
 
@@ -338,7 +314,7 @@ impl Sums {
         }
     }
 
-    /// Returns mean and mean square of `factor * x + u + more`. Only `x` and `u` are dependent.
+    /// Mean and mean square of `factor * x + u + more`. Only `x` and `u` are dependent.
     fn win(&self, factor: [Exact; 2], more: [Exact; 2]) -> [Exact; 2] {
         let ([f, ff], [k, kk]) = (factor, more);
         let mean = &f * &self.x + &self.u + &self.mass * &k;
@@ -348,7 +324,6 @@ impl Sums {
 }
 
 impl Ends {
-    /// Computes the moments.
     #[must_use]
     pub fn of(feature: &HoldAndWin) -> Self {
         let weight = |of: &[(Bonus, u32)], is: fn(&Bonus) -> bool| -> u64 {
@@ -376,7 +351,6 @@ impl Ends {
         }
     }
 
-    /// Returns mean and mean square of the win in bets.
     #[must_use]
     pub fn win(&self, outer: usize, middle: usize) -> (Exact, Exact) {
         let mut won = [Exact::zero(), Exact::zero()];
@@ -399,7 +373,6 @@ impl Ends {
         (mean * &screen, square * &screen * screen)
     }
 
-    /// Returns the chance of a GRAND.
     #[must_use]
     pub fn grand(&self, outer: usize, middle: usize) -> Exact {
         let none = several(middle, &self.multiplying).into_iter().enumerate();

@@ -1,5 +1,3 @@
-//! PAR sheet of Mystery Elves. The bought feature is separate (ME-18).
-
 use num_traits::Zero;
 
 use super::model::{BASE_LINES, HOLD_AND_WIN, Model, PARTS};
@@ -13,7 +11,6 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::windows::Windows;
 
-/// Key of the bought feature.
 pub(crate) const BUY_FEATURE: &str = "buy_feature";
 
 /// All stakes are equal: everything pays on the total bet.
@@ -63,13 +60,11 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Computes the return of a paid spin.
 #[must_use]
 pub fn base(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.windows, feature)
 }
 
-/// Computes the return of a bought feature relative to its price.
 #[must_use]
 pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.bought, feature) / exact(model.buy_bets)

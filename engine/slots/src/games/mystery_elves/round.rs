@@ -1,5 +1,4 @@
-//! Round of Mystery Elves: paid or bought spin, the feature in one step, then the gamble of the total win. The stated
-//! highest win is that of one paid window (ME-21).
+//! Round of Mystery Elves: paid or bought spin, the feature in one step, then the gamble of the total win.
 
 use super::model::{BASE_LINES, GAMBLES_MAX, HOLD_AND_WIN, Model};
 use crate::contract::carried::Carried;
@@ -11,23 +10,21 @@ use crate::parts::gamble::ColourGamble;
 use crate::parts::hold_and_win::Board;
 use crate::parts::windows::LineBet;
 
-/// Round of Mystery Elves.
 #[derive(Debug)]
 pub struct MysteryElvesRound<'a> {
     model: &'a Model,
     bet: LineBet,
     bought: bool,
-    /// Gamble limit in minor units; 0 without a gamble.
+    /// 0 without a gamble.
     gamble_max_minor: u64,
     awaiting: Awaiting,
     board: Board,
     gamble: Option<ColourGamble>,
-    /// Coins won without the gamble.
+    /// Without the gamble.
     win_coins: u64,
 }
 
 impl<'a> MysteryElvesRound<'a> {
-    /// Opens a round.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let (bet_coins, _) = model.check(stake)?;
         Ok(Self {

@@ -20,9 +20,7 @@ use crate::parts::file::{ModelError, parse};
 use model::{Model, PARTS};
 use round::NeptuneRound;
 
-/// Name.
 pub const NAME: &str = "neptune";
-/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("../../../games/neptune/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/neptune/1.0.1.toml") },
@@ -30,7 +28,6 @@ pub const VERSIONS: [RulesVersion; 2] = [
 const FEATURES: [Feature; 2] =
     [Feature::cash("treasure", "Treasure", Sign::Bonus), Feature::cash("free_spins", "Free spins", Sign::FreeSpins)];
 
-/// Neptune.
 #[derive(Debug)]
 pub struct Neptune {
     edition: Edition,
@@ -38,7 +35,6 @@ pub struct Neptune {
 }
 
 impl Neptune {
-    /// Compiles a rules version and proves its promised return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

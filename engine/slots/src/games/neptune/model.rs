@@ -1,4 +1,4 @@
-//! Compiled data file of Neptune. Compilation takes about a millisecond and proves the promised return.
+//! Compiled data file of Neptune. Compilation takes about a millisecond and proves the return.
 
 use super::data::GameData;
 use crate::contract::info::{Fact, GameInfo, SymbolInfo, SymbolRole, ValueSet};
@@ -11,7 +11,6 @@ use crate::parts::reels::Reels;
 use crate::parts::scatters::Scatters;
 use crate::parts::windows::Windows;
 
-/// Indexes into [`PARTS`].
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const SCATTER: usize = 1;
 pub(super) const TREASURE: usize = 2;
@@ -24,35 +23,25 @@ pub(super) const PARTS: [PartName; 4] = [
 ];
 
 const ROWS: usize = 3;
-/// Maximum run.
 const REELS_MOST: u8 = 5;
 const MULTIPLIER_MAX: u32 = 100;
 
-/// Compiled Neptune.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Reels, lines and scatters.
     pub windows: Windows,
-    /// Treasure symbol index.
     pub treasure: u8,
-    /// Finder of lines with a Treasure bonus.
     pub treasures: LineRuns,
-    /// Objects to pick from.
     pub objects: Objects,
-    /// Scope of the highest amount, proved at compilation (NP-11).
+    /// Scope of the highest amount (NP-11).
     pub max_of: MaxOf,
-    /// Multiplier of line wins in free spins.
     pub multiplier: u32,
-    /// Offered stakes.
     pub limits: StakeLimits,
-    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Promised return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
-    /// Compiles without a proof of the return, for tuning.
+    /// For tuning: proves nothing.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -81,7 +70,6 @@ impl Model {
         })
     }
 
-    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {

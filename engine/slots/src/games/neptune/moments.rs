@@ -1,10 +1,10 @@
-//! Exact mean and variance of a round. Costs a few hundred big fractions.
+//! Exact mean and variance of a round.
 //!
 //! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins: lines `L`, scatters `S` and
-//! `K`, treasures `T`. A free spin with its descendants wins `W = A + W1 + ... + WK`. With `phi = E[K]` its mean is `mu
-//! = E[A] / (1 - phi)`, and its variance solves `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`. A window's
-//! `N` objects have independent amounts with mean `m` and second moment `q`: `E[T X] = m E[N X]`, and `E[T^2] = m^2
-//! E[N^2] + (q - m^2) E[N]`.
+//! `K`, treasures `T`. With `phi = E[K]`, a free spin and its descendants win on average `mu = E[A] / (1 - phi)`, with
+//! the variance `v` from `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`. A window's `N` objects have
+//! independent amounts with mean `m` and second moment `q`: `E[T X] = m E[N X]`, and `E[T^2] = m^2 E[N^2] + (q - m^2)
+//! E[N]`.
 
 use num_traits::One;
 
@@ -15,20 +15,14 @@ use crate::math::moments::{self, SpinTable};
 use crate::parts::picks::Objects;
 use crate::parts::reels::REELS;
 
-/// Moments of a window in bets, named as in the module's formulas.
+/// In bets, named as in the module's formulas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Mean line win.
     pub lines: Exact,
-    /// Mean scatter win.
     pub scatter: Exact,
-    /// Mean objects.
     pub objects: Exact,
-    /// Mean free spins.
     pub spins: Exact,
-    /// Chance of free spins.
     pub trigger: Exact,
-    /// Chance of a Treasure bonus.
     pub treasure: Exact,
     lines_squared: Exact,
     lines_scatter: Exact,
@@ -45,13 +39,11 @@ pub struct Window {
 }
 
 impl Window {
-    /// Computes the moments.
     #[must_use]
     pub fn of(model: &Model, lines: u32) -> Self {
         Self::from_sums(model, &moments::spin_table(&model.windows, lines), &treasure_table(model, lines), lines)
     }
 
-    /// Computes the moments from the full cycle.
     #[must_use]
     pub fn from_sums(model: &Model, table: &SpinTable, treasures: &TreasureTable, lines: u32) -> Self {
         let scatters = &model.windows.scatters;
@@ -86,12 +78,12 @@ impl Window {
         }
     }
 
-    /// Returns `E[A]`.
+    /// `E[A]`.
     fn mean(&self, k: &Exact, amount: &Amount) -> Exact {
         k * &self.lines + &self.scatter + &amount.mean * &self.objects
     }
 
-    /// Returns `E[A^2]`.
+    /// `E[A^2]`.
     fn square(&self, k: &Exact, amount: &Amount) -> Exact {
         let m = &amount.mean;
         let treasures = m * m * &self.objects_squared + (&amount.squared - m * m) * &self.objects_by_line;
@@ -99,13 +91,12 @@ impl Window {
         k * k * &self.lines_squared + &self.scatter_squared + treasures + exact(2) * products
     }
 
-    /// Returns `E[A K]`.
+    /// `E[A K]`.
     fn with_spins(&self, k: &Exact, amount: &Amount) -> Exact {
         k * &self.lines_spins + &self.scatter_spins + &amount.mean * &self.objects_spins
     }
 }
 
-/// Moments of an amount, times the line's coins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
     /// `m`.
@@ -115,7 +106,6 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Computes the moments from the weights.
     #[must_use]
     pub fn of(objects: &Objects) -> Self {
         let sum = |of: &dyn Fn(u64) -> Exact| {
@@ -126,21 +116,16 @@ impl Amount {
     }
 }
 
-/// Moments of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundMoments {
-    /// Mean win.
     pub mean: Exact,
-    /// Variance of the win.
     pub variance: Exact,
-    /// Mean win in free spins.
     pub mean_in_free_spins: Exact,
-    /// Expected free spins.
     pub free_spins: Exact,
 }
 
 impl RoundMoments {
-    /// Composes the moments; requires `phi < 1`.
+    /// Requires `phi < 1`.
     #[must_use]
     pub fn of(model: &Model, window: &Window, amount: &Amount) -> Self {
         let phi = &window.spins;

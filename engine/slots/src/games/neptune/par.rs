@@ -1,5 +1,3 @@
-//! PAR sheet of Neptune, with the proof of its return.
-
 use num_traits::One;
 
 use super::model::{BASE_LINES, FREE_SPINS, Model, PARTS, SCATTER, TREASURE};
@@ -46,7 +44,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the return. One line suffices: all have the same mean.
+/// Proves the return at one line: all have the same mean.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, 1);
     if window.spins >= Exact::one() {

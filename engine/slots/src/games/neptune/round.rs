@@ -13,22 +13,18 @@ use crate::parts::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::parts::picks::Pick;
 use crate::parts::windows::LineBet;
 
-/// Round of Neptune.
 #[derive(Debug)]
 pub struct NeptuneRound<'a> {
     model: &'a Model,
     bet: LineBet,
     awaiting: Awaiting,
     free_spins: FreeSpins,
-    /// Pending picks in line order.
     picks: VecDeque<Pick>,
-    /// Whether free spins have begun.
     in_free_spins: bool,
     win_coins: u64,
 }
 
 impl<'a> NeptuneRound<'a> {
-    /// Opens a round.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -52,7 +48,7 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// Plays free spins until they end, a Treasure bonus starts, or the step is full.
+    /// Plays until they end, a Treasure bonus starts, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {

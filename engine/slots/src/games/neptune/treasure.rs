@@ -6,18 +6,15 @@ use crate::math::run::Run;
 use crate::parts::picks::NEEDS;
 use crate::parts::reels::{Column, REELS};
 
-/// Sums of picked objects over windows and all lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
     /// Windows by run length on one line; equal for all lines.
     pub runs: [u64; REELS + 1],
     /// Objects by number of scatters.
     pub objects: [u64; REELS + 1],
-    /// Squares of a window's objects.
     pub objects_squared: u128,
-    /// Products of objects and line coins, at one coin per line.
+    /// At one coin per line.
     pub objects_line_coins: u128,
-    /// Windows with a Treasure bonus.
     pub windows: u64,
 }
 
@@ -30,7 +27,7 @@ struct Treasures {
 impl Treasures {
     const NONE: Self = Self { count: 0, runs: true };
 
-    /// Reads the next cell; `None` if no bonus is possible.
+    /// `None` if no bonus is possible.
     fn read(self, treasure: bool) -> Option<Self> {
         let runs = self.runs && treasure;
         let count = self.count + usize::from(runs);
@@ -38,7 +35,6 @@ impl Treasures {
     }
 }
 
-/// Returns the sums for the first `lines` lines.
 #[must_use]
 pub fn treasure_table(model: &Model, lines: u32) -> TreasureTable {
     let rows = moments::first(&model.windows, lines);

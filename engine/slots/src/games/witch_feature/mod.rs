@@ -1,10 +1,10 @@
 //! Witch Feature: 5x4 reels, 50 fixed lines, Potions that trigger four respins, the Explosion, and free spins with
 //! random features (WF-01 to WF-18, WF-21).
 //!
-//! Decisions where the rules leave a choice: a Potion is an additional cell that falls out before the strip's window is
+//! Decisions where the rules leave a choice: a Potion is an additional cell that falls out before the window is
 //! evaluated, so wins and Potions are independent (WF-05). Potions beyond the third start the next collection (WF-06).
-//! The Explosion starts from the paid window and pays the resulting one (WF-13). In free spins all features are
-//! possible, and none counts for unlocking (WF-15).
+//! The Explosion starts from the paid window (WF-13). In free spins all features are possible, and none counts for
+//! unlocking (WF-15).
 
 pub mod data;
 mod highest;
@@ -34,9 +34,7 @@ use moments::Means;
 use round::{CARRIED, WitchRound, carried, shelf};
 use unlocking::Chain;
 
-/// Name.
 pub const NAME: &str = "witch-feature";
-/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../games/witch-feature/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/witch-feature/1.0.1.toml") },
@@ -50,7 +48,6 @@ const FEATURES: [Feature; 6] = [
     Feature::cash("free_spins_trigger", "Free spins", Sign::FreeSpins),
 ];
 
-/// Witch Feature.
 #[derive(Debug)]
 pub struct WitchFeature {
     edition: Edition,
@@ -58,7 +55,6 @@ pub struct WitchFeature {
 }
 
 impl WitchFeature {
-    /// Compiles a rules version; a test proves its promised return.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

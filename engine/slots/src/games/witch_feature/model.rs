@@ -1,5 +1,3 @@
-//! Compiled data file of Witch Feature.
-
 use super::data::{ChanceData, GameData};
 use super::potions::Potion;
 use crate::contract::draws::Draws;
@@ -14,7 +12,6 @@ use crate::parts::scatters::{Counter, Scatters};
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Indexes into [`PARTS`].
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const HIGH_SYMBOLS: usize = 1;
 pub(super) const RANDOM_WILDS: usize = 2;
@@ -34,19 +31,15 @@ pub(super) const PARTS: [PartName; 7] = [
 
 /// Short names for version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
-/// Rows per window.
 pub const ROWS: usize = 4;
-/// Cells per window.
 pub const CELLS: usize = REELS * ROWS;
-/// Free Spins symbols that trigger: one each on reels 1 and 5 (WF-14).
+/// One each on reels 1 and 5 (WF-14).
 pub const FREE_SPINS_NEED: u8 = 2;
 
-/// Fraction of numbers below 2^63.
+/// Both numbers are below 2^63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
-    /// Numerator.
     pub times: u64,
-    /// Denominator.
     pub of: u64,
 }
 
@@ -59,98 +52,67 @@ impl Chance {
         Ok(Self { times, of })
     }
 
-    /// Draws whether it occurs.
     #[inline]
     pub fn draw(self, draws: &mut Draws) -> bool {
         draws.below_u64(self.of) < self.times
     }
 }
 
-/// Feature after a free spin (WF-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FreeFeature {
-    /// One respin.
     Respin {
-        /// Kind.
         respin: Respin,
-        /// Whether it is multiplied.
         multiplied: bool,
     },
     /// Respins until a multiplied win.
     Multiplier,
 }
 
-/// Kind of respin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Respin {
-    /// High symbols only (WF-07).
     HighSymbols,
-    /// Random Wilds (WF-08).
     RandomWilds,
-    /// Mega Wilds (WF-10).
     MegaWild,
 }
 
-/// Placement of Mega Wilds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MegaWilds {
-    /// Covered cells, bit per cell.
+    /// One bit per covered cell.
     pub cells: u32,
-    /// Top left cells.
     pub corners: [Option<u8>; 2],
-    /// Side length.
     pub side: u32,
 }
 
-/// Compiled Witch Feature.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Paid windows.
     pub base: Windows,
-    /// Respin windows.
     pub respin: Windows,
-    /// Free spin windows.
     pub free: Windows,
-    /// Offered stakes.
     pub limits: StakeLimits,
-    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Wild's index.
     pub wild: u8,
-    /// Red, Blue and Green Potion indexes.
     pub potions: [u8; 3],
-    /// Chance of a Potion per reel.
+    /// Per reel.
     pub potion_chance: Chance,
-    /// Potion colours.
     pub colours: Weights<Potion>,
-    /// Symbols of High Symbols Respins and Question marks.
     pub high_symbols: Weights<u8>,
-    /// Numbers of Random Wilds.
     pub random_wilds: Weights<u32>,
-    /// Multipliers.
     pub multipliers: Weights<u32>,
-    /// Whether a Mega Wild Respin has one 3x3 Wild instead of two 2x2.
+    /// One 3x3 Wild instead of two 2x2.
     pub one_mega_wild: Weights<bool>,
-    /// Placements of a 3x3 Wild.
     pub three_by_three: Vec<MegaWilds>,
-    /// Placements of two 2x2 Wilds.
     pub two_by_two: Vec<MegaWilds>,
-    /// Numbers of Question marks.
     pub question_marks: Weights<u32>,
-    /// Chance of an Explosion after a combination without feature.
+    /// After a combination without feature.
     pub explosion: Chance,
-    /// Free spins of the paid spin.
     pub free_spins: u32,
-    /// Chance of a feature after a free spin.
     pub free_feature_chance: Chance,
-    /// Features after a free spin.
     pub free_features: Weights<FreeFeature>,
-    /// Promised return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
-    /// Compiles a data file. [`super::par::prove`] proves its return.
+    /// [`super::par::prove`] proves the return.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;
@@ -208,7 +170,6 @@ impl Model {
         })
     }
 
-    /// Draws a High Symbols window.
     #[inline]
     pub fn high_window(&self, draws: &mut Draws) -> Window {
         let mut window = [Column::default(); REELS];
@@ -218,7 +179,6 @@ impl Model {
         window
     }
 
-    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
@@ -269,7 +229,7 @@ impl Model {
     }
 }
 
-/// Compiles windows with awards for 0, 1 and 2 Free Spins symbols.
+/// `awards` are for 0, 1 and 2 Free Spins symbols.
 fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windows, ModelError> {
     let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
     let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -286,7 +246,6 @@ fn collected(data: &GameData) -> Result<[u8; 3], ModelError> {
     potions.collect::<Vec<_>>().try_into().map_err(wrong)
 }
 
-/// Returns all placements without overlap.
 fn mega_wilds(side: usize, wilds: usize) -> Vec<MegaWilds> {
     let corners = (0..=REELS - side).flat_map(|reel| (0..=ROWS - side).map(move |row| reel * ROWS + row));
     let covered = |corner: usize| {

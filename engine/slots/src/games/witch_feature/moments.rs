@@ -1,8 +1,8 @@
 //! Exact mathematics of Witch Feature, without the evaluator. Takes about a second, mostly for the variance.
 //!
-//! All fifty lines have the same return, computed from one line's cells. Randomly placed cells use hypergeometric
-//! weights; Mega Wilds are summed over all placements. Combinations of Potions follow a Markov chain of ten states
-//! (WF-21). Only the second moments of four features are sampled.
+//! All fifty lines have the same return, computed from one line's cells. Random cells have hypergeometric weights; Mega
+//! Wilds are summed over all placements. Combinations of Potions follow a Markov chain of ten states (WF-21). Only the
+//! second moments of four features are sampled.
 
 use std::collections::BTreeMap;
 
@@ -21,37 +21,26 @@ use crate::parts::windows::Windows;
 
 type Cell = Vec<(u8, u64)>;
 
-/// Mean wins in bets, and chances.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// Paid window.
     pub base: Exact,
-    /// Respin window.
     pub respin: Exact,
-    /// Free spin window.
     pub free: Exact,
-    /// Chance that a respin window wins.
     pub respin_wins: Exact,
     /// High Symbols, Random Wilds, Multiplier, Mega Wild.
     pub features: [Exact; 4],
-    /// Explosion.
     pub explosion: Exact,
-    /// Mean multiplier.
     pub multiplier: Exact,
-    /// Feature after a free spin.
     pub free_feature: Exact,
-    /// Chance of free spins.
     pub trigger: Exact,
-    /// Free spins awarded per free spin.
+    /// Per free spin.
     pub awarded: Exact,
-    /// Free spins per trigger.
     pub free_spins: Exact,
-    /// Combinations per paid spin: per feature, and others.
+    /// Per paid spin: per feature, and others.
     pub combinations: [Exact; 5],
 }
 
 impl Means {
-    /// Computes the means.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let lines = &model.base.lines;
@@ -108,7 +97,6 @@ impl Means {
         }
     }
 
-    /// Returns the parts with the first `unlocked` features, in the order of [`PARTS`].
     #[must_use]
     pub fn parts(&self, model: &Model, unlocked: usize) -> [Exact; PARTS.len()] {
         let [.., none] = &self.combinations;
@@ -128,7 +116,6 @@ impl Means {
         parts
     }
 
-    /// Returns the return with the first `unlocked` features.
     #[must_use]
     pub fn rtp(&self, model: &Model, unlocked: usize) -> Exact {
         self.parts(model, unlocked).iter().sum()
@@ -144,7 +131,6 @@ impl Means {
     }
 }
 
-/// Highest window: all Wilds, multiplied in free spins.
 pub(super) fn highest_window(model: &Model) -> Exact {
     let all_wild = model.base.lines.pays()[usize::from(model.wild)][REELS];
     let multiplier = model.multipliers.items().iter().map(|&(factor, _)| factor).max().unwrap_or(1);
@@ -179,7 +165,6 @@ pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
     ratio(shows, stops.len())
 }
 
-/// Returns the mean win of a line in its coins.
 fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
     /// Leading wilds, symbol, count, ended.
     type State = (usize, Option<u8>, usize, bool);
@@ -211,12 +196,10 @@ fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
     ratio(sum, total)
 }
 
-/// Returns a line's mean win with masked reels replaced.
 fn replaced(lines: &Lines, cells: &[Cell; REELS], by: &Cell, mask: usize) -> Exact {
     line(lines, &std::array::from_fn(|reel| if mask >> reel & 1 == 1 { by } else { &cells[reel] }))
 }
 
-/// Returns a line's mean win with random cells replaced.
 fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u32>) -> Exact {
     let all = (REELS * ROWS) as u64;
     let of_mask: Vec<Exact> = (0..1 << REELS).map(|mask| replaced(lines, cells, by, mask)).collect();
@@ -232,7 +215,7 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     counts.items().iter().map(|&(n, weight)| ratio(weight, counts.total()) * with(n.into())).sum()
 }
 
-/// Returns the mean win over all placements and lines.
+/// Mean over all placements and lines.
 fn mega_wild(lines: &Lines, cells: &[Cell; REELS], wild: &Cell, places: &[MegaWilds]) -> Exact {
     let mut times = [0u64; 1 << REELS];
     for place in places {
@@ -251,7 +234,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { (0..k).fold(1, |ways, place| ways * (n - place) / (place + 1)) }
 }
 
-/// Returns the chance of a line win and, if a reel is given, a Free Spins symbol on it.
+/// Chance of a line win and, if a reel is given, a Free Spins symbol on it.
 fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     let lines = &of.lines;
     let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();
@@ -313,7 +296,6 @@ pub(super) fn brings(model: &Model) -> Vec<(Option<Potion>, Exact)> {
     std::iter::once((None, Exact::one() - &some)).chain(potions).collect()
 }
 
-/// Returns the shelves, the empty one first.
 pub(super) fn shelves() -> Vec<Vec<Potion>> {
     let mut states: Vec<Vec<Potion>> = vec![vec![]];
     for first in Potion::ALL {
@@ -323,7 +305,7 @@ pub(super) fn shelves() -> Vec<Vec<Potion>> {
     states
 }
 
-/// Returns the index of a combination: its feature's, or the last.
+/// The feature's index, or the last.
 pub(super) fn kind(potions: &[Potion]) -> usize {
     let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
     match Potion::ALL.map(count) {

@@ -1,4 +1,4 @@
-//! PAR sheet of Witch Feature, with the proof of its return. Takes about a second.
+//! PAR sheet of Witch Feature. Takes about a second.
 
 use num_traits::{One, Signed, Zero};
 
@@ -17,11 +17,9 @@ use crate::math::moments;
 use crate::parts::file::ModelError;
 use crate::parts::windows::Windows;
 
-/// Titles of unlocking figures.
 const UNLOCK_SPINS: &str = "spins until all features are unlocked, on average, for a new player at a bet level";
 const UNLOCK_COST: &str = "bets that those spins return less than with all features unlocked, on average";
 
-/// Proves the return with all features unlocked.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let means = Means::of(model);
     if means.awarded >= Exact::one() {
@@ -35,7 +33,6 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Returns further described figures (WF-21).
 #[must_use]
 pub fn facts(model: &Model) -> Vec<Fact> {
     let means = Means::of(model);
@@ -153,7 +150,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
-/// Returns the chance of an Explosion after a combination without feature.
+/// After a combination without feature.
 #[must_use]
 pub fn chance_of_explosion(model: &Model) -> Exact {
     chance(model.explosion)

@@ -1,28 +1,22 @@
 //! Potions and their combinations (WF-05 to WF-11).
 
-/// Potion colour, numbered as a carried figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Potion {
-    /// Red.
     Red = 1,
-    /// Blue.
     Blue = 2,
-    /// Green.
     Green = 3,
 }
 
 impl Potion {
-    /// All colours.
     pub const ALL: [Self; 3] = [Self::Red, Self::Blue, Self::Green];
 
-    /// Returns the Potion of a number.
     #[must_use]
     pub fn of(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|&potion| potion as i64 == number)
     }
 }
 
-/// Potion feature, in unlocking order (WF-11).
+/// In unlocking order (WF-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// Red, blue and green.
@@ -35,11 +29,9 @@ pub enum Feature {
     MegaWild = 4,
 }
 
-/// Number of features.
 pub const FEATURES: u8 = 4;
 
 impl Feature {
-    /// Returns the feature of three Potions in any order.
     #[must_use]
     pub fn of(mut potions: [Potion; 3]) -> Option<Self> {
         use Potion::{Blue, Green, Red};
@@ -54,16 +46,15 @@ impl Feature {
     }
 }
 
-/// Progress at a bet: up to two Potions, and unlocked features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shelf {
     potions: [Option<Potion>; 2],
-    /// Number from 1 to [`FEATURES`].
+    /// From 1 to [`FEATURES`].
     unlocked: u8,
 }
 
 impl Shelf {
-    /// Reads the carried figures; 0 for no Potion and for a new player.
+    /// 0 means no Potion or a new player.
     #[must_use]
     pub fn of(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -74,15 +65,14 @@ impl Shelf {
         shelf
     }
 
-    /// Converts to carried figures.
     #[must_use]
     pub fn carried(&self) -> [i64; 3] {
         let number = |potion: Option<Potion>| potion.map_or(0, |potion| potion as i64);
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// Reverses a voided round's change from `before` to `after` (PL-04): removes its unused Potions, restores those
-    /// that it used as far as there is room, and locks its features.
+    /// Reverses a voided round's change from `before` to `after` (PL-04): removes its unused Potions, restores used
+    /// ones as far as there is room, and locks its features.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =
@@ -97,7 +87,7 @@ impl Shelf {
         Self { potions: [0, 1].map(|place| potions.get(place).copied()), unlocked }
     }
 
-    /// Adds a Potion; the third returns the combination and empties the shelf.
+    /// The third Potion returns the combination and empties the shelf.
     pub fn collect(&mut self, potion: Potion) -> Option<[Potion; 3]> {
         match self.potions {
             [Some(first), Some(second)] => {

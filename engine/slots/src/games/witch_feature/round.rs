@@ -14,15 +14,12 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// Maximum windows per step; the next step continues.
+/// The next step continues.
 const WINDOWS_PER_STEP: usize = 100;
 
-/// Keys of the carried figures (WF-12).
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
-/// Key of the number of unlocked features.
 pub(super) const UNLOCKED: &str = "unlocked";
 
-/// Round of Witch Feature.
 #[derive(Debug)]
 pub struct WitchRound<'a> {
     model: &'a Model,
@@ -37,7 +34,6 @@ pub struct WitchRound<'a> {
 }
 
 impl<'a> WitchRound<'a> {
-    /// Opens a round.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -75,7 +71,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Draws and collects Potions from the left. Returns the completed combination.
+    /// Returns the completed combination.
     fn collect(&mut self, draws: &mut Draws, out: &mut Outcome) -> Option<[Potion; 3]> {
         let mut combination = None;
         for reel in 1..=3usize {
@@ -156,7 +152,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Turns random cells of the paid window into symbols (WF-13).
+    /// WF-13.
     pub(super) fn explode(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let Some(spin) = out.spins.last() else { return };
         let (stops, mut window) = (spin.stops, Window::default());
@@ -244,7 +240,6 @@ impl Round for WitchRound<'_> {
     }
 }
 
-/// Places Mega Wilds and marks their top left cells.
 fn lay(wilds: &MegaWilds, wild: u8, window: &mut Window, out: &mut Outcome) {
     for cell in (0..CELLS).filter(|cell| wilds.cells >> cell & 1 == 1) {
         window[cell / ROWS][cell % ROWS] = wild;
@@ -265,7 +260,6 @@ pub(super) fn carried(shelf: &Shelf) -> Carried {
     carried
 }
 
-/// At most 20.
 #[allow(clippy::cast_possible_truncation)]
 const fn index8(of: usize) -> u8 {
     of as u8

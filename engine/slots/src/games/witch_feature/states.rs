@@ -1,5 +1,4 @@
-//! States of a player between spins: unlocked features and unordered Potions, 40 in total. They determine the next
-//! spin's feature chances (WF-06, WF-11, WF-13).
+//! States of a player between spins: unlocked features and unordered Potions, 40 in total (WF-06, WF-11, WF-13).
 
 use num_traits::Zero;
 
@@ -10,7 +9,7 @@ use crate::contract::par::Exact;
 
 const KEYS: [&str; FEATURES as usize] = ["high_symbols", "random_wilds", "multiplier", "mega_wild"];
 
-/// Returns unlocked features times ten, plus the shelf's index.
+/// Unlocked features times ten, plus the shelf's index.
 pub(super) fn number(shelf: &Shelf) -> u16 {
     let [first, second, unlocked] = shelf.carried();
     let mut potions: Vec<Potion> = [first, second].into_iter().filter_map(Potion::of).collect();

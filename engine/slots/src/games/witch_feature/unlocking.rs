@@ -10,18 +10,15 @@ use super::potions::{FEATURES, Potion};
 use crate::contract::par::{Condition, ConditionalRtp, Exact, exact};
 use crate::math::first_spins::{FIRST_SPINS, Fixed};
 
-/// Unlocked features of a new player.
 const FIRST: usize = 1;
 const ALL: usize = FEATURES as usize;
 
 pub(super) struct Unlocking {
-    /// Mean spins until the last feature is unlocked.
     pub(super) spins: Exact,
     /// Mean loss of return in those spins, in bets.
     pub(super) cost_bets: Exact,
 }
 
-/// Chain at a number of unlocked features.
 struct Level {
     /// Chances of the next unlocked features and shelf, by shelf.
     moves: Vec<BTreeMap<(usize, usize), Exact>>,
@@ -29,7 +26,6 @@ struct Level {
     wins: Vec<Exact>,
 }
 
-/// Levels from 1 unlocked feature.
 pub(super) struct Chain(Vec<Level>);
 
 impl Chain {
@@ -71,7 +67,7 @@ impl Chain {
 
     pub(super) fn unlocking(&self, rtp: &Exact) -> Unlocking {
         let shelves = self.level(ALL).wins.len();
-        // Remaining spins and bets by shelf; zero with all features.
+        // Remaining spins and bets by shelf.
         let mut later: BTreeMap<usize, Vec<[Exact; 2]>> = BTreeMap::new();
         later.insert(ALL, vec![[Exact::zero(), Exact::zero()]; shelves]);
         for unlocked in (FIRST..ALL).rev() {
@@ -130,7 +126,7 @@ impl Chain {
     }
 }
 
-/// Also returns the completed combination.
+/// Returns the completed feature and the new shelf.
 fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, Vec<Potion>) {
     let (mut shelf, mut completes) = (shelf.to_vec(), None);
     for potion in potions.into_iter().flatten() {
@@ -144,7 +140,6 @@ fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, 
     (completes, shelf)
 }
 
-/// Solves regular equations with two right sides.
 fn solved(mut rows: Vec<Vec<Exact>>) -> Vec<[Exact; 2]> {
     for pivot in 0..rows.len() {
         let Some(found) = (pivot..rows.len()).find(|&row| !rows[row][pivot].is_zero()) else { continue };

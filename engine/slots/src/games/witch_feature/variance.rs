@@ -1,8 +1,8 @@
 //! Variance of a paid spin with all features unlocked.
 //!
 //! A spin wins `B + F + X`: lines, feature or Explosion, free spins. Second moments of lines, Multiplier and free spins
-//! are exact. Those of the other features are sampled with a fixed seed, since exact values need every pair of lines at
-//! every placement. The Explosion counts as independent of free spins of the same window.
+//! are exact. The others are sampled with a fixed seed, since exact values need every pair of lines at every placement.
+//! The Explosion counts as independent of free spins of the same window.
 
 use num_traits::One;
 
@@ -19,10 +19,9 @@ use crate::math::moments;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Sampled windows per second moment.
+/// Per second moment.
 const SAMPLES: u32 = 100_000;
 
-/// Sample mean with its standard error.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sampled {
     sum: f64,
@@ -44,7 +43,7 @@ impl Sampled {
     }
 }
 
-/// Returns the standard deviation in bets, and its standard error.
+/// In bets, with the standard error.
 pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let lines = Lines::of(&model.base);
     let free = Lines::of(&model.free);
@@ -53,7 +52,6 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let (high, wilds, mega) = (respin(Respin::HighSymbols), respin(Respin::RandomWilds), respin(Respin::MegaWild));
     let (exploded, with_base) = sampled_explosion(model);
 
-    // Feature or Explosion.
     let factor_squared = mean_square(&model.multipliers);
     let multiplied = factor_squared * respin_squared / float(&means.respin_wins);
     let rates = means.combinations.each_ref().map(float);
@@ -104,12 +102,9 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     (deviation, all.sqrt() / (2.0 * deviation))
 }
 
-/// Second moments of lines, in bets.
 struct Lines {
     squared: f64,
-    /// Mean product of line wins and awards.
     with_awards: f64,
-    /// Mean square of awards.
     awards_squared: f64,
 }
 
@@ -140,7 +135,6 @@ fn mean_square(of: &Weights<u32>) -> f64 {
     sum / f64::from(of.total())
 }
 
-/// Creates a round at one coin per line.
 fn round(model: &Model) -> Option<WitchRound<'_>> {
     let coin_value_micros = model.limits.coin_values_micros.first().copied()?;
     let stake = Stake { coin_value_micros, lines: model.limits.lines.1, coins_per_line: 1, buy_feature: false };
@@ -159,7 +153,7 @@ fn sampled_respin(model: &Model, respin: Respin) -> Sampled {
     all
 }
 
-/// Samples the square of an Explosion's win, and its product with the window's line wins.
+/// Square of an Explosion's win, and its product with the window's line wins.
 fn sampled_explosion(model: &Model) -> (Sampled, Sampled) {
     let mut draws = Draws::from_seed(*b"Witch Feature: second moments 02");
     let (mut out, mut squared, mut product) = (Outcome::default(), Sampled::default(), Sampled::default());
@@ -175,7 +169,7 @@ fn sampled_explosion(model: &Model) -> (Sampled, Sampled) {
     (squared, product)
 }
 
-#[allow(clippy::cast_precision_loss)] // For presentation.
+#[allow(clippy::cast_precision_loss)]
 fn bets(coins: u64, round: &WitchRound<'_>) -> f64 {
     coins as f64 / round.bet.bet_coins as f64
 }

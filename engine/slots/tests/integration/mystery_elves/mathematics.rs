@@ -1,5 +1,3 @@
-//! Exact mathematics against enumeration, an independent chain, and play.
-
 use std::collections::BTreeMap;
 
 use motherlode_slots::contract::par::{Exact, exact, ratio};

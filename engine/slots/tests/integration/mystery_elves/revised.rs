@@ -1,5 +1,4 @@
-//! Corrections of version 1.0.1: limit of the gamble, immediate credit of HALVE, names of special wins (ME-05, ME-14 to
-//! ME-16).
+//! Corrections of version 1.0.1 (ME-05, ME-14 to ME-16).
 
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Game, MarkKind, Outcome, Round, Terms, game};
 

@@ -25,7 +25,6 @@ fn me_01_five_reels_three_rows_and_ten_fixed_lines() {
     assert_eq!(elves().check_stake(&stake(20)), Ok(200));
 }
 
-/// ME-02, ME-09: sum of each line's highest win from the left.
 #[test]
 fn me_02_me_09_line_wins_are_those_of_the_rules() {
     let naive = Naive::read();
@@ -203,7 +202,7 @@ fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
     assert!(grand_with_two > 100 && high_without_grand > 100, "{grand_with_two} {high_without_grand}");
 }
 
-/// ME-12: a feature with only Bonus symbols fills the screen with its first respin.
+/// ME-12: only Bonus symbols fill the screen with the first respin.
 #[test]
 fn me_12_a_full_screen_ends_the_feature_at_once() {
     let model = with(|data| data.feature.strip = "Bo".into());
@@ -260,7 +259,6 @@ fn me_18_me_21_the_description_states_its_facts() {
     assert_eq!(par.conditional_rtps[0].rtp, elves().par(&buy(7)).unwrap().rtp);
 }
 
-/// The same seed gives the same windows and proportional wins.
 #[test]
 fn me_rtp_every_stake_plays_alike() {
     let model = with(|_| ());

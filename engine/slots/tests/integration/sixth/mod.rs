@@ -56,7 +56,6 @@ struct JackpotData {
     one_in: u32,
 }
 
-/// Compiled game.
 pub struct Lantern {
     edition: Edition,
     windows: Windows,
