@@ -1,9 +1,8 @@
-//! Shared elements of text formats, each with one spelling.
+//! Elements of text formats, each with one spelling.
 
 use crate::merkle::Hash;
 use data_encoding::BASE64;
 
-/// Text in a wrong format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Malformed(pub(crate) &'static str);

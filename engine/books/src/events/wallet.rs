@@ -1,5 +1,3 @@
-//! Seamless wallets in the log (PL-31).
-
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
@@ -10,10 +8,8 @@ use crate::values::{Currency, Minor};
 pub struct DebitAsked {
     /// Id of the bet's request.
     pub request_id: SmolStr,
-    /// Fingerprint of that request.
     pub fingerprint: [u8; 16],
-    /// Currency of the account.
     pub currency: Currency,
-    /// Bet, above 0.
+    /// Above 0.
     pub amount: Minor,
 }

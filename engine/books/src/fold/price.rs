@@ -1,10 +1,10 @@
-//! Arithmetic of pools in exact integers. Pools above 10^9 EUR can give an error, never a wrong figure.
+//! Arithmetic of pools in exact integers. Above 10^9 EUR it can return an error, never a wrong figure.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// Returns a coin's jackpot figure in the player's currency, P x coin / base coin (BW-13), rounded down to 1e-9.
+/// Returns the jackpot of a coin in the player's currency, P x coin / base coin (BW-13), rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0
@@ -109,16 +109,14 @@ impl Worth {
     }
 }
 
-/// Sources of a voided contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TakenBack {
     pub from_increments: Nano,
     pub from_reserve: Nano,
-    /// Rest, paid by the house.
     pub from_house: Nano,
 }
 
-/// Splits a contribution to take back (BW-19).
+/// See BW-19.
 #[must_use]
 pub fn take_back(pool: &PoolState, void: &TakeBack) -> TakenBack {
     let running = void.contributed_at > pool.marks(void.partition).cycle_from;

@@ -1,5 +1,4 @@
-//! Fold of some players separately, so that shares run on several threads. A player's commit depends on the player and
-//! on state changed only by other streams.
+//! Fold of some players separately, so that shares run on several threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +20,6 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
-/// State shared by all players.
 #[derive(Debug, Clone)]
 pub struct Shared {
     pools: BTreeMap<Arc<str>, PoolState>,
@@ -30,7 +28,6 @@ pub struct Shared {
     system: System,
 }
 
-/// Changes of common totals.
 #[derive(Debug, Clone)]
 pub struct Totals {
     operators: Vec<(SmolStr, OperatorTotals)>,
@@ -40,7 +37,6 @@ pub struct Totals {
 }
 
 impl Shared {
-    /// Returns whether a commit may change it.
     #[must_use]
     pub fn is_changed_by(commit: &Commit) -> bool {
         let takes_up = |event: &Event| {
@@ -59,7 +55,6 @@ impl Shared {
 }
 
 impl Share {
-    /// Returns the generations of draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> &Generations {
         self.0.generations()
@@ -89,7 +84,6 @@ impl Share {
         Ok(left)
     }
 
-    /// Takes the shared state.
     pub fn follow(&mut self, shared: &Shared) {
         let Self(books) = self;
         let Shared { pools, unpaid, rates, system } = shared.clone();
@@ -133,7 +127,6 @@ impl Share {
         .find_map(|(what, is_same)| (!is_same).then_some(what))
     }
 
-    /// Returns the changes since the last call.
     pub fn take_totals(&mut self) -> Totals {
         let Self(books) = self;
         let operators = books.operators.iter_mut();
@@ -192,14 +185,13 @@ impl Books {
         }
     }
 
-    /// Returns the state shared by all players.
     #[must_use]
     pub fn shared(&self) -> Shared {
         let Self { pools, unpaid, rates, system, .. } = self;
         Shared { pools: pools.clone(), unpaid: unpaid.clone(), rates: rates.clone(), system: system.clone() }
     }
 
-    /// Takes a commit's entries for pools, in log order.
+    /// Takes entries in log order.
     pub fn take_left(&mut self, commit: &Commit, left: &Left) -> Result<(), Refused> {
         let end = self.end(commit.partition);
         let expected = end.position + 1;
@@ -214,7 +206,6 @@ impl Books {
         Ok(())
     }
 
-    /// Adds the totals of a share.
     pub fn take_totals(&mut self, totals: &Totals) {
         for (name, totals) in &totals.operators {
             self.operators.entry(name.clone()).or_default().totals.add(totals);

@@ -28,7 +28,6 @@ impl Books {
             let to = match (first, decision) {
                 (None, _) => end,
                 (Some(_), Some(decision)) => decision.position(),
-                // Pooled with the pending hit.
                 (Some(hit), None) => pending.last_before(partition, hit.position())?,
             };
             let waits = decision.is_some()
@@ -113,7 +112,6 @@ impl Books {
         (!is_current).then_some(mirrored)
     }
 
-    /// Returns the present mirror of a joined partition.
     #[must_use]
     pub fn mirror_as_of_now(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
@@ -170,7 +168,6 @@ impl Stretch<'_> {
     fn events(&self, pool: &PoolState, pending: &Pending) -> Result<Vec<Event>, MoneyError> {
         let Self { partition, from, to, decision } = *self;
         let mut events = Vec::with_capacity(2);
-        // Figures as of the decision's place.
         let mut as_of = pool.clone();
         let Some(_) = decision else {
             pool_stretch(&mut as_of, pending, (partition, from, to), &mut events)?;
@@ -195,7 +192,7 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// Returns whether the pool decides it now: a hit waits while the pool is suspended (BW-20).
+/// A hit waits while the pool is suspended (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),

@@ -1,5 +1,3 @@
-//! Commit being decided, with common helpers.
-
 use super::delta::{Delta, PendingDelta};
 use super::reveal::RevealDue;
 use super::view::View;
@@ -17,13 +15,12 @@ pub(super) struct Transition<'s, 'd> {
     pub stepped: Option<u64>,
     /// One hit, void or report per commit.
     pub decided: bool,
-    /// Confirmed debit, until its round (PL-31).
+    /// Until its round (PL-31).
     pub debited: Option<(Currency, Minor)>,
-    /// Reveal required of the next event.
     pub reveal: Option<RevealDue>,
-    /// Approved change, required as the next event (PL-27).
+    /// Required as the next event (PL-27).
     pub approved: Option<Box<Event>>,
-    /// Round of the void required next (PL-38).
+    /// Round whose void is required next (PL-38).
     pub approved_void: Option<u64>,
     pub void_approved: bool,
 }

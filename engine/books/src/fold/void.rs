@@ -1,5 +1,3 @@
-//! Voids of rounds (PL-04).
-
 use super::reveal::RevealDue;
 use super::transition::{Transition, expect_amount};
 use crate::events::{
@@ -89,7 +87,7 @@ impl<'s> Transition<'s, '_> {
         self.pending(&given.pool).voids.push(void);
     }
 
-    /// Returns unpaid awards to the pool; paid ones stay with the player (PL-38).
+    /// Unpaid awards return to the pool; paid ones stay with the player (PL-38).
     fn void_awards(
         &mut self,
         operator: &'s str,

@@ -15,28 +15,25 @@ use super::error::MoneyError;
 pub struct Minor(pub i64);
 
 impl Minor {
-    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// Returns the sum; `None` on overflow.
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
 
-    /// Returns the difference; `None` on overflow.
     #[must_use]
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// Converts to 1e-9; always fits.
+    /// Always fits.
     #[must_use]
     pub fn to_nano(self, currency: Currency) -> Nano {
         Nano(i128::from(self.0) * currency.nanos_per_minor())
     }
 
-    /// Formats major units: `12.30`.
+    /// Major units: `12.30`.
     #[must_use]
     pub fn to_decimal(self, currency: Currency) -> String {
         let digits = currency.digits();
@@ -55,26 +52,20 @@ impl fmt::Display for Minor {
 pub struct Nano(pub i128);
 
 impl Nano {
-    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// Decimals of the major unit.
     pub const DIGITS: u32 = 9;
-    /// Nanos per major unit.
     pub const PER_MAJOR: i128 = 1_000_000_000;
 
-    /// Creates whole major units.
     #[must_use]
     pub const fn major(units: i64) -> Self {
         Self(units as i128 * Self::PER_MAJOR)
     }
 
-    /// Returns the sum; `None` on overflow.
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
 
-    /// Returns the difference; `None` on overflow.
     #[must_use]
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         self.0.checked_sub(other.0).map(Self)
@@ -91,7 +82,7 @@ impl core::ops::Neg for Nano {
 }
 
 impl fmt::Display for Nano {
-    /// Formats `20000.00005`, with at least two decimals.
+    /// `20000.00005`, with at least two decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(self.0, Self::DIGITS, 2))
     }
@@ -100,31 +91,28 @@ impl fmt::Display for Nano {
 impl FromStr for Nano {
     type Err = MoneyError;
 
-    /// Refuses more than nine decimals.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         decimal::parse(text, Self::DIGITS).map(Self).ok_or(MoneyError::Malformed)
     }
 }
 
 impl Currency {
-    /// Returns nanos per minor unit.
     #[must_use]
     pub fn nanos_per_minor(self) -> i128 {
         10i128.pow(Nano::DIGITS - self.digits())
     }
 }
 
-/// Coin value in 1e-6 of a major unit.
+/// 1e-6 of a major unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CoinValue(pub u64);
 
 impl CoinValue {
-    /// Decimals of the major unit.
     pub const DIGITS: u32 = 6;
 }
 
 impl fmt::Display for CoinValue {
-    /// Formats `0.2` or `10`, without trailing zeros.
+    /// `0.2` or `10`, without trailing zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(i128::from(self.0), Self::DIGITS, 0))
     }
@@ -139,7 +127,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// Returns coins in minor units, rounded half to even (PL-09).
+/// Rounded half to even (PL-09).
 pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
     i128::from(coins)
         .checked_mul(i128::from(coin.0))

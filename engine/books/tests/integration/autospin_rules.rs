@@ -1,4 +1,4 @@
-//! When autospin ends (BW-25, PL-07), also compared with the rule over random series.
+//! Also compares with the rule over random series (BW-25, PL-07).
 
 use motherlode_books::{Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Minor, WinStop};
 use proptest::{collection::vec, option, prelude::*};

@@ -88,7 +88,6 @@ fn uf_01_rates_are_admitted_as_far_as_a_minor_unit_is_worth_something() {
     }
 }
 
-/// alice's account is full.
 fn owed() -> (World, Award) {
     let mut world = World::with_players(&["alice", "bob"]);
     world.hit("alice", EUR, 1_000, "1");

@@ -1,5 +1,3 @@
-//! Changes of pools and switches need two actors (PL-27).
-
 use crate::common::*;
 use motherlode_books::*;
 

@@ -35,7 +35,6 @@ struct ModelHit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ModelRound {
     currency: Currency,
-    /// Millionths.
     coin: i128,
     rate: i128,
     at: u64,
@@ -162,7 +161,6 @@ pub fn begin() -> World {
     world
 }
 
-/// Tries one operation. A refusal must have no effect.
 pub fn attempt(world: &mut World, (kind, who, x): Op) {
     let (name, currency) = PLAYERS[who];
     let amount = Minor(i64::try_from(x).unwrap());
@@ -288,7 +286,6 @@ fn void(world: &mut World, stream: &StreamId, state: &PlayerState, x: u64) -> Re
     world.try_write(stream.clone(), vec![voided_as(round, bet.0, back, effect(x / 3))])
 }
 
-/// A valid commit with one fault.
 fn spoil(world: &World, (_, who, x): Op) -> Commit {
     let (name, currency) = PLAYERS[who];
     let mut started = world.start(name, "spoilt", currency, 10, "0.2");
@@ -319,14 +316,13 @@ fn spoil(world: &World, (_, who, x): Op) -> Commit {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// `World` checks the invariants after every commit.
     #[test]
     fn pl_09_bw_18_hold_at_every_position_and_the_model_agrees(ops in ops()) {
         let mut world = begin();
         for op in ops {
             attempt(&mut world, op);
         }
-        // Hits of a suspended pool wait (BW-20).
+        // BW-20.
         let _ = world.try_write(pool_stream(), vec![Event::PoolResumed { actor: "ops".into() }]);
         world.settle_pool();
 
@@ -434,7 +430,6 @@ proptest! {
         prop_assert!(world.books.apply(&spoilt).is_err());
         prop_assert_eq!(&world.books, &before);
 
-        // A refusal leaves the stage unchanged.
         let deposit = Event::Deposited { currency: Currency::EUR, amount: Minor(5) };
         let good = world.next(player("ann"), vec![deposit]);
         let mut stage = Stage::new();

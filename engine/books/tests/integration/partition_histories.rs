@@ -29,7 +29,6 @@ impl History {
         Self { parts: Parts::new(partitions), in_mind: vec![] }
     }
 
-    /// Tries one operation. A refusal must have no effect.
     fn attempt(&mut self, (kind, who, x): Op) {
         let at = who % self.parts.0.len();
         let name = format!("p{at}");
@@ -220,7 +219,7 @@ fn events(log: &[Commit]) -> impl Iterator<Item = &Event> {
 /// Round, paid, house's share, whether the player has it.
 type ModelHit = ((StreamId, u64), i128, i128, bool);
 
-/// The jackpot by the rules, without partitions. EUR.
+/// The jackpot by the rules, without partitions; EUR.
 #[derive(Debug, Default)]
 struct Model {
     k: i128,
@@ -345,7 +344,6 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each world checks the invariants after every commit.
     #[test]
     fn bw_16_any_number_of_partitions_comes_to_what_the_decided_order_makes(ops in ops(), partitions in 1u32..5) {
         let mut history = History::new(partitions);
@@ -353,7 +351,7 @@ proptest! {
             history.attempt(op);
             prop_assert_eq!(history.parts.interpartition().0, history.under_way());
         }
-        // Hits of a suspended pool wait (BW-20).
+        // BW-20.
         let resumed = Event::PoolResumed { actor: "ops".into() };
         let _ = history.parts.0[0].try_write(pool_stream(), vec![resumed]);
         history.parts.settle();
@@ -384,7 +382,7 @@ proptest! {
             left -= usize::from(!is_paid);
         }
         prop_assert_eq!(left, 0, "each once");
-        // PL-38: contributions of unapproved voids stay in the pool.
+        // PL-38.
         let left: i128 = model.kept.iter().map(|round| model.rounds[round].1).sum();
         let sums = history.parts.home().books.voids_not_returned(POOL);
         prop_assert_eq!(sums.values().map(|sum| sum.amount().0).sum::<i128>(), left);

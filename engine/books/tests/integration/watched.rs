@@ -11,9 +11,7 @@ use proptest::prelude::*;
 enum Act {
     Deposit(usize, bool),
     Freeze,
-    /// Writes this many places.
     Write(usize),
-    /// Aborts an incomplete one.
     Thaw(bool),
     Evict(usize, bool),
 }
@@ -38,7 +36,6 @@ struct Snapshot {
 }
 
 struct World {
-    /// Never evicts.
     whole: Books,
     books: Books,
     snapshot: Option<Snapshot>,

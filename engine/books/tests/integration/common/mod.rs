@@ -73,7 +73,6 @@ impl World {
         }
     }
 
-    /// Returns the position.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         let position = self.books.end(self.partition).position + 1;
         self.try_write(stream, events).unwrap();
@@ -250,7 +249,6 @@ pub fn paid(award: &Award) -> Event {
     }
 }
 
-/// Checks the invariants of every position.
 pub fn check(books: &Books) {
     assert_eq!(books.trial_balance(), PerCurrency::default(), "PL-09");
     for pool in books.pools() {
