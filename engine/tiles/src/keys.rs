@@ -59,7 +59,7 @@ impl VerifierKey {
         self.key.as_bytes()
     }
 
-    /// First four bytes of `SHA-256(name | 0x0A | kind | key)`.
+    /// Returns the first four bytes of `SHA-256(name | 0x0A | kind | key)`.
     #[must_use]
     pub fn id(&self) -> [u8; 4] {
         let digest = Sha256::new_with_prefix(&self.name).chain_update([b'\n', self.kind.byte()]);

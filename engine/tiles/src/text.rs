@@ -1,4 +1,4 @@
-//! Elements of text formats, each with one spelling.
+//! Each text has one spelling.
 
 use crate::merkle::Hash;
 use data_encoding::BASE64;
@@ -33,7 +33,6 @@ pub(crate) fn lines(hashes: &[Hash]) -> String {
     hashes.iter().map(|hash| to_base64(hash) + "\n").collect()
 }
 
-/// Reads hashes up to an empty line; returns the remaining text too.
 pub(crate) fn path(mut text: &str, hashes_max: usize) -> Option<(Vec<Hash>, &str)> {
     let mut hashes = vec![];
     loop {

@@ -19,8 +19,7 @@ use std::{
 
 const MAGIC: [u8; 8] = *b"MLREP002";
 const DIGEST: usize = 32;
-/// Version of the figures. A build uses files of the same version from any build, and folds the log again instead of
-/// others.
+/// A build uses files of the same version from any build, and folds the log again instead of others.
 ///
 /// Raise it by 1 in a change after which the same log gives other figures (in this crate, in the statements and revenue
 /// of the books, in the reading of a game's outcome), or other serialized bytes. The tests `state_version_*` compare
@@ -76,7 +75,7 @@ fn read_of(file: &Path, ledger: &Handle, config: &Report) -> Result<(Position, F
     Ok((position, figures.with(config)))
 }
 
-/// Writes figures at a position; after a power failure the file is the old or the new one.
+/// After a power failure the file is the old or the new one.
 pub(crate) fn write(
     file: &Path,
     ledger: &Handle,
@@ -96,7 +95,7 @@ pub(crate) fn write(
         written.sync_all()
     });
     if let Err(error) = written.and_then(|()| fs::rename(&new, file)) {
-        // Frees the space, in case the disk is full.
+        // In case the disk is full.
         let _ = fs::remove_file(&new);
         return Err(error);
     }

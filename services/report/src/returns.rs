@@ -54,7 +54,7 @@ struct Tally {
     bet: i64,
     wins: i128,
     all: Wins,
-    /// Wins in bets, without features collected over several rounds.
+    /// In bets, without features collected over several rounds.
     own: Wins,
     gifts: u64,
     features: [u64; FEATURES_MAX],
@@ -131,8 +131,8 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// Returns the requested levels and their sums. A level's mathematics take tens of milliseconds at the first use,
-    /// so call this on a separate thread and without a lock.
+    /// A level's mathematics take tens of milliseconds at the first use, so call this on a separate thread and without
+    /// a lock.
     pub(crate) fn report(&self, wanted: &Wanted) -> Found {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels
@@ -248,7 +248,7 @@ impl Level {
         held(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
     }
 
-    /// Returns the mathematics; `None` for an unknown version, or if the game has no rounding rule for the coin.
+    /// `None` for an unknown version, or if the game has no rounding rule for the coin.
     fn known(&self) -> Option<Known> {
         let game = slots::game(&self.game, &self.rules_version)?;
         let known = self.in_coins(game)?;
