@@ -1,8 +1,7 @@
-//! Last stage: folds all commits in the log's order and checks the shared state.
+//! Last stage: folds all commits in the log's order, and judges those of shared streams.
 //!
-//! Players' commits are already [judged](crate::judge); other streams are judged here. Checked are a pool's equation
-//! (BW-18) after each of its commits, the trial balance per batch, and at the end each operator's total against its
-//! players' balances.
+//! Checked are a pool's equation (BW-18) after each of its commits, the trial balance per batch, and at the end each
+//! operator's total against its players' balances.
 
 use crate::{
     campaigns::Campaigns,
@@ -66,7 +65,7 @@ impl Fold {
         self.facts.iter_mut().for_each(|facts| facts.end(end));
     }
 
-    /// Applies the next commit; `left` is the effect of a player's commit on shared state.
+    /// `left` is the effect of a player's commit on shared state.
     pub(crate) fn commit(&mut self, logged: &Logged, left: &Left) -> Result<(), Fault> {
         let Logged { commit, balances_after, due_after, proposer } = logged;
         match (&commit.stream, proposer) {
@@ -95,7 +94,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Judges and applies the next commit, if one judge has all players.
+    /// For a single judge with all players.
     pub(crate) fn judged_by(
         &mut self,
         judge: &mut Judge,

@@ -41,7 +41,7 @@ impl Recalled {
         commits.into_iter().filter_map(recall).collect()
     }
 
-    /// Iterates over the log's commits up to the first unreadable one, which the first stage reports.
+    /// Ends at the first unreadable commit, which the first stage reports.
     fn commits(&self) -> impl Iterator<Item = Commit> {
         let records = open(&self.log).ok().into_iter().flatten().map_while(Result::ok);
         records.map_while(|stored| (self.read)(&stored.bytes))

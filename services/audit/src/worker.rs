@@ -20,7 +20,7 @@ use std::{
 };
 
 pub(crate) struct Judged {
-    /// Commits with their effects on shared state. Players' commits are without events unless partitions are compared.
+    /// Players' commits are without events unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }
@@ -40,8 +40,7 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Processes parts of batches until they end or one has a fault, and sends the commits on, those before a fault
-    /// too. Keeps the last `kept` parts.
+    /// Sends the commits on, also those before a fault. Keeps the last `kept` parts.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<Part>,
@@ -52,7 +51,6 @@ impl<'a> Worker<'a> {
         let mut handed_on = VecDeque::with_capacity(kept + 1);
         for Part { of_partition, follows, records } in parts {
             if follows {
-                // The fold ended because of an earlier fault.
                 let Ok(shared) = shared.recv() else { break };
                 self.judge.share.follow(&shared);
             }

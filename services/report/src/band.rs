@@ -61,7 +61,7 @@ impl Wins {
         self.classes.values().map(|(_, bets)| bets).sum()
     }
 
-    /// Returns sums the wins in bets, each up to `2^class`.
+    /// Sums the wins in bets, each up to `2^class`.
     #[allow(clippy::cast_precision_loss, reason = "statistics")]
     fn capped(&self, class: i32) -> f64 {
         let each = |(of, (count, bets)): (&i32, &(u64, f64))| {

@@ -177,7 +177,7 @@ fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     }
 }
 
-/// Returns players are independent, so the spread of their means gives the standard error.
+/// Players are independent, so the spread of their means gives the standard error.
 #[test]
 fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
     const PLAYERS: u8 = 100;
