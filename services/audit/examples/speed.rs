@@ -52,7 +52,7 @@ fn write(folder: &Path, rounds: u32, players: u32) {
     let names: Vec<_> = (0..players).map(|number| format!("player-{number:05}")).collect();
     let mut tale = Tale::sealed(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for round in 0..rounds {
-        // Coprime to the number of players: neighbours in the log have different players.
+        // Coprime: neighbours in the log have different players.
         tale.plain_spin(&names[round as usize * 617 % names.len()]);
         if round % POOL_EVERY == 0 {
             tale.tend();

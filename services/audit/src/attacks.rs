@@ -156,7 +156,7 @@ fn judged_with(log: &[(Logged, Bytes)]) -> Option<Box<Divergence>> {
     [folded, played].into_iter().flatten().min_by_key(|divergence| divergence.position)
 }
 
-/// Has a round of one step, one of several, one that was voided, and one that is open; each began with a window.
+/// Rounds of one step, of several, voided and open; each began with a window.
 fn tale() -> Tale {
     let mut tale = Tale::sealed(&["alice", "bob"]);
     tale.plain_spin("alice");
@@ -250,7 +250,6 @@ fn a_missing_reveal_is_found() {
 #[test]
 fn a_substituted_client_seed_is_found_once_its_round_is_over() {
     let mut tale = tale();
-    // An open round cannot be resolved yet.
     tale.log.pop();
     attack(&tale, first_step, |number, logged| {
         let draw = step(logged).draw.as_mut().expect("a sealed draw");

@@ -1,8 +1,6 @@
 //! The audit as a pipeline of threads: one reads and verifies records, workers decode, judge and resolve those of their
-//! players, one folds the shared state in the log's order.
-//!
-//! A stage that finds a fault stops, and the others process all earlier batches, so the first divergence does not
-//! depend on the number of threads.
+//! players, one folds the shared state in the log's order. A stage with a fault stops, and the others process all
+//! earlier batches, so the first divergence does not depend on the number of threads.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -33,7 +31,7 @@ use std::{
 };
 
 pub(crate) const BEHIND: usize = 4;
-/// Batches waiting, the one in progress, and a spare.
+/// Batches waiting, one in progress, and a spare.
 const DONE: usize = BEHIND + 2;
 const THREADS_MAX: usize = 64;
 
@@ -47,7 +45,7 @@ pub struct Options {
     pub partition: u32,
     pub checkpoints: Checkpoints,
     pub draws: Option<DrawKeys>,
-    /// Threads that decode and resolve, besides one that reads and one that folds; 0 for one per core.
+    /// Decode and resolve, besides one thread that reads and one that folds; 0 for one per core.
     pub threads: usize,
     /// Records read, for a progress display.
     pub read: Option<Arc<AtomicU64>>,
@@ -115,7 +113,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if position == 0 && scan.partition_number().is_none() && read.is_ok() {
         return Err(Unusable::NoLog(options.log.clone()));
     }
-    // At the same position the books' fault comes first, because a misplaced event explains a wrong outcome.
+    // A misplaced event explains a wrong outcome, so the books' fault comes first at the same position.
     let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
     if found.is_empty() {
         let whole =
@@ -173,7 +171,6 @@ fn fold_in_order(
             position = logged.commit.position;
             fold.commit(logged, left).map_err(|fault| fault.at(fold.partition, position))?;
             if Shared::is_changed_by(&logged.commit) && !(changes && place == last) {
-                // The reader took it for a player's commit, so the workers did not wait for it.
                 let fault = Fault::new("the record names two streams", "a player's", &logged.commit.stream);
                 return Err(fault.at(fold.partition, position));
             }

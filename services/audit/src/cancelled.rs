@@ -1,4 +1,4 @@
-//! No commit of a request, or of a part of it, follows its cancellation (PL-42).
+//! A cancelled request, or a part of it, has no later commit (PL-42).
 
 use crate::divergence::Fault;
 use motherlode_books::{Commit, SmolStr, StreamId};

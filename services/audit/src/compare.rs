@@ -1,8 +1,5 @@
-//! Comparison of partitions that are sound alone: reports with the partition's log, and copies of pools, rates and
-//! switches with home's log.
-//!
-//! Home is read in order; at each report, the partition's facts are read up to the report's end. A mirror covered by a
-//! report copies an earlier decision of home.
+//! Comparison of sound partitions: reports with the partition's log, and copies of pools, rates and switches with
+//! home's log. Home is read in order; at each report, the partition's facts are read up to the report's end.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -32,7 +29,7 @@ struct OtherPartition {
     partition: u32,
     receiver: FactReceiver,
     pools: BTreeMap<String, Exchange>,
-    /// Number of home's rates and switches copied, by stream.
+    /// Home's rates and switches copied.
     copied: BTreeMap<StreamId, usize>,
 }
 

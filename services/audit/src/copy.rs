@@ -27,7 +27,6 @@ use std::{
     sync::Arc,
 };
 
-/// Properties that a copy of one operator's records cannot show.
 pub const NOT_CHECKED: [&str; 3] = [
     "the pools, and their contributions and awards: pools depend on the bets of all operators",
     "whether records after a stream's last one are missing: compare the digest with the platform's log",
@@ -68,8 +67,8 @@ impl Digesting {
     }
 }
 
-/// A complete copy has the same digest as the log. Records after a damaged one are left out, which
-/// [`audit`](crate::audit()) finds.
+/// A complete copy has the same digest as the log. Omits records after a damaged one, which [`audit`](crate::audit())
+/// finds.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
     for record in open(log)? {
@@ -91,14 +90,13 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
 /// With a divergence, the figures cover the records before it.
 #[derive(Debug)]
 pub struct CopyReport {
-    /// Partition of the log.
     pub partition: u32,
     pub digest: Digest,
     /// SHA-256 of the copy's own last record.
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
-    /// By game, version and currency, without awards, which depend on the pools.
+    /// Without awards, which depend on the pools.
     pub returns: Vec<Return>,
     /// Paid to players, in minor units.
     pub jackpots: PerCurrency<i128>,
@@ -243,7 +241,7 @@ impl<'a> Auditing<'a> {
         let Commit { stream, version, previous, position, request_id, .. } = commit;
         let (last_version, last) = self.streams.get(stream).copied().unwrap_or_default();
         let whole = *version == last_version + 1 && *previous == last;
-        // Commits of the system's stream for the platform only are not in the copy.
+        // The copy lacks commits of the system's stream for the platform only.
         let with_gaps = *stream == StreamId::System
             && *version > last_version
             && (last..*position).contains(previous)

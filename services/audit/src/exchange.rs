@@ -15,20 +15,20 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// Positions of mirrors, and the positions at home that they copy.
+    /// Positions of mirrors, and of home's state in them.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
-    /// Home's commits of the pool that the partition has not mirrored.
+    /// Home's commits without a mirror.
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    /// Reported contributions, voids and awards not yet mirrored, by positions at home.
+    /// Reported contributions, voids and awards without a mirror, by positions at home.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
     reversals: VecDeque<(Position, Nano)>,
-    /// Returned contributions not yet mirrored, by positions at home.
+    /// Returned contributions without a mirror, by positions at home.
     returns: VecDeque<(Position, VoidReturn)>,
 }
 

@@ -7,13 +7,8 @@ use std::{
 
 #[derive(Debug)]
 pub(crate) enum Fact {
-    /// A player's commit outside home contributes to a pool, or decides about one.
     Contributed(Contributed),
-    Pool {
-        position: Position,
-        events: Vec<Event>,
-        state: Box<PoolState>,
-    },
+    Pool { position: Position, events: Vec<Event>, state: Box<PoolState> },
     Control(Control),
     End(Position),
 }

@@ -1,7 +1,6 @@
-//! Last stage: folds all commits in the log's order, and judges those of shared streams.
-//!
-//! Checked are a pool's equation (BW-18) after each of its commits, the trial balance per batch, and at the end each
-//! operator's total against its players' balances.
+//! Last stage: folds all commits in the log's order, and judges those of shared streams. Checks a pool's equation
+//! (BW-18) after each of its commits, the trial balance per batch, and at the end each operator's total against its
+//! players' balances.
 
 use crate::{
     campaigns::Campaigns,
@@ -65,7 +64,6 @@ impl Fold {
         self.facts.iter_mut().for_each(|facts| facts.end(end));
     }
 
-    /// `left` is the effect of a player's commit on shared state.
     pub(crate) fn commit(&mut self, logged: &Logged, left: &Left) -> Result<(), Fault> {
         let Logged { commit, balances_after, due_after, proposer } = logged;
         match (&commit.stream, proposer) {
@@ -94,7 +92,7 @@ impl Fold {
         Ok(())
     }
 
-    /// For a single judge with all players.
+    /// One judge has all players.
     pub(crate) fn judged_by(
         &mut self,
         judge: &mut Judge,

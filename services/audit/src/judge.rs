@@ -1,6 +1,5 @@
 //! First judge: applies each player's commit to the auditor's books, which refuse a violated invariant
-//! ([`Share::apply_recorded`], PL-09), and checks stated balances, campaigns and play money. It needs only the player
-//! and the shared state, so each worker has one.
+//! ([`Share::apply_recorded`], PL-09), and checks stated balances, campaigns and play money. Each worker has one.
 
 use crate::{
     campaigns::Campaigns,

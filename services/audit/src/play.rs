@@ -1,5 +1,5 @@
-//! Third stage: resolves each step again from its seed and choice (PL-06), and checks the events that follow from it.
-//! It needs no books. A step with a sealed draw is resolved when its dealt value is revealed; until then its events are
+//! Third stage, without books: resolves each step again from its seed and choice (PL-06), and checks the events that
+//! follow from it. A step with a sealed draw is resolved when its dealt value is revealed; until then its events are
 //! taken as logged.
 
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) struct Plays<'a> {
     bytes: Vec<u8>,
 }
 
-/// Events that the same commit must still contain.
+/// Events still required in the same commit.
 #[derive(Default)]
 struct Due {
     collection: Option<Event>,
@@ -168,7 +168,7 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// `None` for a draw that is not revealed yet.
+    /// `None` for an unrevealed draw.
     fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
         let Some(drawn) = &step.draw else { return Ok(step.seed) };
         round.sealed += 1;
@@ -209,7 +209,7 @@ impl<'a> Plays<'a> {
         round.held.push(held);
     }
 
-    /// Resolves the stored steps with their revealed values, and checks the events logged for them.
+    /// Also checks the events logged for the steps.
     fn release(&mut self, round: &mut Playing, stream: &StreamId, dealt: &[Dealt]) -> Result<(), Fault> {
         if round.held.is_empty() {
             return Ok(());
@@ -338,7 +338,7 @@ impl<'a> Plays<'a> {
         Ok(due)
     }
 
-    /// Returns the change of a collection that the void of a settled round requires (PL-04).
+    /// Returns the collection's change required by the void of a settled round (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::by(&settled.started, &settled.collected).map_err(|error| {

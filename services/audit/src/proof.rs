@@ -2,8 +2,7 @@
 //!
 //! The round's last record is in the signed log. A step's record has the hash of the record that sealed its draw, so
 //! the last record proves those; others have inclusion proofs. Each step is resolved again, and each draw is compared
-//! with its seal ([`RoundRecords::sealing`]). Repeated and derived parts are not in the file, and are restored before
-//! hashing.
+//! with its seal ([`RoundRecords::sealing`]).
 
 use crate::replay::{Replayed, resolved};
 use motherlode_books::{Commit, Event, StreamId, number};
@@ -31,14 +30,14 @@ use std::{
 #[derive(Debug)]
 pub struct Proven {
     pub checkpoint: Checkpoint,
-    /// Witnesses that cosigned it, by name in the policy, with times.
+    /// By name in the policy, with times.
     pub cosigned: Vec<(String, u64)>,
     pub stream: StreamId,
     pub number: u64,
     pub positions: Vec<Position>,
-    /// Records that are proven by their hash in a later record instead of an inclusion proof.
+    /// Proven by their hash in a later record instead of an inclusion proof.
     pub named: Vec<Position>,
-    /// For each step.
+    /// One per step.
     pub draws: Vec<ShownDraw>,
     pub replayed: Replayed,
 }
@@ -51,7 +50,7 @@ pub enum ShownDraw {
     Sealed(Sealed, Position),
     /// Draw whose sealing record is not in the proof.
     NotShown(u64),
-    /// Draw that is not revealed: the round was voided because the key was lost.
+    /// Unrevealed draw: the round was voided because the key was lost.
     Lost(u64),
 }
 
@@ -173,7 +172,6 @@ impl Shown<'_> {
     }
 }
 
-/// Records can copy parts of the previous record and leave out derived parts.
 fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<Vec<Shown<'r>>, Unproven> {
     let at = |count: usize, what: &dyn Display| Unproven::Records(format!("record {count}: {what}"));
     let (mut before, mut travelled) = (None, vec![]);

@@ -27,7 +27,6 @@ pub(crate) struct Part {
 #[derive(Default)]
 pub(crate) struct Route {
     pub(crate) threads: Vec<u8>,
-    /// The last commit changes shared state of the judges, which all threads wait for.
     pub(crate) changes: bool,
 }
 

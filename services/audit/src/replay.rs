@@ -18,11 +18,11 @@ use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// With the replay's outcomes, or the logged outcome of a step that cannot be resolved.
+    /// With the replay's outcomes, or the logged one of an unresolvable step.
     pub view: RoundView,
-    /// Of each step; `None` if it matches or cannot be resolved yet.
+    /// Per step; `None` if it matches or cannot be resolved yet.
     pub differs: Vec<Option<String>>,
-    /// First steps that could be resolved; the other draws are not revealed.
+    /// First steps that could be resolved; later draws are not revealed.
     pub resolved: usize,
 }
 

@@ -13,22 +13,21 @@ pub struct Report {
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
-    /// By game, version and currency.
     pub returns: Vec<Return>,
-    /// By pool, in log order.
+    /// Per pool, in log order.
     pub awards: BTreeMap<String, Vec<Award>>,
     pub voids: PerCurrency<Voids>,
     pub seals: Seals,
     pub index: Comparison,
     pub checkpoints: Vec<u64>,
-    /// Size up to which the tree's files were compared, if they were.
+    /// Compared size of the tree's files, if any.
     pub tree: Option<u64>,
     /// `None` if all holds.
     pub divergence: Option<Divergence>,
 }
 
 impl Report {
-    /// Ids of pending transactions with operators' own wallets (PL-32).
+    /// Pending transactions with operators' own wallets (PL-32).
     #[must_use]
     pub fn under_way(&self) -> Vec<String> {
         let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {
@@ -40,7 +39,7 @@ impl Report {
         self.books.players().flat_map(of_player).collect()
     }
 
-    /// Steps of open rounds with sealed draws, which are resolved when the rounds end.
+    /// Steps of open rounds with sealed draws, resolved when the rounds end.
     #[must_use]
     pub fn sealed(&self) -> u64 {
         let open = self.books.players().flat_map(|(.., player)| player.open_rounds());
@@ -55,7 +54,6 @@ pub struct Return {
     pub rules_version: String,
     pub currency: Currency,
     pub rounds: u64,
-    /// Rounds whose bet contributed to a pool.
     pub contributing: u64,
     /// PL-18.
     pub free: u64,
@@ -96,17 +94,14 @@ pub struct Seals {
     pub unsure_starts: u64,
     /// Recorded by a later start.
     pub refused_starts: u64,
-    /// Voided rounds whose draws cannot be revealed, so their steps were not resolved.
+    /// Voided rounds with unrevealed draws, so their steps were not resolved.
     pub rounds_lost: u64,
-    /// Match the given draw keys.
     pub checked: u64,
-    /// Keys missing from the given file.
     pub unchecked: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comparison {
-    /// All balances in the index match the log at their positions.
     Compared {
         balances: u64,
         /// Durable position of the index, with its record's hash confirmed; 0 for none.

@@ -1,5 +1,5 @@
-//! Recomputes the log's tree and compares it with signed checkpoints and with the tree's files. Cost: two hashes per
-//! record on average.
+//! Recomputes the log's tree and compares it with signed checkpoints and the tree's files. Cost: two hashes per record
+//! on average.
 
 use crate::divergence::Fault;
 use motherlode_log::{Hash, Position};
@@ -22,7 +22,7 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// The last checkpoint and the files in a partition's tree folder; neither if there is no checkpoint.
+    /// Without a checkpoint, there is nothing to compare.
     pub fn beside(folder: &Path, key: &VerifierKey) -> Result<Self, FilesError> {
         let Some((checkpoint, _)) = Files::checkpoint(folder, key)? else { return Ok(Self::default()) };
         Ok(Self { files: Some((folder.to_owned(), checkpoint.size)), signed: vec![checkpoint] })

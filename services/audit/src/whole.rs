@@ -1,4 +1,4 @@
-//! Audit of a log with several partitions: each concurrently, then all copies with their originals.
+//! Audit of all partitions concurrently, then of copies with their originals.
 
 use crate::{
     audit::{BEHIND, Options, audit_sending},
@@ -20,7 +20,6 @@ pub struct Whole {
     pub partitions: Vec<Report>,
     /// EUR: the sum of the partitions' accounts for each other.
     pub in_transit: Nano,
-    /// If each partition is sound.
     between: Option<Divergence>,
 }
 
@@ -56,7 +55,7 @@ pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
 }
 
 impl Whole {
-    /// Of the partitions in order, else between them.
+    /// The partitions come first, in order.
     #[must_use]
     pub fn divergence(&self) -> Option<&Divergence> {
         let within = self.partitions.iter().find_map(|report| report.divergence.as_ref());

@@ -60,7 +60,7 @@ impl<'a> Worker<'a> {
                 checked.map_err(|fault| fault.at(self.partition, record.position))
             });
             let judged = Arc::new(Judged { commits, totals: self.judge.share.take_totals() });
-            // The fold can have ended because of a fault of its own, and a fault here can be earlier.
+            // A fault here can be earlier than one that ended the fold.
             let _ = fold.send(Arc::clone(&judged));
             handed_on.push_back(judged);
             if handed_on.len() > kept {
@@ -98,7 +98,6 @@ impl<'a> Worker<'a> {
         let player = match known {
             Some(player) if player.stream == *stream => player,
             None if *name == *stream.to_string().as_bytes() => players.of(stream),
-            // Another thread can have the player's earlier records.
             _ => return Err(Fault::new("the record names two streams", String::from_utf8_lossy(&name), stream)),
         };
         let left = judge.commit(&mut player.state, &logged, hash)?;

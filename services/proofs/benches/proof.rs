@@ -1,5 +1,5 @@
-//! Size of a round's proof in a log of ten million records, with the seal of its draw, and the cost of making and
-//! verifying it (without resolving the round), compared with one Ed25519 verification.
+//! Size of a round's proof in a log of ten million records, and the cost of making and verifying it (without resolving
+//! the round), compared with one Ed25519 verification.
 //!
 //! The tree has generated entries; the two records are from tests/golden/linked.hex at other positions. `cargo bench -p
 //! motherlode-proofs` needs 330 MB of disk.

@@ -1,8 +1,6 @@
 //! Shorter records for a proof, without fields that follow from the rest of the file: outcomes, seals of revealed
-//! draws, and hashes of records in the file.
-//!
-//! The verifier computes these fields and hashes the complete record, so leaving them out needs no trust. Many free
-//! spins have kilobytes of outcome; a seal with a hash takes 90 bytes per step.
+//! draws, and hashes of records in the file. The verifier computes these fields and hashes the complete record, so
+//! leaving them out needs no trust.
 
 use motherlode_books::Seal;
 use motherlode_log::{Hash, Position, Record, hash};

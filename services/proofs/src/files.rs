@@ -89,7 +89,7 @@ impl Files {
         fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
-    /// Level `None` is the entries.
+    /// `None`: the entries.
     pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
         if hashes.is_empty() {
             return Ok(());
@@ -97,7 +97,7 @@ impl Files {
         self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
     }
 
-    /// Level `None` is the entries.
+    /// `None`: the entries.
     fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         let mut hashes = vec![Hash::default(); count];
         let end = io::Error::from(io::ErrorKind::UnexpectedEof);

@@ -56,7 +56,6 @@ pub(crate) fn is_sound(files: &Files, size: Position, stop: impl Fn() -> bool) -
 pub(crate) struct Growing {
     partition: u32,
     tree: Tree,
-    /// Hash of the last record.
     head: Hash,
     pub(crate) files: Arc<Files>,
     /// Last signed checkpoint, while a rebuilt tree is smaller.

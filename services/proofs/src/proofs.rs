@@ -93,9 +93,9 @@ pub struct Extent {
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Opens the trees of the ledgers written here. Call it before the first append, so that a refused log stays
-    /// unchanged. Each checkpoint also marks the log's end in the draw keys. A damaged checkpoint is renamed to
-    /// `checkpoint.damaged` and signed again once the tree is rebuilt.
+    /// Call it before the first append, so that a refused log stays unchanged. Each checkpoint also marks the log's end
+    /// in the draw keys. A damaged checkpoint is renamed to `checkpoint.damaged` and signed again once the tree is
+    /// rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -327,7 +327,6 @@ impl Partition {
             return Ok(());
         }
         let checkpoint = growing.checkpoint(self.verifier.name());
-        // The name was valid for the key.
         let Ok(note) = checkpoint.sign(&self.key) else { return Ok(()) };
         growing.files.keep(&note)?;
         self.mark(Held { position: growing.size(), hash: *growing.head() }, false);

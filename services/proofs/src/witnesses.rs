@@ -46,8 +46,8 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Largest size of each partition's tree that a witness has cosigned. Requests a cosignature from size 0: a witness
-    /// with another size refuses and states it.
+    /// Largest cosigned size of each partition's tree. Requests a cosignature from size 0: a witness with another size
+    /// refuses and states it.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {
@@ -127,7 +127,7 @@ impl Witness {
         }
     }
 
-    /// Retries once with the size that the witness states.
+    /// Retries once with the size stated by the witness.
     async fn ask(&self, partition: &Arc<Partition>, signed: &Signed, seen: &mut u64) -> io::Result<()> {
         let url = format!("{}/add-checkpoint", self.url);
         for _ in 0..2 {

@@ -30,7 +30,7 @@ pub(crate) struct Theory {
     pub(crate) std_dev: f64,
 }
 
-/// By size in bets: class `c` has wins from `2^c` to below `2^(c + 1)`.
+/// Counted by size in bets: class `c` has wins from `2^c` to below `2^(c + 1)`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wins {
     pub(crate) rounds: u64,

@@ -1,4 +1,4 @@
-//! Credits due to an operator's wallet after a commit, which the balances of its transactions include (PL-31, PL-34).
+//! Credits due to an operator's wallet after a commit, included in the balances of its transactions (PL-31, PL-34).
 //!
 //! Records of older versions do not state them: the player's commits are read backwards to the last paid credit and on
 //! to its source. Credits are paid in order, so later ones are unpaid.
@@ -17,7 +17,7 @@ pub(crate) enum Known {
     Yes,
     /// The last paid credit is more than [`COMMITS_MAX`] of the player's commits back.
     No,
-    /// A page that begins with this commit can find them; this one has read too much for other players.
+    /// A page that begins with this commit can find them.
     NextPage,
 }
 
@@ -35,7 +35,7 @@ impl Default for Dues {
 }
 
 impl Dues {
-    /// After the first call for a player, it must get all earlier commits of the player in turn.
+    /// Then it must get all earlier commits of the player in turn.
     pub(crate) fn add(
         &mut self,
         ledger: &Handle,

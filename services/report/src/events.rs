@@ -21,7 +21,6 @@ pub(crate) struct Events {
     latest: Vec<Arc<SignificantEvent>>,
     #[serde(skip)]
     files: Option<EventReader>,
-    /// Events to wait for after a failed write to files.
     #[serde(skip)]
     patience: usize,
 }
@@ -71,7 +70,7 @@ impl Filter {
     }
 }
 
-/// An operator sees its own events and those that concern all.
+/// An operator sees its own events, and those without an operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }

@@ -1,7 +1,7 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
 //! Only first steps count, without rounds of bought features. The expected number is the sum of each round's chance in
-//! its player's state; given the states, rounds are independent.
+//! its player's state.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;
@@ -45,7 +45,7 @@ pub(crate) fn in_state(
     chances
 }
 
-/// Number of rounds at one stake by feature, and by state with the state's chances.
+/// Rounds at one stake by feature, and by state with the state's chances.
 pub(crate) struct Counted<'a> {
     pub(crate) seen: &'a [u64; MAX],
     pub(crate) states: Vec<(u64, [f64; MAX])>,

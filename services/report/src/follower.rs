@@ -1,5 +1,4 @@
-//! Reads each partition's log from the start and as it grows, and folds the figures of the reports, which depend on the
-//! log only.
+//! Folds the figures of the reports from each partition's log. They depend on the log only.
 
 use crate::{
     events::files::EventFiles,
@@ -30,11 +29,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Commits since the figures were last kept.
+/// Since the figures were last kept.
 const KEEP_AT_START: u64 = 10_000;
 const KEEP_EVERY: u64 = 200_000;
 const BATCH: usize = 512;
-/// Wait for more durable commits, unless a call is waiting.
+/// Unless a call is waiting.
 const GATHER_FOR: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -49,7 +48,6 @@ pub struct Follower {
 
 struct Partition {
     ledger: Handle,
-    /// Length of the log at the start.
     past: u64,
     figures: RwLock<Figures>,
     position: watch::Sender<u64>,
@@ -84,7 +82,7 @@ impl Follower {
         })
     }
 
-    /// Runs on a separate thread. Commits that it does not reach are folded later.
+    /// Runs on a separate thread. Commits beyond it are folded later.
     async fn fold_past(&self, at: usize) {
         let waiting = Arc::new(());
         let (follower, waits) = (self.clone(), Arc::downgrade(&waiting));
@@ -165,10 +163,8 @@ impl Follower {
         &self.ledgers
     }
 
-    /// Figures are no older than the logs' ends at the call.
-    ///
-    /// # Errors
-    /// REPORT_BEHIND after a bounded wait; PARTITION_ELSEWHERE if this process does not have all partitions.
+    /// Figures are no older than the logs' ends at the call. Fails with REPORT_BEHIND after a bounded wait, and with
+    /// PARTITION_ELSEWHERE if this process does not have all partitions.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
         self.catch_up().await?;
         Ok(self.now(|figures, position| (read(figures), position)))
@@ -186,7 +182,6 @@ impl Follower {
         self.ledgers.reads().run(caller, read).await
     }
 
-    /// Waits until the figures reach the current ends of the logs.
     async fn catch_up(&self) -> Result<(), Refusal> {
         self.ledgers.whole()?;
         let behind = || Refusal::new(Reason::ReportBehind, "the log is still being read");
@@ -269,8 +264,7 @@ impl Partition {
         }
     }
 
-    /// Bets of rounds that the figures no longer have are read from the log first. After an error the earlier commits
-    /// are folded.
+    /// Reads bets of dropped rounds from the log first. After an error the earlier commits are folded.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {
@@ -302,7 +296,7 @@ impl Partition {
 /// do not include the past.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// By partition.
+    /// Per partition.
     pub positions: Vec<u64>,
     /// Rounds.
     pub open: u64,
@@ -310,7 +304,7 @@ pub struct Counts {
     pub rounds: Vec<(String, u64)>,
     /// Today, by operator.
     pub voids: Vec<(String, VoidShare)>,
-    /// By kind, including kinds at 0, so that a rate has a start.
+    /// Includes kinds at 0, so that a rate has a start.
     pub significant: Vec<(String, u64)>,
 }
 
@@ -334,7 +328,6 @@ impl Follower {
         })
     }
 
-    /// Reporting on them is slow and needs a separate thread.
     pub(crate) async fn returns(&self) -> Result<(Returns, u64), Refusal> {
         self.read(|figures| Returns::of_all(figures.iter().map(|figures| &figures.returns))).await
     }

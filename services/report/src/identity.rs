@@ -29,8 +29,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Opens the executable, so that the started file is hashed even if it is replaced. `configuration` is the
-    /// canonical form, of which the digest is stored.
+    /// Opens the executable, so that the started file is hashed even if it is replaced. Stores the digest of
+    /// `configuration` in canonical form.
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         program::open();
@@ -101,7 +101,7 @@ impl SelfCheck {
         })
     }
 
-    /// PL-23; at most once per hour.
+    /// At most once per hour (PL-23).
     pub async fn alert(&self) {
         let wanted = Wanted { game: String::new(), operator: None, out_of_band_only: true, days: false };
         let Ok((returns, _)) = self.follower.returns().await else { return };
@@ -127,7 +127,6 @@ impl SelfCheck {
     /// See PL-22.
     pub async fn clock(&self) {
         let ledgers = self.follower.ledgers();
-        // Partitions of a process share one clock.
         let skews: Vec<_> = ledgers.all().filter_map(Handle::take_skew).collect();
         let Some(by_ms) = skews.into_iter().max_by_key(|by_ms| by_ms.unsigned_abs()) else { return };
         let proposal = Proposal {
@@ -153,7 +152,7 @@ impl SelfCheck {
         Some(now_ms)
     }
 
-    /// Runs a check or joins the running one; findings are recorded as significant events.
+    /// Joins a running check; findings are recorded as significant events.
     pub async fn check(&self) -> Arc<[String]> {
         self.join_or_begin(false).await
     }
@@ -205,7 +204,7 @@ impl SelfCheck {
         failures
     }
 
-    /// Pools whose meters differ from their statements; `None` if the two have different positions.
+    /// `None` if meters and statements have different positions.
     async fn disagreements(&self) -> Option<Vec<String>> {
         let home = self.follower.ledgers().home();
         let compare = |figures: &[&Figures]| {
@@ -229,7 +228,7 @@ fn books(ledger: &Handle) -> Vec<String> {
     })
 }
 
-/// PL-22; at most once per hour. Returns whether it was recorded now.
+/// At most once per hour (PL-22). Returns whether it was recorded now.
 pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<bool, AppendError> {
     let before = ledger.durable();
     let hour = ledger.now_ms().div_euclid(3_600_000);

@@ -1,6 +1,6 @@
-//! Kept figures: the follower's figures at a position, so that a start decodes only later commits. They are used if the
-//! file is intact and has this [version](FIGURES_VERSION), these thresholds and this log's hash at its position;
-//! otherwise the log is folded again.
+//! Figures of the follower at a position, so that a start decodes only later commits. They are used if the file is
+//! intact and has this [version](FIGURES_VERSION), these thresholds and this log's hash at its position; otherwise the
+//! log is folded again.
 //!
 //! Format: [`MAGIC`], the SHA-256 of the rest, a [`Header`] and the figures in [postcard's wire
 //! format](https://postcard.jamesmunns.com/wire-format).
@@ -21,9 +21,8 @@ const MAGIC: [u8; 8] = *b"MLREP002";
 const DIGEST: usize = 32;
 /// A build uses files of the same version from any build, and folds the log again instead of others.
 ///
-/// Raise it by 1 in a change after which the same log gives other figures (in this crate, in the statements and revenue
-/// of the books, in the reading of a game's outcome), or other serialized bytes. The tests `state_version_*` compare
-/// the serialized figures of logs with every event, and fail if the version was not raised.
+/// Raise it by 1 in a change after which the same log gives other figures (in this crate, the books' statements and
+/// revenue, or the reading of an outcome) or other serialized bytes. The tests `state_version_*` fail otherwise.
 const FIGURES_VERSION: u32 = 3;
 
 #[derive(PartialEq, Eq, Serialize, Deserialize)]

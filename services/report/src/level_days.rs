@@ -1,4 +1,4 @@
-//! A level's rounds by day (PL-23). A day costs about 40 bytes per level and operator, for a year.
+//! A level's rounds by day (PL-23): about 40 bytes per day, level and operator, for a year.
 
 use motherlode_books::date;
 use motherlode_proto::report::v1 as wire;

@@ -9,7 +9,7 @@ use std::{borrow::Cow, mem};
 pub(crate) struct OpenRound<'a> {
     pub(crate) started: Cow<'a, RoundStarted>,
     pub(crate) win: i64,
-    /// Win from features that are collected over several rounds.
+    /// Win of features collected over several rounds.
     pub(crate) collected: i64,
     pub(crate) gift: bool,
     collects: bool,

@@ -1,4 +1,4 @@
-//! Each operator's part in a pool by day: contributions, awards, and its charge for seed funding (PL-38).
+//! Each operator's part in a pool by day (PL-38).
 //!
 //! The house funds the seeds. A day's seed funding is charged to operators in proportion to the day's contributions.
 //! Memory: a row per day, operator and pool.

@@ -1,4 +1,4 @@
-//! Live returns of games, compared with their mathematics (PL-23); [`crate::band`] has the bounds.
+//! Live returns of games, compared with their mathematics (PL-23) by [`crate::band`].
 //!
 //! A level is a game's version at one stake in one currency, counted per operator. Levels are summed twice: weighted by
 //! stake, and unweighted, so that a high stake does not hide low ones. Features collected over several rounds
@@ -131,8 +131,7 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// A level's mathematics take tens of milliseconds at the first use, so call this on a separate thread and without
-    /// a lock.
+    /// Slow at the first use (tens of milliseconds per level): call it on a separate thread and without a lock.
     pub(crate) fn report(&self, wanted: &Wanted) -> Found {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels

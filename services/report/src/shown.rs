@@ -1,17 +1,15 @@
-//! Partial outcome messages with the few fields that the reports read.
+//! Parts of outcome messages that the reports read.
 
 use motherlode_proto::round::v1::SpinKind;
 use motherlode_slots as slots;
 use prost::Message;
 
-/// See [`Outcome`](motherlode_proto::round::v1::Outcome).
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Outcome {
     #[prost(message, repeated, tag = "1")]
     pub(crate) spins: Vec<Spin>,
 }
 
-/// See [`SpinResult`](motherlode_proto::round::v1::SpinResult).
 #[derive(Clone, PartialEq, Eq, Message)]
 pub(crate) struct Spin {
     #[prost(enumeration = "SpinKind", tag = "1")]

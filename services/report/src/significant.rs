@@ -25,7 +25,7 @@ pub(crate) struct Significant {
     thresholds: Report,
     terms: BTreeMap<String, PoolTerms>,
     rates: BTreeMap<Currency, FxRate>,
-    /// By partition and position of their hits.
+    /// Partition and position of the hit.
     set_aside: BTreeSet<(u32, u64)>,
 }
 
@@ -74,7 +74,7 @@ impl Significant {
         counts.into_iter().map(|(kind, count)| (name(kind), count)).collect()
     }
 
-    /// `round` is the open round that the event ends.
+    /// `round` is ended by the event.
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&OpenRound<'_>>) {
         let commit = &logged.commit;
         // Integrity events of a log are in its own partition.
@@ -285,7 +285,6 @@ impl Significant {
         }
     }
 
-    /// As far as it is known before it takes effect.
     fn of_change(stream: &StreamId, change: &Event) -> Option<Content> {
         let mut none = Self::new(&Report::default());
         match stream {
@@ -301,12 +300,12 @@ impl Significant {
         }
         let Report { large_win_eur, operators, .. } = &self.thresholds;
         let threshold = operators.get(operator).copied().unwrap_or(*large_win_eur);
-        // 1,000,000 ppm: the whole amount in EUR.
+        // 1,000,000 ppm is the whole amount.
         contribution(amount, currency, rate, 1_000_000).is_ok_and(|eur| eur >= Nano(i128::from(threshold) * EUR))
     }
 }
 
-/// A start that revoked unused seals, or accepted a loss of draw keys (PL-40).
+/// Revoked unused seals, or an accepted loss of draw keys (PL-40).
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
     let subject = format!("generation {number} of draws");
@@ -347,7 +346,7 @@ fn acted(commit: &Commit, actor: String) -> String {
     }
 }
 
-/// Adds the name on whose behalf the credential acted, if that is another one.
+/// Adds the name on whose behalf the credential acted, if it is another one.
 fn in_the_name(actor: &str, credential: &str) -> String {
     if actor.is_empty() || actor == credential { credential.to_owned() } else { format!("{credential} for {actor}") }
 }

@@ -1,5 +1,5 @@
 //! Transactions of an operator or a player, in pages, the latest first (PL-34). A call reads a bounded stretch of the
-//! log, or of the player's linked commits.
+//! log, or of the player's commits.
 
 use crate::{
     dues::{Dues, Known},
@@ -37,7 +37,6 @@ struct Wanted {
     size: usize,
 }
 
-/// Where the next page begins.
 type Place = (u32, u64);
 
 #[derive(Default)]

@@ -18,7 +18,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Four per power of two microseconds, up to a minute.
 const CLASSES: usize = 104;
 
-/// By latency; clones share the counts.
+/// Counts by latency; clones share them.
 #[derive(Debug, Clone)]
 pub struct Calls(Arc<[AtomicU64; CLASSES]>);
 
@@ -121,7 +121,7 @@ impl Vitals {
     }
 }
 
-/// Rounds from before the start do not count when they are read again.
+/// Rounds from before the start do not count when read again.
 fn second(looks: &[Look]) -> wire::Second {
     let [before, after] = looks else { return wire::Second::default() };
     let calls = |look: &Look| look.calls.iter().sum::<u64>();

@@ -1,5 +1,5 @@
-//! Voids and rounds by operator and day (PL-38). More than 20 voids, or 0.1 % of the day's rounds if that is more,
-//! raise an alarm. Play money does not count.
+//! Voids and rounds by operator and day (PL-38). More than 20 voids, or 0.1 % of the day's rounds if more, raise an
+//! alarm. Play money does not count.
 
 use crate::figures::Figures;
 use motherlode_books::SmolStr;
@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 const VOIDS_MIN: u64 = 20;
 
-/// 0.1 %.
 const ROUNDS_PER_VOID: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,19 +1,17 @@
-//! Free rounds that an operator grants to a player (PL-18).
-
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::values::{CoinValue, Currency, Minor, Nano};
 
-/// Granted free rounds.
+/// Free rounds that an operator grants to a player (PL-18).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
     /// Operator's reference, see [`is_id`](crate::is_id).
     pub id: SmolStr,
     pub game: SmolStr,
     pub currency: Currency,
+    /// Above 0, per round.
     pub bet: Minor,
-    /// In minor units of the account's currency, above 0.
     pub coin_value: CoinValue,
     pub lines: u32,
     pub coins_per_line: u32,
@@ -35,7 +33,7 @@ pub struct LiabilityReserved {
     /// Highest sum of wins in EUR, above 0.
     pub highest: Nano,
     pub expires_ms: i64,
-    /// Cap on the operator's open campaigns; 0 for none.
+    /// Cap on the operator's open campaigns, or 0.
     pub cap: Nano,
     /// Empty in older logs.
     pub player_ids: Vec<SmolStr>,

@@ -3,7 +3,7 @@ use smol_str::SmolStr;
 use super::{event::Event, internal::InternalRequest};
 use crate::values::{Head, StreamId, Switch};
 
-/// Record of a partition's log, applied as a whole or not at all.
+/// Applied as a whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub partition: u32,
@@ -38,7 +38,6 @@ impl Commit {
         Event::part_of(&self.events)
     }
 
-    /// Returns whether its request was cancelled (PL-33).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.events.first(), Some(Event::RequestCancelled))

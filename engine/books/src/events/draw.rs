@@ -16,7 +16,7 @@ pub struct Draw {
     /// The partition's current one (PL-40).
     pub next_generation: u64,
     pub next_seal: Seal,
-    /// Record that sealed this draw; `None` in older logs.
+    /// `None` in older logs.
     pub sealed_by: Option<RecordHash>,
 }
 
@@ -37,7 +37,6 @@ impl Draw {
     }
 }
 
-/// Draw sealed outside a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawSealed {
     /// 1, or one above the replaced draw.
@@ -60,7 +59,7 @@ pub enum SealReason {
     SealsEnded,
 }
 
-/// Start of a partition's writer with a new generation of draws (see [`Generations`](crate::Generations)).
+/// A new generation of draws begins at each start of a writer (see [`Generations`](crate::Generations)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
@@ -71,7 +70,7 @@ pub struct GenerationBegun {
     pub lost_to: u64,
     /// Keys named first here.
     pub keys_added: Vec<Epoch>,
-    /// Keys whose loss is accepted.
+    /// Accepted losses.
     pub keys_lost: Vec<Epoch>,
 }
 

@@ -16,26 +16,26 @@ use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::DebitAsked;
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// The variants name their streams.
+/// The doc of a variant begins with its stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Player: account opened (PL-15).
+    /// Player (PL-15).
     AccountOpened {
         currency: Currency,
     },
-    /// Player: deposit (PL-15).
+    /// Player (PL-15).
     Deposited {
         currency: Currency,
         /// Above 0.
         amount: Minor,
     },
-    /// Player: withdrawal (PL-15).
+    /// Player (PL-15).
     Withdrawn {
         currency: Currency,
         /// Above 0, at most the balance.
         amount: Minor,
     },
-    /// Player: play money for demo play (PL-17).
+    /// Player (PL-17).
     PlayMoneyGiven {
         /// Above 0, in [`Currency::PLAY`].
         amount: Minor,
@@ -48,24 +48,24 @@ pub enum Event {
         /// New values; 0 removes the key.
         changes: Vec<(SmolStr, i64)>,
     },
-    /// Player: accepted bet, which opens a round (PL-02).
+    /// Player (PL-02).
     RoundStarted(Arc<RoundStarted>),
-    /// Player: step of a round.
+    /// Player.
     StepResolved(Box<StepResolved>),
     /// Player: jackpot won by the previous step in this commit; at most one (BW-15).
     JackpotHit {
         round: u64,
         pool: SmolStr,
     },
-    /// Player: draw sealed outside a step.
+    /// Player, outside a step.
     DrawSealed(DrawSealed),
-    /// Player: dealt values of a round, directly after its settlement or void.
+    /// Player: directly after the round's settlement or void.
     DrawsRevealed {
         round: u64,
         /// In order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// Player: dealt values of a voided round that cannot be revealed without the key; directly after the void.
+    /// Player: a voided round's draws cannot be revealed without the key; directly after the void.
     DrawsLost {
         round: u64,
     },
@@ -75,7 +75,7 @@ pub enum Event {
         /// Above 0. All credits are at most the latest step's win.
         amount: Minor,
     },
-    /// Player: settled round; the rest of its win is credited.
+    /// Player: the rest of the win is credited.
     RoundSettled {
         round: u64,
         /// Last step's win, without the jackpot.
@@ -91,7 +91,6 @@ pub enum Event {
         refund: Minor,
         /// Credits taken back (ME-16), up to the balance after the refund (PL-09).
         win_taken_back: Minor,
-        /// Effect on the pool.
         jackpot: VoidedJackpot,
         /// Settled round (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
@@ -104,7 +103,7 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Player: award paid.
+    /// Player.
     JackpotPaid {
         round: u64,
         pool: SmolStr,
@@ -129,7 +128,7 @@ pub enum Event {
         /// Caller's remark, unverified.
         reference: String,
     },
-    /// Player: session opened, replacing an earlier one of the game (PL-16).
+    /// Player: replaces an earlier session of the game (PL-16).
     SessionOpened(SessionOpened),
     /// Player: session closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
@@ -137,13 +136,13 @@ pub enum Event {
         /// 0 for a closed session.
         hold_ms: u32,
     },
-    /// Player: acknowledged reality check (PL-26).
+    /// Player (PL-26).
     RealityCheckAcknowledged {
         session: SessionName,
     },
-    /// Player: free rounds are granted (PL-18).
+    /// Player (PL-18).
     CampaignGranted(Campaign),
-    /// Player: cancelled campaign without a begun round (PL-18).
+    /// Player: before the first round (PL-18).
     CampaignCancelled {
         campaign: SmolStr,
         reason: String,
@@ -153,17 +152,16 @@ pub enum Event {
     /// Only [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
     /// Player or system: the commit is a part of a larger request on its stream, such as an Autospin series (PL-42).
-    /// The writer refuses it after the whole request's cancellation.
+    /// The writer refuses it after that request's cancellation.
     PartOf {
         request_id: SmolStr,
     },
     /// Player: the operator keeps the money; in the commit of the first account with real money (PL-31).
     SeamlessChosen,
-    /// Player: debit to request from the operator's wallet, once durable (PL-31).
+    /// Player: to request from the operator's wallet, once durable (PL-31).
     DebitAsked(DebitAsked),
-    /// Player: debit confirmed by the wallet; its round is in the commit.
+    /// Player: the debit's round is in the commit.
     DebitConfirmed {
-        /// As requested.
         amount: Minor,
         /// Balance reported by the wallet; forwarded only.
         told: Minor,
@@ -171,21 +169,21 @@ pub enum Event {
     DebitRefused {
         reason: String,
     },
-    /// Player: debit to roll back, whatever the wallet answers.
+    /// Player: whatever the wallet answers.
     RollbackAsked {
         request_id: SmolStr,
         reason: String,
     },
-    /// Player: rollback acknowledged by the wallet.
+    /// Player: acknowledged by the wallet.
     DebitRolledBack,
-    /// Player: credit paid to the wallet.
+    /// Player.
     CreditPaid {
-        /// Request that made it due.
+        /// Request of the credit.
         request_id: SmolStr,
         currency: Currency,
         amount: Minor,
     },
-    /// System: overdue debits or credits (PL-32).
+    /// System: debits or credits (PL-32).
     WalletOverdue {
         operator: SmolStr,
         partition: u32,
@@ -193,21 +191,21 @@ pub enum Event {
         /// Unix ms.
         oldest_ms: i64,
     },
-    /// System, at home: reserved cost of a bulk campaign (PL-36).
+    /// System, at home (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Rates: a currency gets a rate.
+    /// Rates.
     RateSet {
         currency: Currency,
         /// EUR per major unit.
         rate: FxRate,
         source: String,
     },
-    /// Pool: a pool is opened.
+    /// Pool.
     PoolOpened {
         pool: SmolStr,
         terms: PoolTerms,
     },
-    /// Pool: a stretch's contributions, added to the increments (BW-11).
+    /// Pool: added to the increments (BW-11).
     ContributionsPooled {
         partition: u32,
         from: u64,
@@ -216,7 +214,7 @@ pub enum Event {
         /// EUR.
         amount: Nano,
     },
-    /// Pool: contribution of a voided round, taken back (BW-19).
+    /// Pool: of a voided round (BW-19).
     ContributionTakenBack {
         partition: u32,
         /// Position of the void.
@@ -228,20 +226,20 @@ pub enum Event {
         /// Seed funding.
         from_house: Nano,
     },
-    /// Pool: returned awards of a voided round (PL-38).
+    /// Pool: awards of a voided round (PL-38).
     AwardReversed {
         partition: u32,
         /// Position of the void.
         position: u64,
         /// EUR.
         amount: Nano,
-        /// Part for the house's seed funding; the rest joins the reserve.
+        /// Seed funding; the rest joins the reserve.
         to_house: Nano,
         operator: SmolStr,
     },
-    /// Pool: approved incident (PL-38).
+    /// Pool (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool: returned contributions of an incident's voids in a partition; alone in its commit.
+    /// Pool: of an incident's voids in a partition; alone in its commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -257,22 +255,22 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Pool: priced hit (BW-16, BW-17).
+    /// Pool (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// Pool: terms of the next cycle (BW-20).
+    /// Pool: from the next cycle on (BW-20).
     PoolTermsChanged {
         terms: PoolTerms,
     },
-    /// Pool: suspended, without contributions and wins (BW-20).
+    /// Pool (BW-20).
     PoolSuspended {
         reason: String,
         actor: String,
     },
-    /// Pool: active again (BW-20).
+    /// Pool (BW-20).
     PoolResumed {
         actor: String,
     },
-    /// Pool: retired; its money moves to another (BW-20).
+    /// Pool: its money moves to another (BW-20).
     PoolRetired {
         into: SmolStr,
         increments: Nano,
@@ -293,7 +291,7 @@ pub enum Event {
         /// `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System: new generation of draws (PL-40).
+    /// System (PL-40).
     GenerationBegun(Box<GenerationBegun>),
     /// System: new rounds of a part of the service switched off or on (PL-25).
     SwitchSet {
@@ -302,7 +300,7 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// System: failed check of the program, books or a game's return (PL-22, PL-23, PL-29).
+    /// System: check of the program, books or a game's return (PL-22, PL-23, PL-29).
     IntegrityFailed {
         check: String,
         finding: String,
@@ -312,14 +310,14 @@ pub enum Event {
         /// Last verified position.
         to: u64,
     },
-    /// System: step of a machine's clock (PL-22).
+    /// System (PL-22).
     ClockSkewed {
         /// Milliseconds, negative for a step back.
         by_ms: i64,
     },
-    /// System: proposed change (PL-27). The position is its id.
+    /// System (PL-27). The position is its id.
     ChangeProposed(ChangeProposed),
-    /// Pool or system: approval of the change that follows (PL-27). Player: approval of the void that follows (PL-38).
+    /// Pool or system: for the next event (PL-27). Player: for the next void (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
@@ -327,7 +325,7 @@ pub enum Event {
         /// Another actor than the proposer.
         actor: String,
     },
-    /// System: rejected or withdrawn change (PL-27). Player: the same for a void (PL-38).
+    /// System: rejected or withdrawn (PL-27). Player: the same for a void (PL-38).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,

@@ -25,29 +25,28 @@ pub enum InternalRequest<'a> {
     },
     /// On the pool's stream.
     OpenPool,
-    /// Appends a pool's next step at home.
+    /// At home.
     PoolStep {
         /// Stream's version after the step.
         version: u64,
     },
+    /// On the receiver's stream.
     ReceivePool {
-        /// On the receiver's stream.
         from: &'a str,
     },
-    /// Reports contributions, on the pool's stream at home.
+    /// On the pool's stream at home.
     ReportPartition {
         pool: &'a str,
         partition: u32,
         /// Last reported position.
         to: u64,
     },
-    /// Mirrors a pool into a partition.
     MirrorPool {
         pool: &'a str,
         /// Mirrored position of home.
         home_position: u64,
     },
-    /// Copies home's rates or system stream into another partition.
+    /// Copies home's rates or system stream.
     CopyHome {
         /// At home.
         position: u64,
@@ -125,7 +124,7 @@ pub enum InternalRequest<'a> {
 impl InternalRequest<'_> {
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Returns whether an id on a shared stream is a caller's, directly or as [`OfOperator`](Self::OfOperator).
+    /// Returns whether an id on a shared stream is a caller's, also as [`OfOperator`](Self::OfOperator).
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")

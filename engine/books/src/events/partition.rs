@@ -1,10 +1,9 @@
 //! Events between partitions about a pool.
 //!
-//! Each partition's log is folded and audited separately. A pool is decided on its stream at [`HOME`](crate::HOME),
-//! where other partitions *report* contributions, hits and voids ([`PartitionReported`]); their *mirrors*
-//! ([`PoolMirrored`]) decide which bets they accept. A pool is retired after all have confirmed its suspension (BW-20).
-//! Money between partitions is on [`Account::Interpartition`](crate::Account::Interpartition), so the sums of each are
-//! zero (PL-09).
+//! A pool is decided on its stream at [`HOME`](crate::HOME), where other partitions *report* contributions, hits and
+//! voids ([`PartitionReported`]); their *mirrors* ([`PoolMirrored`]) decide which bets they accept. A pool is retired
+//! after all have confirmed its suspension (BW-20). [`Account::Interpartition`](crate::Account::Interpartition) has the
+//! money between partitions, so the sums of each are zero (PL-09).
 
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +29,9 @@ pub struct PartitionReported {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchEnd {
-    /// Hit or void at the last position.
+    /// At the last position.
     Decision(Decision),
-    /// State at the last position, without a hit or void.
+    /// Without a hit or void.
     Standing {
         /// Contributing rounds that can still hit.
         open_rounds: u64,
@@ -46,12 +45,12 @@ pub struct PoolMirrored {
     pub home_position: u64,
     pub terms: PoolTerms,
     pub status: PoolStatus,
-    /// Last pooled position of this partition.
+    /// Position in this partition.
     pub pooled_to: u64,
-    /// Last decided position of this partition.
+    /// Position in this partition.
     pub decided_to: u64,
     pub awards: Vec<MirroredAward>,
-    /// New returns to houses of this partition (PL-38).
+    /// To houses of this partition (PL-38).
     pub returns: Vec<VoidReturn>,
 }
 

@@ -4,14 +4,14 @@ use smol_str::SmolStr;
 use super::void::Reversal;
 use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 
-/// Parameters of a pool (BW-12, BW-17, BW-20).
+/// See BW-12, BW-17, BW-20.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolTerms {
     pub version: u32,
     pub contribution_ppm: u32,
     /// EUR, after a win.
     pub seed: Nano,
-    /// Coin value in EUR that wins the whole pool; never changes.
+    /// Coin value in EUR that wins the whole pool; fixed.
     pub base_coin: CoinValue,
     pub refresh_ms: u32,
     pub collision_share: CollisionShare,
@@ -26,7 +26,7 @@ pub enum CollisionShare {
     Proportional,
 }
 
-/// Status of a pool (BW-20).
+/// See BW-20.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     Active,

@@ -100,7 +100,7 @@ pub enum Refused {
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} has no step")]
     NothingResolved { round: u64 },
-    /// No sealed draw, or a seed too.
+    /// The sealed draw is missing, or there is a seed too.
     #[error("a step without the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("draw {found}, expected {expected}")]
@@ -183,7 +183,7 @@ pub enum Refused {
 
     #[error("stretch starts at {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// Not durable, or not reported.
+    /// Or not reported.
     #[error("stretch to {to} ends after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("position {position} must be decided first")]

@@ -16,15 +16,15 @@ pub struct SessionOpened {
     /// Empty for the unrestricted one.
     pub jurisdiction: SmolStr,
     pub idle_ms: NonZeroU32,
-    /// Limits until the day's end, also for later sessions.
+    /// Until the day's end, also for later sessions.
     pub limits: DayLimits,
 }
 
-/// Limits of the day: the strictest of its sessions.
+/// The strictest of the day's sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time played until bets are refused.
+    /// Until bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
     /// Whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,

@@ -94,7 +94,6 @@ pub struct Incident {
 }
 
 impl Incident {
-    /// Of the interval.
     pub const RESOLUTION_MS: i64 = 60_000;
 
     #[must_use]

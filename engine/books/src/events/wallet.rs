@@ -3,7 +3,6 @@ use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor};
 
-/// Debit to request from the operator's wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebitAsked {
     /// Id of the bet's request.

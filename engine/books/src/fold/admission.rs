@@ -30,7 +30,7 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// Checks a new commit after the staged ones; `subject` is its stream.
+    /// `subject` is the commit's stream after the staged commits.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }

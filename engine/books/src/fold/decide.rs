@@ -201,7 +201,6 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Checks again that the postings sum to zero.
 fn sum_to_zero(postings: &[Posting<'_>]) -> Result<(), Refused> {
     for &Posting { currency, .. } in postings {
         let amounts = postings.iter().filter(|posting| posting.currency == currency);

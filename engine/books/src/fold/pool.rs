@@ -65,7 +65,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the oldest decision, if it is at this position and everything before is pooled.
+    /// The decision must be the oldest, and everything before it pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -157,7 +157,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Applies from the next cycle on (BW-20).
+    /// From the next cycle on (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
@@ -184,7 +184,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Applies despite the suspension (BW-20).
+    /// Despite the suspension (BW-20).
     pub fn release_hits(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         self.pool_in(name, &PoolStatus::Suspended)?.release_hits(home, position);

@@ -22,9 +22,9 @@ fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
 
 /// Prices a hit (BW-16, BW-17) on the pool as of its place: contributions up to it pooled, earlier hits awarded.
 ///
-/// The value is `weighted x coin / base coin + whole`: a proportion of the base pool. For a second win within one refresh
-/// it is a proportion of the seed plus all increments. It is rounded down to the player's minor unit; the rest goes to
-/// the reserve.
+/// The value is `weighted x coin / base coin + whole`: a proportion of the base pool or, for a second win within one
+/// refresh, of the seed plus all increments. It is rounded down to the player's minor unit; the rest goes to the
+/// reserve.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));

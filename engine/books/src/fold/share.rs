@@ -1,5 +1,3 @@
-//! Fold of some players separately, so that shares run on several threads.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,7 +11,7 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Books for folding some players, which the caller has.
+/// Books for folding some players, so that shares run on several threads.
 ///
 /// The [`Books`] judge other streams, and take each commit's [`Left`] in log order and the shares' [`Totals`]. Shares
 /// [follow](Share::follow) changes of the shared state. The result equals [`Books::apply_recorded`].
@@ -110,7 +108,7 @@ impl Share {
         Ok(())
     }
 
-    /// Returns the first difference of the parts updated by [`take_over`](Self::take_over).
+    /// Covers the parts updated by [`take_over`](Self::take_over).
     #[must_use]
     pub fn difference(&self, shared: &Shared, is_kept: impl Fn(&StreamId) -> bool) -> Option<&'static str> {
         let Self(books) = self;

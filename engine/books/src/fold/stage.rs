@@ -27,7 +27,7 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 /// }
 /// ```
 ///
-/// A group copies the players and pools that it changes. A lookup searches the groups, then the books.
+/// A group copies the players and pools that it changes.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
     /// Oldest first.

@@ -10,9 +10,9 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns the next events of a pool: contributions up to a partition's next hit or void, and its decision.
-    /// Consecutive voids are decided together, up to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a
-    /// decision come first, then the furthest behind.
+    /// Returns a partition's contributions up to its next hit or void, and the decision. Consecutive voids are decided
+    /// together, up to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a decision come first, then the
+    /// furthest behind.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -39,8 +39,7 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// Returns a partition's next report, if the pool needs one. `self` are home's durable books, `there` the
-    /// partition's.
+    /// `self` are home's durable books, `there` the partition's.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;
@@ -93,8 +92,7 @@ impl Books {
         (to >= from).then_some(PartitionReported { partition, from, to, contributions, end, voids, cycle })
     }
 
-    /// Returns the next event of a partition's mirror, unless current. `self` are home's durable books, `there` the
-    /// partition's.
+    /// `self` are home's durable books, `there` the partition's.
     #[must_use]
     pub fn pool_mirror(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;

@@ -88,7 +88,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         &mut self.delta.pending[index]
     }
 
-    /// Leaves a decision to a pool, at most one per commit.
+    /// At most one per commit.
     pub fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
         if self.decided {
             return Err(Refused::SecondDecision);

@@ -70,7 +70,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Keeps the contribution in the pool at the cost of the operator's house (PL-38).
+    /// At the cost of the operator's house (PL-38).
     fn keep_contribution(&mut self, operator: &str, started: &RoundStarted, (opened_at, opened_ms): (u64, i64)) {
         let Some(given) = &started.contribution else { return };
         let void = PendingVoid {
@@ -130,7 +130,7 @@ impl<'s> Transition<'s, '_> {
         )
     }
 
-    /// Pays the contribution back to the house, before the pool takes it back (BW-19).
+    /// Before the pool takes it back (BW-19).
     fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
         let Some(given) = &started.contribution else {
             return Ok(());

@@ -4,9 +4,9 @@ use crate::values::Minor;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AutospinLimits {
-    /// Of the series.
+    /// For the series.
     pub loss: Option<LossStop>,
-    /// Of one round, with jackpot.
+    /// For one round, with jackpot.
     pub win: Option<WinStop>,
     pub on_jackpot: bool,
     pub on_feature: bool,
@@ -95,7 +95,6 @@ impl Autospin {
         self.spins_left
     }
 
-    /// Returns all bets of finished rounds.
     #[must_use]
     pub fn bets(&self) -> Minor {
         saturated(self.bets)

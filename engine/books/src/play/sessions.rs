@@ -1,8 +1,8 @@
 //! Table of sessions (BW-26, BW-27, PL-16), not in the log.
 //!
 //! A session ends when closed, idle or disconnected; a disconnected one holds its game for a while. Bets are refused
-//! while a reality check is due and after the time limit (PL-26). There is at most one live session per player and
-//! game, plus one in play money.
+//! while a reality check is due and after the time limit (PL-26). A player has at most one live session per game, plus
+//! one in play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +82,7 @@ pub struct Sessions<K> {
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Whether with real money (PL-17).
+/// Player, game, whether with real money (PL-17).
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
@@ -223,7 +223,7 @@ impl<K> Sessions<K> {
         self.limits.idle_ms_max.min(profile)
     }
 
-    /// Ties a live session to one connection.
+    /// Ties a session to one connection.
     pub fn keep(&mut self, id: SessionId, keeper: K, now_ms: i64) -> Result<(), SessionRefused> {
         self.expire(now_ms);
         match &mut self.live(id)?.state {

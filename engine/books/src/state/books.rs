@@ -48,10 +48,9 @@ pub(crate) struct System {
 
 pub(crate) type AwardKey = (u32, u64);
 
-/// State of one partition's log.
+/// State of one partition's log. Lookups are O(log n) in players or pools; memory does not grow with the log.
 ///
-/// Lookups are O(log n) in players or pools. Memory does not grow with the log. Players are serialized separately
-/// ([`Books::freeze`]). Commits are applied by [`Stage`](crate::Stage) or [`Books::apply`].
+/// Players are serialized separately ([`Books::freeze`]). [`Stage`](crate::Stage) or [`Books::apply`] apply commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     pub(crate) ends: BTreeMap<u32, End>,
@@ -188,7 +187,6 @@ impl Books {
         &self.system.generations
     }
 
-    /// Returns whether the log was found damaged and not verified since.
     #[must_use]
     pub fn is_log_damaged(&self) -> bool {
         self.system.log_damaged
@@ -204,7 +202,7 @@ impl Books {
         self.system.switches.against(operator, game, rules_version)
     }
 
-    /// By position, including lapsed ones (PL-27).
+    /// Includes lapsed ones (PL-27).
     pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.system.changes.pending()
     }
@@ -235,7 +233,7 @@ impl Books {
         u64::try_from(totals.open_rounds).unwrap_or_default()
     }
 
-    /// By the hit's position.
+    /// Sorted by the hit's position.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }

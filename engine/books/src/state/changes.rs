@@ -16,7 +16,7 @@ pub struct PendingChange {
     pub time_ms: i64,
 }
 
-/// By position of the proposal.
+/// Keyed by the proposal's position.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changes(BTreeMap<u64, PendingChange>);
 

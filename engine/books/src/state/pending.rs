@@ -37,10 +37,10 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// By partition, in ascending positions; dropped once taken up.
+    /// Per partition, in ascending positions; dropped once taken up.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
-    /// By partition, in ascending positions.
+    /// Per partition, in ascending positions.
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,
 }
 
@@ -89,7 +89,7 @@ impl Pending {
         queue.get(end.checked_sub(1)?).map(|(position, _)| *position)
     }
 
-    /// Returns positions `from..=to`, ascending.
+    /// See [`Self::contributions`].
     pub fn voids(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = &PendingVoid> {
         self.voids.get(&partition).into_iter().flat_map(move |queue| {
             let start = queue.partition_point(|void| void.position < from);

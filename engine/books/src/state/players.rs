@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by a hash of the name so that a lookup compares numbers. Players who choose names
-//! with equal hashes slow down only their operator.
+//! Players of an operator, ordered by a hash of the name so that a lookup compares numbers. Names with equal hashes
+//! slow down only their operator.
 //!
 //! [Watched](super::watch) books record which players changed since the latest snapshot, and keep former states for one
 //! in progress.

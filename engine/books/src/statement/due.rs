@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// By player, from all commits.
+/// Per player, from all commits.
 #[derive(Debug, Default)]
 pub struct Dues(BTreeMap<StreamId, PerCurrency<Minor>>);
 

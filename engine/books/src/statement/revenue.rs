@@ -30,11 +30,9 @@ pub struct RevenueSums {
     /// Without jackpots.
     pub wins: i128,
     pub jackpots: i128,
-    /// By voids.
     pub refunds: i128,
-    /// To the promotion, by voids.
+    /// To the promotion.
     pub free_bets_returned: i128,
-    /// By voids.
     pub wins_taken_back: i128,
 }
 

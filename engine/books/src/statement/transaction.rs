@@ -13,29 +13,29 @@ pub type RoundKey = (StreamId, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
-    /// Up: deposit to a transfer wallet.
+    /// Up; transfer wallets.
     Deposit,
-    /// Down: withdrawal from a transfer wallet.
+    /// Down; transfer wallets.
     Withdrawal,
-    /// Up: play money given.
+    /// Up.
     PlayMoney,
-    /// Up: confirmed debit of the wallet.
+    /// Up; confirmed by the wallet.
     Debit,
-    /// Down: credit paid to the wallet.
+    /// Down; paid to the wallet.
     Credit,
-    /// Down: bet.
+    /// Down.
     Bet,
-    /// None: bet paid by the promotion.
+    /// Unchanged: the promotion pays.
     FreeBet,
-    /// Up: win or part of one.
+    /// Up; also a part of a win.
     Win,
-    /// Up: jackpot.
+    /// Up.
     Jackpot,
-    /// Up: bet of a voided round.
+    /// Up; voided round.
     Refund,
-    /// None: voided free round.
+    /// Unchanged; voided round.
     FreeBetReturned,
-    /// Down: win of a voided round.
+    /// Down; voided round.
     WinTakenBack,
 }
 
@@ -118,8 +118,8 @@ impl Statement {
         })
     }
 
-    /// Returns the next commit's transactions. `known` has the bets of settled rounds and of those from before the
-    /// first commit. After an error nothing changed.
+    /// `known` has the bets of settled rounds and of those from before the first commit. After an error nothing
+    /// changed.
     pub fn take(
         &mut self,
         commit: &Commit,

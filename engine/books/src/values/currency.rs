@@ -41,7 +41,7 @@ impl Currency {
     pub const EUR: Self = Self(0);
     pub const USD: Self = Self(1);
     pub const SEK: Self = Self(2);
-    /// No minor unit.
+    /// Zero digits.
     pub const JPY: Self = Self(3);
     /// Three digits.
     pub const KWD: Self = Self(4);

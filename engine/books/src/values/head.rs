@@ -6,15 +6,14 @@ pub struct Head {
     pub partition: u32,
     /// 0 before the first commit.
     pub version: u64,
-    /// Of the last commit, or 0.
+    /// Last commit's, or 0.
     pub position: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Of the last commit, or 0.
+    /// Last commit's, or 0.
     pub position: u64,
-    /// Of the last commit.
     pub time_ms: i64,
 }
 

@@ -34,8 +34,7 @@ impl StreamId {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
-    /// Returns whether an operator may read its commits ([`Commit::concerns`](crate::Commit::concerns)); `None` if their events
-    /// decide.
+    /// `None` if the events decide ([`Commit::concerns`](crate::Commit::concerns)).
     #[must_use]
     pub fn concerns(&self, operator: &str) -> Option<bool> {
         match self {

@@ -142,7 +142,6 @@ const PLAYERS: [(&str, Currency); 4] =
 const COINS: [&str; 5] = ["0.01", "0.2", "0.25", "1", "2.5"];
 const GAMES: [&str; 2] = [POOL, "neptune"];
 
-/// Kind, player, number.
 pub type Op = (u8, usize, u64);
 
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -375,7 +374,6 @@ proptest! {
             if room == 0 || is_pools {
                 stage.seal();
                 (room, sealed) = (*sizes.next().unwrap(), sealed + 1);
-                // Pools take up durable entries only.
                 while sealed > if is_pools { 0 } else { at_once } {
                     books.absorb_oldest(&mut stage);
                     sealed -= 1;

@@ -26,7 +26,6 @@ fn pl_09_currencies_have_the_digits_of_iso_4217() {
     for currency in Currency::all() {
         assert_eq!(currency.code().parse(), Ok(currency));
     }
-    // Records of old logs depend on this order.
     let first: Vec<_> = Currency::all().take(6).map(|currency| (currency.code(), currency.digits())).collect();
     assert_eq!(first, [("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2)]);
     assert_eq!("eur".parse::<Currency>(), Err(MoneyError::UnknownCurrency));

@@ -389,7 +389,6 @@ proptest! {
 
     }
 
-    /// Any batches and order of partitions give the same books.
     #[test]
     fn pl_06_each_partition_replays_by_itself(ops in ops(), size in 1usize..9) {
         let mut history = History::new(3);
@@ -398,7 +397,6 @@ proptest! {
             let (mut books, mut stage, mut room) = (Books::new(), Stage::new(), size);
             for commit in &world.log {
                 prop_assert_eq!(commit.partition, number(at));
-                // Pools take up durable entries only.
                 if room == 0 || matches!(commit.stream, StreamId::Pool(_)) {
                     books.absorb(std::mem::take(&mut stage));
                     room = size;

@@ -27,7 +27,6 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 struct Snapshot {
-    /// Books at its start.
     whole: Books,
     frozen: Frozen,
     /// Operator and place still to write.

@@ -77,8 +77,7 @@ fn seed(of: &str, number: u32) -> Seed {
     seed
 }
 
-/// 60 lives of 20,000 rounds, judged after each of the first 200 and every 500th later round. Of the 360 rows, 1 in
-/// 10,000 may leave its band.
+/// 60 lives of 20,000 rounds, judged after each of the first 200 and every 500th later round.
 #[test]
 fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     let toy = Toy::sound();
@@ -100,7 +99,6 @@ fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
 /// Includes the cap's worst case: all variance in one high win.
 #[test]
 fn pl_23_the_false_alarm_rate_is_within_the_stated_one() {
-    // The heaviest tail with this mean and variance.
     for (name, toy) in [("sound", Toy::sound()), ("heavy", Toy(vec![(1_000.0, 1_000)]))] {
         let theory = toy.theory();
         let (mut out, lives) = (0_u32, 400_u32);
@@ -127,7 +125,7 @@ fn found_after(faulty: &Toy, theory: Theory, of: &str, rounds_max: u32) -> Optio
     })
 }
 
-/// All wins are a tenth too high or too low, or one entry is doubled, while a few rounds at 5,000 times the usual stake
+/// All wins are a tenth too high or too low, or one entry is doubled; a few rounds at 5,000 times the usual stake
 /// outweigh all others.
 #[test]
 fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
@@ -161,7 +159,6 @@ fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() 
     assert!((of(&mixed) - 4_000_000.0 / 1_001_000.0).abs() < 1e-9);
 }
 
-/// At most 1.45 z deviations over the root of the effective rounds.
 #[test]
 fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     let theory = Toy::sound().theory();

@@ -1,6 +1,6 @@
 //! Files of significant events: a chained log in the log's segment format, derived from the log.
 //!
-//! Files that are missing, damaged, foreign or shorter than the [kept figures](crate::kept) state are deleted with
+//! Missing, damaged or foreign files, or files shorter than the [kept figures](crate::kept) state, are deleted with
 //! these and rebuilt by the next start. Events beyond those figures, left by a crash, stay: folding gives the same
 //! ones.
 
@@ -160,7 +160,7 @@ impl EventReader {
         self.read_all(first, end).inspect_err(|error| {
             tracing::error!(%error, "significant events cannot be read from their files");
             if !matches!(error, Unreadable::Read(ReadError::Io(_))) && !self.trust.lost.swap(true, Ordering::Relaxed) {
-                // Without kept figures, a start rebuilds both; it reports if they cannot be removed.
+                // Without kept figures, a start rebuilds both.
                 let _ = fs::remove_file(&self.trust.kept);
             }
         })

@@ -75,7 +75,7 @@ impl Player {
         self.returns.settled("acme", &open, 0);
     }
 
-    /// Collects at the highest coin value, and plays at a low one while any collection lacks one crystal.
+    /// Collects at the highest coin value, and plays at a low one while a collection lacks one crystal.
     fn play(&mut self, rounds: u32) -> Found {
         let coins = &self.game.info().limits.coin_values_micros;
         let (low, high) = (*coins.iter().find(|coin| **coin >= 40_000).unwrap(), *coins.last().unwrap());
@@ -95,7 +95,6 @@ fn figure(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// Crystals are collected at a high stake and won at a low one.
 #[test]
 fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     let found = Player::new(100).play(12_000);
@@ -177,7 +176,7 @@ fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     }
 }
 
-/// Players are independent, so the spread of their means gives the standard error.
+/// Players are independent, so their means' spread gives the standard error.
 #[test]
 fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
     const PLAYERS: u8 = 100;

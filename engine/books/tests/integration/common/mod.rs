@@ -129,7 +129,6 @@ impl World {
         }
     }
 
-    /// Returns number and position.
     pub fn play(&mut self, name: &str, bet: i64, coin_value: &str, win: i64) -> (u64, u64) {
         let started = self.start(name, POOL, Currency::EUR, bet, coin_value);
         let round = started.round;
@@ -137,7 +136,6 @@ impl World {
         (round, self.write(player(name), events))
     }
 
-    /// Returns number and position.
     pub fn hit(&mut self, name: &str, currency: Currency, bet: i64, coin_value: &str) -> (u64, u64) {
         let started = self.start(name, POOL, currency, bet, coin_value);
         let round = started.round;
@@ -150,7 +148,6 @@ impl World {
         self.try_write(player(name), vec![voided(round, refund, win_taken_back)])
     }
 
-    /// Returns the awards.
     pub fn settle_pool(&mut self) -> Vec<Award> {
         let mut awards = Vec::new();
         while let Some(events) = self.books.pool_step(POOL).unwrap() {
