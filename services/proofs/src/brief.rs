@@ -104,7 +104,7 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
     })
 }
 
-/// Fields that follow, for revealed draws of rounds that begin in the records.
+/// For revealed draws of rounds that begin in the records.
 struct Follows {
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
     seals: BTreeMap<u64, Seal>,

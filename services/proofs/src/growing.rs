@@ -63,7 +63,7 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    /// Damaged files are rebuilt; then no checkpoint is returned until the tree has the signed size.
+    /// Rebuilds damaged files; then no checkpoint is returned until the tree has the signed size.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,

@@ -198,8 +198,7 @@ impl Partition {
         })
     }
 
-    /// Writes the mark of the log's end (PL-40). Logs only the first of consecutive failures, since a read-only folder
-    /// is allowed.
+    /// Marks the log's end (PL-40). Logs only the first of consecutive failures, since a read-only folder is allowed.
     fn mark(&self, held: Held, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
@@ -229,7 +228,6 @@ impl Partition {
         false
     }
 
-    /// Sorts complete runs; the rest is searched linearly.
     fn sort(&self, size: Position) {
         let Some(sorted) = &self.sorted else { return };
         if let Err(error) = sorted.grow(&self.files, size, || self.ending.load(Ordering::Acquire)) {

@@ -1,5 +1,5 @@
 //! Checks a start against the last signed checkpoint before the first answer: the snapshot must be of the signed log,
-//! and the records after the checkpoint are read. The ledger verifies the rest in the background.
+//! and later records are read. The ledger verifies the rest in the background.
 
 use crate::{
     files::Files,

@@ -130,7 +130,7 @@ fn verdict_at(parts: &[Part<'_>], owed: f64, false_alarm: f64) -> Verdict {
 /// Returns the number of deviations per side, and the deviation at the end of the stretch of this sum of variances.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
-    // Over all stretches, 1 / ((k + 1) (k + 2)) adds up to 1; each side has half.
+    // The sum of 1 / ((k + 1) (k + 2)) is 1; each side has half.
     let chance = false_alarm / 2.0 / ((stretch + 1.0) * (stretch + 2.0));
     ((-2.0 * chance.ln()).sqrt(), GROWTH.powf(stretch).sqrt())
 }

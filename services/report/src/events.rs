@@ -151,7 +151,7 @@ impl Events {
         self.are_many().then(|| (self.away.count, self.latest.clone()))
     }
 
-    /// Defers the next attempt until as many more events have come.
+    /// Waits until as many more events have come.
     pub(crate) fn wait_for_more(&mut self) {
         self.patience = self.latest.len();
     }

@@ -59,7 +59,7 @@ struct Partition {
 }
 
 impl Follower {
-    /// Begins at the kept figures in a file per partition, such as `0.reports`.
+    /// Continues from the file of a partition, such as `0.reports`.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, config: &Report, file: impl Fn(u32) -> PathBuf) -> Self {
         let ledgers = ledgers.into();
@@ -292,8 +292,8 @@ impl Partition {
     }
 }
 
-/// Counts from the log's start are empty until the follower has read the log that existed at the start, so that rates
-/// do not include the past.
+/// Counts from the log's start are empty until the follower has read the existing log, so that rates do not include the
+/// past.
 #[derive(Debug, Clone)]
 pub struct Counts {
     /// Per partition.

@@ -185,7 +185,6 @@ impl SelfCheck {
             failures.push("the log takes no appends".to_owned());
         }
         failures.extend(ledgers.all().flat_map(books));
-        // The books can be ahead of the figures for a moment.
         for _ in 0..100 {
             match self.disagreements().await {
                 None => tokio::task::yield_now().await,

@@ -19,7 +19,7 @@ use std::{
 
 const MAGIC: [u8; 8] = *b"MLREP002";
 const DIGEST: usize = 32;
-/// A build uses files of the same version from any build, and folds the log again instead of others.
+/// A build uses files of the same version from any build.
 ///
 /// Raise it by 1 in a change after which the same log gives other figures (in this crate, the books' statements and
 /// revenue, or the reading of an outcome) or other serialized bytes. The tests `state_version_*` fail otherwise.

@@ -1,7 +1,7 @@
 //! Each operator's part in a pool by day (PL-38).
 //!
-//! The house funds the seeds. A day's seed funding is charged to operators in proportion to the day's contributions.
-//! Memory: a row per day, operator and pool.
+//! A day's seed funding by the house is charged to operators in proportion to the day's contributions. Memory: a row
+//! per day, operator and pool.
 
 use motherlode_books::{Event, HOME, Nano, SmolStr, StreamId, date};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};

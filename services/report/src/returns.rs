@@ -288,8 +288,7 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // Collected features come in rounds that win more anyway, or independently, so the spread without them is not
-    // wider.
+    // Collected features come in rounds with larger wins, or independently, so the spread without them is not wider.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);

@@ -1,5 +1,3 @@
-//! Parts of outcome messages that the reports read.
-
 use motherlode_proto::round::v1::SpinKind;
 use motherlode_slots as slots;
 use prost::Message;

@@ -293,7 +293,7 @@ impl Significant {
         }
     }
 
-    /// The operator's threshold. Play money does not count (PL-17).
+    /// Uses the operator's threshold. Play money does not count (PL-17).
     fn is_large(&self, operator: &str, amount: Minor, currency: Currency, rate: FxRate) -> bool {
         if !currency.is_real() {
             return false;

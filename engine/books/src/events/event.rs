@@ -16,13 +16,11 @@ use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::DebitAsked;
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// The doc of a variant begins with its stream.
+/// Variant docs begin with the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// Player (PL-15).
-    AccountOpened {
-        currency: Currency,
-    },
+    AccountOpened { currency: Currency },
     /// Player (PL-15).
     Deposited {
         currency: Currency,
@@ -53,10 +51,7 @@ pub enum Event {
     /// Player.
     StepResolved(Box<StepResolved>),
     /// Player: jackpot won by the previous step in this commit; at most one (BW-15).
-    JackpotHit {
-        round: u64,
-        pool: SmolStr,
-    },
+    JackpotHit { round: u64, pool: SmolStr },
     /// Player, outside a step.
     DrawSealed(DrawSealed),
     /// Player: directly after the round's settlement or void.
@@ -66,9 +61,7 @@ pub enum Event {
         dealt: Vec<Dealt>,
     },
     /// Player: a voided round's draws cannot be revealed without the key; directly after the void.
-    DrawsLost {
-        round: u64,
-    },
+    DrawsLost { round: u64 },
     /// Player: secured part of an open round's win, credited after its step (ME-16).
     WinCredited {
         round: u64,
@@ -113,14 +106,7 @@ pub enum Event {
         currency: Currency,
     },
     /// Player: award without room on the account; it remains a debt.
-    AwardSetAside {
-        round: u64,
-        pool: SmolStr,
-        hit: u64,
-        amount: Minor,
-        currency: Currency,
-        reason: String,
-    },
+    AwardSetAside { round: u64, pool: SmolStr, hit: u64, amount: Minor, currency: Currency, reason: String },
     /// Any stream: actor of the commit that it ends (PL-22, PL-27).
     ActedBy {
         /// `operator/name`, a credential of the platform, or [`ANYONE`](crate::ANYONE).
@@ -137,28 +123,20 @@ pub enum Event {
         hold_ms: u32,
     },
     /// Player (PL-26).
-    RealityCheckAcknowledged {
-        session: SessionName,
-    },
+    RealityCheckAcknowledged { session: SessionName },
     /// Player (PL-18).
     CampaignGranted(Campaign),
     /// Player: before the first round (PL-18).
-    CampaignCancelled {
-        campaign: SmolStr,
-        reason: String,
-        actor: String,
-    },
+    CampaignCancelled { campaign: SmolStr, reason: String, actor: String },
     /// Player, or system at home for shared streams: the request (PL-33), or its remainder (PL-42), is never applied.
     /// Only [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
     /// Player or system: the commit is a part of a larger request on its stream, such as an Autospin series (PL-42).
     /// The writer refuses it after that request's cancellation.
-    PartOf {
-        request_id: SmolStr,
-    },
+    PartOf { request_id: SmolStr },
     /// Player: the operator keeps the money; in the commit of the first account with real money (PL-31).
     SeamlessChosen,
-    /// Player: to request from the operator's wallet, once durable (PL-31).
+    /// Player: sent to the operator's wallet once durable (PL-31).
     DebitAsked(DebitAsked),
     /// Player: the debit's round is in the commit.
     DebitConfirmed {
@@ -166,24 +144,20 @@ pub enum Event {
         /// Balance reported by the wallet; forwarded only.
         told: Minor,
     },
-    DebitRefused {
-        reason: String,
-    },
-    /// Player: whatever the wallet answers.
-    RollbackAsked {
-        request_id: SmolStr,
-        reason: String,
-    },
+    /// Player.
+    DebitRefused { reason: String },
+    /// Player: the debit must be rolled back, whatever the wallet answers.
+    RollbackAsked { request_id: SmolStr, reason: String },
     /// Player: acknowledged by the wallet.
     DebitRolledBack,
     /// Player.
     CreditPaid {
-        /// Request of the credit.
+        /// Request that made it due.
         request_id: SmolStr,
         currency: Currency,
         amount: Minor,
     },
-    /// System: debits or credits (PL-32).
+    /// System (PL-32).
     WalletOverdue {
         operator: SmolStr,
         partition: u32,
@@ -201,10 +175,7 @@ pub enum Event {
         source: String,
     },
     /// Pool.
-    PoolOpened {
-        pool: SmolStr,
-        terms: PoolTerms,
-    },
+    PoolOpened { pool: SmolStr, terms: PoolTerms },
     /// Pool: added to the increments (BW-11).
     ContributionsPooled {
         partition: u32,
@@ -214,7 +185,7 @@ pub enum Event {
         /// EUR.
         amount: Nano,
     },
-    /// Pool: of a voided round (BW-19).
+    /// Pool: for a voided round (BW-19).
     ContributionTakenBack {
         partition: u32,
         /// Position of the void.
@@ -226,7 +197,7 @@ pub enum Event {
         /// Seed funding.
         from_house: Nano,
     },
-    /// Pool: awards of a voided round (PL-38).
+    /// Pool: for a voided round (PL-38).
     AwardReversed {
         partition: u32,
         /// Position of the void.
@@ -239,7 +210,7 @@ pub enum Event {
     },
     /// Pool (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool: of an incident's voids in a partition; alone in its commit.
+    /// Pool: for an incident's voids in a partition; alone in its commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -251,38 +222,20 @@ pub enum Event {
         from_house: Nano,
     },
     /// Pool: earlier hits may be awarded despite the suspension (BW-20).
-    HitsReleased {
-        reason: String,
-        actor: String,
-    },
+    HitsReleased { reason: String, actor: String },
     /// Pool (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
     /// Pool: from the next cycle on (BW-20).
-    PoolTermsChanged {
-        terms: PoolTerms,
-    },
+    PoolTermsChanged { terms: PoolTerms },
     /// Pool (BW-20).
-    PoolSuspended {
-        reason: String,
-        actor: String,
-    },
+    PoolSuspended { reason: String, actor: String },
     /// Pool (BW-20).
-    PoolResumed {
-        actor: String,
-    },
+    PoolResumed { actor: String },
     /// Pool: its money moves to another (BW-20).
-    PoolRetired {
-        into: SmolStr,
-        increments: Nano,
-        reserve: Nano,
-        actor: String,
-    },
+    PoolRetired { into: SmolStr, increments: Nano, reserve: Nano, actor: String },
     /// Pool: money of a retired pool (BW-20).
-    PoolReceived {
-        from: SmolStr,
-        increments: Nano,
-        reserve: Nano,
-    },
+    PoolReceived { from: SmolStr, increments: Nano, reserve: Nano },
+    /// Pool, at home.
     PartitionReported(Box<PartitionReported>),
     /// Pool, in another partition: copied decisions of home.
     PoolMirrored(Box<PoolMirrored>),
@@ -294,17 +247,9 @@ pub enum Event {
     /// System (PL-40).
     GenerationBegun(Box<GenerationBegun>),
     /// System: new rounds of a part of the service switched off or on (PL-25).
-    SwitchSet {
-        switch: Switch,
-        on: bool,
-        reason: String,
-        actor: String,
-    },
+    SwitchSet { switch: Switch, on: bool, reason: String, actor: String },
     /// System: check of the program, books or a game's return (PL-22, PL-23, PL-29).
-    IntegrityFailed {
-        check: String,
-        finding: String,
-    },
+    IntegrityFailed { check: String, finding: String },
     /// System: a start verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
     LogVerified {
         /// Last verified position.

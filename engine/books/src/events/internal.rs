@@ -1,5 +1,5 @@
-//! Requests of services. Their ids contain all parameters, so each has one effect after any crash. They have a slash,
-//! which callers' ids cannot have, and never change, since logs contain them.
+//! Requests of services. Ids contain all parameters, so each has one effect after any crash. They have a slash, unlike
+//! callers' ids, and never change, since logs contain them.
 
 use core::fmt;
 

@@ -123,7 +123,6 @@ impl Admission<'_> {
         if waiting < most { Ok(()) } else { Err(Refused::TooManyChanges { most }) }
     }
 
-    /// See BW-20.
     fn award(&self, award: &Award) -> Result<(), Refused> {
         let StreamId::Pool(name) = &self.commit.stream else { return Err(Refused::WrongStream) };
         let Some(pool) = self.view.pool(name) else { return Ok(()) };

@@ -27,7 +27,6 @@ impl Transition<'_, '_> {
         Ok(())
     }
 
-    /// See PL-40.
     fn expect_generation(&self, number: u64, found: u64) -> Result<(), Refused> {
         let expected = self.view.system().generations.current().number;
         match expected == found {

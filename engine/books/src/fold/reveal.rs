@@ -1,5 +1,3 @@
-//! Reveal of draws when a round ends.
-
 use smallvec::SmallVec;
 
 use crate::events::{Event, Refused};

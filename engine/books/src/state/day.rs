@@ -16,7 +16,6 @@ pub const BREAK_MS: i64 = 30 * 60_000;
 pub struct Day {
     number: i64,
     acted_ms: Option<i64>,
-    /// In the day.
     played_ms: u32,
     /// Since the last acknowledgement, also on earlier days.
     unseen_ms: u32,

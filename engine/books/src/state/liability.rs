@@ -14,7 +14,7 @@ use crate::values::{MoneyError, Nano, date, is_id};
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
-    /// Latest expiry in days after the grant, which bounds the state.
+    /// In days after the grant; bounds the state.
     const DAYS_MAX: i64 = 3_660;
 
     pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {

@@ -60,7 +60,6 @@ pub struct PlayerState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     session: SessionName,
-    /// Wins minus bets.
     net: i128,
 }
 

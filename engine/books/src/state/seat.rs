@@ -1,5 +1,4 @@
-//! Seats: the latest session of each game (PL-16, BW-27). A session is in one process; the log shows it to the others.
-//! It expires without an event.
+//! Seats: the latest session of each game (PL-16, BW-27), shown to other processes. It expires without an event.
 
 use std::sync::Arc;
 

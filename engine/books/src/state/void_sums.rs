@@ -9,7 +9,6 @@ use smol_str::SmolStr;
 use crate::events::Incident;
 use crate::values::Nano;
 
-/// 92 days.
 pub(crate) const RETURN_MINUTES: i64 = 92 * 24 * 60;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

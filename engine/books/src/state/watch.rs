@@ -1,8 +1,8 @@
 //! Snapshots of changing books.
 //!
-//! [`Books::freeze`] begins one, and former states of players are kept until [`Books::thaw`], so it equals the books at
-//! one position. An unchanged player can be evicted ([`Books::evict`]) and must be loaded ([`Books::load`]) before a
-//! commit on its stream: missing players count as new ones.
+//! [`Books::freeze`] begins one, and former states of players are kept until [`Books::thaw`]. An unchanged player can
+//! be evicted ([`Books::evict`]) and must be loaded ([`Books::load`]) before a commit on its stream: missing players
+//! count as new ones.
 
 use std::sync::Arc;
 

@@ -11,6 +11,7 @@ use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
 pub type RoundKey = (StreamId, u64);
 
+/// Kinds, by the direction of the balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
     /// Up; transfer wallets.

@@ -1,5 +1,4 @@
-//! Currencies of ISO 4217 with a minor unit, and XTS as play money (PL-35). List one as of 2026-01-01; a test compares
-//! it with a maintained crate.
+//! Currencies of ISO 4217 (list one as of 2026-01-01) with a minor unit, and XTS as play money (PL-35).
 
 use core::fmt;
 use core::str::FromStr;

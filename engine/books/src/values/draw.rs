@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::decimal::digits;
 use super::stream::StreamId;
 
-/// Secret value until its reveal.
+/// Secret until its reveal.
 pub type Dealt = [u8; 32];
 pub type Seal = [u8; 32];
 
@@ -161,7 +161,7 @@ impl Hmac {
 mod tests {
     use super::*;
 
-    /// Uses test cases 1 and 2 of RFC 4231.
+    /// Test cases 1 and 2 of RFC 4231.
     #[test]
     fn hmac_is_that_of_the_rfc() {
         let cases: [(&[u8], &[u8], &str); 2] = [

@@ -1,5 +1,3 @@
-//! Also compares with the rule over random series (BW-25, PL-07).
-
 use motherlode_books::{Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Minor, WinStop};
 use proptest::{collection::vec, option, prelude::*};
 

@@ -1,5 +1,3 @@
-//! Limits of new commits, and awards waiting for room.
-
 use crate::common::*;
 use motherlode_books::*;
 

@@ -1,5 +1,4 @@
-//! Random histories over several partitions with a crashing steward: the pool's figures equal those of the same bets in
-//! the decided order.
+//! Random histories over several partitions with a crashing steward: the pool's figures equal those of one ordered log.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +85,6 @@ impl History {
                 let reason = "test".into();
                 home.try_write(pool_stream(), vec![Event::HitsReleased { reason, actor: actor() }])
             }
-            // Written once, twice or never.
             19 if at > 0 => {
                 self.in_mind.extend(self.parts.report_of(at).map(|event| (0, event)));
                 self.in_mind.extend(self.parts.mirror_of(at).map(|event| (at, event)));
@@ -288,7 +286,7 @@ impl Model {
         self.hits.insert((commit.partition, commit.position), (round, amount * 10_000_000, from_house, false));
     }
 
-    /// Contributions stay until an incident, and unpaid awards return (PL-38).
+    /// See PL-38.
     fn keep(&mut self, round: &(StreamId, u64), charged: bool) {
         if self.rounds.contains_key(round) {
             self.kept.push(round.clone());

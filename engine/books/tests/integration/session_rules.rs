@@ -1,5 +1,3 @@
-//! Also compares with a model (BW-26, BW-27, PL-16).
-
 use motherlode_books::{
     Currency, Minor, Profile, SessionId, SessionLimits, SessionOf, SessionRefused, Sessions, StreamId,
 };

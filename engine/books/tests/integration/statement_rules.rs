@@ -1,5 +1,3 @@
-//! Transactions and revenue (PL-34) match balances, houses and events.
-
 use std::collections::BTreeMap;
 
 use crate::common::*;

@@ -1,5 +1,3 @@
-//! Snapshots of changing books equal the books at one position.
-
 use std::collections::BTreeMap;
 
 use motherlode_books::{
@@ -76,7 +74,6 @@ impl World {
         if staged {
             let mut stage = Stage::new();
             stage.apply(&self.books, &commit).unwrap();
-            // A commit may be in progress.
             self.books.evict(&mut self.hand, 3, true);
             self.books.absorb(stage);
         } else {

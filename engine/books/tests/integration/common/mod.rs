@@ -42,7 +42,7 @@ pub struct World {
 }
 
 impl World {
-    /// Opens the pool; each player has a million EUR.
+    /// Players have a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
         let mut world = Self::default();
         world.write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
