@@ -43,8 +43,8 @@ pub enum Unwitnessed {
     Inconsistent,
 }
 
-/// Cosigns only continuations of the last checkpoint. Store the result before returning a cosignature. Returns the
-/// first error in the specification's order.
+/// Checks that a checkpoint continues the last one. Store the result before returning a cosignature. Returns the first
+/// error in the specification's order.
 pub fn judge(request: &AddCheckpoint, key: &VerifierKey, seen: Option<Seen>) -> Result<Checkpoint, Unwitnessed> {
     let checkpoint = Checkpoint::open(&request.checkpoint, key)?;
     if request.old > checkpoint.size {

@@ -45,7 +45,7 @@ pub struct Options {
     pub partition: u32,
     pub checkpoints: Checkpoints,
     pub draws: Option<DrawKeys>,
-    /// Decode and resolve, besides one thread that reads and one that folds; 0 for one per core.
+    /// Number of threads that decode and resolve, besides one that reads and one that folds; 0 for one per core.
     pub threads: usize,
     /// Records read, for a progress display.
     pub read: Option<Arc<AtomicU64>>,

@@ -66,7 +66,7 @@ impl<'a> Plays<'a> {
         self.returns
     }
 
-    /// In the order of first rounds in the log.
+    /// Sorts by first round in the log.
     pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
         let mut joined: Vec<(Position, Return)> = vec![];
         for mut plays in all {

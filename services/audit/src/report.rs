@@ -27,7 +27,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Pending transactions with operators' own wallets (PL-32).
+    /// Returns pending transactions with operators' own wallets (PL-32).
     #[must_use]
     pub fn under_way(&self) -> Vec<String> {
         let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {
@@ -39,7 +39,7 @@ impl Report {
         self.books.players().flat_map(of_player).collect()
     }
 
-    /// Steps of open rounds with sealed draws, resolved when the rounds end.
+    /// Returns the number of open rounds' steps with sealed draws, resolved when the rounds end.
     #[must_use]
     pub fn sealed(&self) -> u64 {
         let open = self.books.players().flat_map(|(.., player)| player.open_rounds());

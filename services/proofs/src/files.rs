@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Above the lowest, enough for 2^40 records.
+/// Enough for 2^40 records.
 const LEVELS: usize = 4;
 const HASH: u64 = 32;
 

@@ -58,7 +58,6 @@ pub(crate) struct Growing {
     tree: Tree,
     head: Hash,
     pub(crate) files: Arc<Files>,
-    /// Last signed checkpoint, while a rebuilt tree is smaller.
     expected: Option<Checkpoint>,
 }
 
@@ -141,7 +140,7 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Adds some of the next records; false if there are none.
+    /// Returns false if there are no more records.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
         // Stops there to compare the root.

@@ -26,7 +26,7 @@ pub(crate) fn hold(
     Ok((growing, Some((checkpoint, note))))
 }
 
-/// False if the tree's files are damaged.
+/// Returns false if the tree's files are damaged.
 fn is_of_snapshot(files: &Files, checkpoint: &Checkpoint, partition: u32, snapshot: Held) -> Result<bool, GrowError> {
     let (size, position) = (checkpoint.size, snapshot.position);
     if position == 0 || position > size {
@@ -107,7 +107,6 @@ mod tests {
         }
         assert!(held(0, 99).unwrap(), "there was no snapshot");
         assert!(held(41, 99).unwrap(), "what comes after the checkpoint is verified by itself");
-        // A damaged entry is no contradiction: the tree is rebuilt.
         files.write(None, 11, &[[99; 32]]).unwrap();
         assert!(!held(12, 98).unwrap());
     }

@@ -46,8 +46,8 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Largest cosigned size of each partition's tree. Requests a cosignature from size 0: a witness with another size
-    /// refuses and states it.
+    /// Returns the largest cosigned size of each partition's tree. Requests a cosignature from size 0: a witness with
+    /// another size refuses and states it.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {

@@ -75,7 +75,7 @@ pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
 
-/// All bits for an invalid kind.
+/// Returns all bits for an invalid kind.
 fn bit(kind: i32) -> u128 {
     u32::try_from(kind).ok().and_then(|kind| 1u128.checked_shl(kind)).unwrap_or(u128::MAX)
 }
@@ -124,7 +124,7 @@ impl Events {
         Some(self.latest.get(skip..).unwrap_or_default())
     }
 
-    /// At or shortly before the first event after the position.
+    /// Returns a number at or shortly before the first event after the position.
     pub(crate) fn number_near(&self, position: u64) -> u64 {
         let begun = self.stretches.partition_point(|stretch| stretch.first <= position);
         begun.saturating_sub(1) as u64 * STRETCH

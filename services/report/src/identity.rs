@@ -53,7 +53,7 @@ impl Identity {
         }
     }
 
-    /// Does not wait.
+    /// Returns without waiting.
     pub fn announce(&self) {
         let identity = self.clone();
         let said = thread::Builder::new().name("identity".to_owned()).spawn(move || identity.say());
@@ -176,7 +176,6 @@ impl SelfCheck {
 
     async fn look(&self, at_start: bool) -> Vec<String> {
         let mut failures = vec![];
-        // Hashing would block a thread that answers calls.
         if spawn_blocking(move || program::is_replaced(at_start)).await.unwrap_or_default() {
             failures.push("the executable is not the one that was started".to_owned());
         }

@@ -29,7 +29,7 @@ impl LevelDays {
         }
     }
 
-    /// Totals at the end of each day; `rounds` and `wins` include dropped days.
+    /// Returns totals at the end of each day; `rounds` and `wins` include dropped days.
     pub(crate) fn told(&self, rounds: u64, wins: i128) -> Vec<wire::ReturnDay> {
         let mut left = (rounds, wins);
         let mut days: Vec<_> = self

@@ -305,7 +305,7 @@ impl Significant {
     }
 }
 
-/// Revoked unused seals, or an accepted loss of draw keys (PL-40).
+/// Describes revoked unused seals, or an accepted loss of draw keys (PL-40).
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
     let subject = format!("generation {number} of draws");
@@ -330,7 +330,7 @@ fn of_start(begun: &GenerationBegun) -> Option<Content> {
     }
 }
 
-/// Proposer and approver, if the event needed both (PL-27).
+/// Returns proposer and approver, if the event needed both (PL-27).
 fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
     let before = usize::try_from(number).ok()?.checked_sub(2)?;
     match logged.commit.events.get(before)? {

@@ -52,7 +52,7 @@ fn bound_us(class: usize) -> u64 {
     (quarter + 5) << power >> 2
 }
 
-/// Upper bound of the percentile's class; 0 without calls.
+/// Returns the upper bound of the percentile's class; 0 without calls.
 fn within_us(calls: &[u64; CLASSES], hundredths: u64) -> u64 {
     let wanted = (calls.iter().sum::<u64>() * hundredths).div_ceil(100);
     let mut sum = 0;
@@ -83,7 +83,6 @@ impl Vitals {
         Self { follower, calls, looks: Arc::default() }
     }
 
-    /// Reads the counters each second while polled.
     pub async fn run(self) {
         loop {
             let look = Look {

@@ -72,7 +72,7 @@ impl Admission<'_> {
             match event {
                 Event::Deposited { currency, amount } => {
                     currency.ceiling().admits(*currency, *amount)?;
-                    // One ceiling per commit.
+                    // One ceiling for all deposits of a commit.
                     deposited = Minor(deposited.0.saturating_add(amount.0));
                     self.deposit(*currency, deposited)?;
                 }

@@ -127,7 +127,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The house's seed share returns to the house, the rest to the reserve.
+    /// Returns the house's seed share to the house, the rest to the reserve.
     pub fn reverse(
         &mut self,
         name: &'s str,

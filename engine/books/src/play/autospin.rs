@@ -100,7 +100,7 @@ impl Autospin {
         saturated(self.bets)
     }
 
-    /// Jackpots included.
+    /// Includes jackpots.
     #[must_use]
     pub fn wins(&self) -> Minor {
         saturated(self.wins)

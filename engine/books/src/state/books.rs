@@ -122,7 +122,7 @@ impl Books {
         })
     }
 
-    /// With bets after a position, oldest first (PL-20).
+    /// Bets are after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(Name::of(name))?.open_round(number)?))
@@ -176,7 +176,7 @@ impl Books {
         self.rates.of(currency)
     }
 
-    /// EUR (PL-36). Each campaign counts in full until its day of expiry ends.
+    /// Returns EUR (PL-36). Each campaign counts in full until its day of expiry ends.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)
@@ -207,7 +207,7 @@ impl Books {
         self.system.changes.pending()
     }
 
-    /// In log order per partition.
+    /// Sorted in log order per partition.
     pub fn pending_decisions(&self, pool: &str) -> impl Iterator<Item = &Decision> {
         self.pending.get(pool).into_iter().flat_map(|pending| pending.decisions.values().flatten())
     }

@@ -79,7 +79,7 @@ impl PlayerState {
         self.balances.iter().map(|(currency, balance)| (currency, *balance))
     }
 
-    /// With zeros; empty for a transfer wallet (PL-31).
+    /// Includes zeros; empty for a transfer wallet (PL-31).
     pub fn due(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
         self.wallet.iter().flat_map(|wallet| {
             let real = self.balances().map(|(currency, _)| currency).filter(|currency| currency.is_real());
@@ -144,7 +144,7 @@ impl PlayerState {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// In order of opening.
+    /// Sorted by opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
@@ -168,7 +168,7 @@ impl PlayerState {
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// In order of grants (PL-18).
+    /// Sorted by grant (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }
@@ -183,7 +183,7 @@ impl PlayerState {
         self.voided.as_ref()?.position(round)
     }
 
-    /// Including lapsed ones (PL-38).
+    /// Includes lapsed ones (PL-38).
     pub fn void_proposals(&self) -> impl Iterator<Item = &VoidProposal> {
         self.void_proposals.iter().flat_map(|proposals| proposals.iter())
     }
@@ -193,8 +193,8 @@ impl PlayerState {
         self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
-    /// Wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before the first bet, and
-    /// after another session's bet.
+    /// Returns wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before the first
+    /// bet, and after another session's bet.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));

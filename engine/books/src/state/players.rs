@@ -96,7 +96,7 @@ impl Players {
         all.into_iter()
     }
 
-    /// In a fixed but arbitrary order.
+    /// The order is fixed but arbitrary.
     pub fn into_states(self) -> impl Iterator<Item = Named> {
         self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
     }

@@ -74,7 +74,7 @@ impl Seats {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// False if the session is not the latest, or has ended.
+    /// Returns false if the session is not the latest, or has ended.
     pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
         let Some(seats) = &mut self.0 else { return false };
         let Some(index) = seats.iter().position(|seat| seat.is_of(session)) else { return false };

@@ -37,7 +37,7 @@ pub struct RevenueSums {
 }
 
 impl RevenueSums {
-    /// Losses of players, without jackpots and free bets.
+    /// Returns the players' losses, without jackpots and free bets.
     #[must_use]
     pub fn revenue(&self) -> i128 {
         self.bets - self.refunds - self.wins + self.wins_taken_back

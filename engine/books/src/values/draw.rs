@@ -39,7 +39,7 @@ pub fn epoch(key: &[u8; 32]) -> Epoch {
     [digest[0], digest[1], digest[2], digest[3]]
 }
 
-/// HMAC-SHA256 (RFC 2104).
+/// Computes HMAC-SHA256 (RFC 2104).
 #[must_use]
 pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
     DealKey::new(key).deal(stream, number)
@@ -63,7 +63,7 @@ impl DealKey {
     }
 }
 
-/// HMAC-SHA256 of the salt (PL-40).
+/// Computes HMAC-SHA256 of the salt (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();

@@ -33,7 +33,7 @@ impl Minor {
         Nano(i128::from(self.0) * currency.nanos_per_minor())
     }
 
-    /// Major units: `12.30`.
+    /// Formats major units: `12.30`.
     #[must_use]
     pub fn to_decimal(self, currency: Currency) -> String {
         let digits = currency.digits();
@@ -82,7 +82,7 @@ impl core::ops::Neg for Nano {
 }
 
 impl fmt::Display for Nano {
-    /// `20000.00005`, with at least two decimals.
+    /// Formats `20000.00005`, with at least two decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(self.0, Self::DIGITS, 2))
     }
@@ -112,7 +112,7 @@ impl CoinValue {
 }
 
 impl fmt::Display for CoinValue {
-    /// `0.2` or `10`, without trailing zeros.
+    /// Formats `0.2` or `10`, without trailing zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(i128::from(self.0), Self::DIGITS, 0))
     }
@@ -127,7 +127,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// Rounded half to even (PL-09).
+/// Rounds half to even (PL-09).
 pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
     i128::from(coins)
         .checked_mul(i128::from(coin.0))

@@ -1,11 +1,11 @@
-/// 1 to 64 characters of `[A-Za-z0-9._~-]`.
+/// Allows 1 to 64 characters of `[A-Za-z0-9._~-]`.
 #[must_use]
 pub fn is_id(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'~' | b'-'))
 }
 
-/// An id that is not only dots.
+/// Allows ids that are not only dots.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
@@ -33,7 +33,7 @@ pub fn is_visible(letter: char) -> bool {
         | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// [Visible](is_visible) characters, not only spaces.
+/// Allows [visible](is_visible) characters, not only spaces.
 #[must_use]
 pub fn is_text(text: &str, characters_max: usize) -> bool {
     text.len() <= characters_max.saturating_mul(4)

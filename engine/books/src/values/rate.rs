@@ -44,7 +44,7 @@ impl FxRate {
         self.exponent
     }
 
-    /// Both below 10^18.
+    /// Returns two numbers below 10^18.
     pub(crate) fn fraction(self) -> (i128, i128) {
         let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
@@ -94,8 +94,8 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// EUR: the bet at its rate, times parts per million (BW-11), rounded half to even to 1e-9. Fails above 10^18 EUR, so
-/// that sums fit in 128 bits.
+/// Returns EUR: the bet at its rate, times parts per million (BW-11), rounded half to even to 1e-9. Fails above 10^18
+/// EUR, so that sums fit in 128 bits.
 pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
     let (numerator, denominator) = rate.fraction();
     let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));

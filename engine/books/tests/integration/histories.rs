@@ -110,7 +110,7 @@ impl Model {
         self.hits.insert(commit.position, ModelHit { round, paid, from_house, is_paid: false });
     }
 
-    /// Reverses a void's effect; a paid award returns only if the operator bears it (PL-38).
+    /// A paid award returns only if the operator bears it (PL-38).
     fn reverse(&mut self, commit: &Commit, round: u64, effect: VoidedJackpot) {
         let round = (commit.stream.clone(), round);
         for hit in self.hits.values().filter(|hit| hit.round == round) {

@@ -17,7 +17,6 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec((0u8..26, 0usize..4, 0u64..10_000), 1..110)
 }
 
-/// With the commit of a crashed steward.
 struct History {
     parts: Parts,
     in_mind: Vec<(usize, Event)>,
@@ -193,7 +192,6 @@ impl History {
         sum
     }
 
-    /// Feeds a model in the decided order.
     fn tell(&self, model: &mut Model) {
         for event in events(&self.parts.home().log) {
             match event {

@@ -27,7 +27,6 @@ fn some(count: usize, chance: &mut Chance) -> Vec<SignificantEvent> {
             position,
             number: number.max(1),
             time: Some(timestamp(seconds * 1_000)),
-            // Rare kinds and operators: some stretches lack them.
             kind: if chance.below(400) == 0 { 54 } else { 1 + i32::try_from(chance.below(3)).unwrap() },
             operator_id: OPERATORS[if chance.below(300) == 0 { 4 } else { usize::try_from(chance.below(4)).unwrap() }]
                 .into(),

@@ -63,7 +63,6 @@ fn state_version_figures_are_those_of_their_version() {
     digests::check("figures.digests", "FIGURES_VERSION", FIGURES_VERSION, &all);
 }
 
-/// Otherwise a field's serialization could change without another digest.
 #[test]
 fn state_version_every_field_of_the_figures_has_a_value_in_some_log() {
     let mut shape = Shape::default();
