@@ -61,8 +61,9 @@ impl Commit {
         }
     }
 
-    /// Returns whether an operator may read the commit (PL-27, PL-30): those of its players and campaigns, rates, switches that
-    /// cover it, and generations. Awards name other operators' players, and proposed changes have no owner yet.
+    /// Returns whether an operator may read the commit (PL-27, PL-30): those of its players and campaigns, rates,
+    /// switches that cover it, and generations. Awards name other operators' players, and proposed changes have no
+    /// owner yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;

@@ -93,8 +93,8 @@ pub struct TakeBack {
 
 /// Price of a hit (BW-16, BW-17), in EUR unless stated.
 ///
-/// `increments + seed_from_reserve + seed_from_house` equals `paid` plus the fraction of a cent. `to_reserve` is the rest of
-/// the increments plus that fraction.
+/// `increments + seed_from_reserve + seed_from_house` equals `paid` plus the fraction of a cent. `to_reserve` is the
+/// rest of the increments plus that fraction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     pub hit: u64,

@@ -89,7 +89,7 @@ impl Pending {
         queue.get(end.checked_sub(1)?).map(|(position, _)| *position)
     }
 
-    /// See [`Self::contributions`].
+    /// Returns positions `from..=to`, ascending.
     pub fn voids(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = &PendingVoid> {
         self.voids.get(&partition).into_iter().flat_map(move |queue| {
             let start = queue.partition_point(|void| void.position < from);
