@@ -67,7 +67,7 @@ impl VerifierKey {
         [a, b, c, d]
     }
 
-    /// Each partition has a name.
+    /// Returns the key under another name: each partition has one.
     pub fn named(&self, name: &str) -> Result<Self, Malformed> {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }

@@ -6,19 +6,19 @@ pub(crate) const TILE_HEIGHT: u32 = 8;
 
 pub type Hash = [u8; 32];
 
-/// `SHA-256(0x00 | entry)`.
+/// Returns `SHA-256(0x00 | entry)`.
 #[must_use]
 pub fn leaf(entry: &[u8]) -> Hash {
     Sha256::new_with_prefix([0]).chain_update(entry).finalize().into()
 }
 
-/// `SHA-256(0x01 | left | right)`.
+/// Returns `SHA-256(0x01 | left | right)`.
 #[must_use]
 pub fn node(left: &Hash, right: &Hash) -> Hash {
     Sha256::new_with_prefix([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// `SHA-256("")`.
+/// Returns `SHA-256("")`, the root of the empty tree.
 #[must_use]
 pub fn empty() -> Hash {
     Sha256::digest([]).into()
@@ -103,7 +103,7 @@ pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S
     Ok(node(&range(stored, from, middle)?, &range(stored, middle, to)?))
 }
 
-/// Largest power of two below the size.
+/// Returns the largest power of two below the size.
 pub(crate) fn split(size: u64) -> u64 {
     1 << (size - 1).ilog2()
 }

@@ -92,7 +92,7 @@ impl Fold {
         Ok(())
     }
 
-    /// One judge has all players.
+    /// Requires one judge with all players.
     pub(crate) fn judged_by(
         &mut self,
         judge: &mut Judge,

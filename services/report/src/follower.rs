@@ -29,11 +29,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Since the figures were last kept.
+/// Commits since the figures were last kept.
 const KEEP_AT_START: u64 = 10_000;
 const KEEP_EVERY: u64 = 200_000;
 const BATCH: usize = 512;
-/// Unless a call is waiting.
+/// Wait for more commits, unless a call is waiting.
 const GATHER_FOR: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -298,7 +298,6 @@ impl Partition {
 pub struct Counts {
     /// Per partition.
     pub positions: Vec<u64>,
-    /// Rounds.
     pub open: u64,
     /// Settled, by game.
     pub rounds: Vec<(String, u64)>,

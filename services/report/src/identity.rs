@@ -77,7 +77,7 @@ impl Identity {
 pub struct SelfCheck {
     pub(crate) identity: Arc<Identity>,
     follower: Follower,
-    /// Concurrent callers share its findings.
+    /// Callers share its findings.
     under_way: Arc<Mutex<Option<RunningCheck>>>,
 }
 

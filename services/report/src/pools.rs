@@ -1,5 +1,5 @@
-//! Statements of pools: meters by day and all hits (PL-24), summed from events independently of the books; the
-//! self-check compares both.
+//! Statements of pools: meters by day and all hits (PL-24), summed independently of the books; the self-check compares
+//! both.
 
 use motherlode_books::{Award, Event, HOME, Nano, PoolState, StreamId, date};
 use motherlode_ledger::fields::{money, round_name, timestamp};

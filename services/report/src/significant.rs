@@ -64,7 +64,7 @@ impl Significant {
         Self { thresholds: config.clone(), ..self }
     }
 
-    /// Includes kinds at 0.
+    /// Includes zeros.
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
         let all = (1..KINDS_END).filter_map(|number| Kind::try_from(number).ok());
         let mut counts: BTreeMap<_, _> = all.map(|kind| (kind, 0)).collect();

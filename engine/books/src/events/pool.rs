@@ -113,6 +113,6 @@ pub struct Award {
     pub seed_from_reserve: Nano,
     pub seed_from_house: Nano,
     pub to_reserve: Nano,
-    /// At the bet's rate.
+    /// EUR at the bet's rate.
     pub paid: Nano,
 }

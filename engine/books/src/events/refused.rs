@@ -183,7 +183,7 @@ pub enum Refused {
 
     #[error("stretch starts at {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// Or not reported.
+    /// Also if not reported.
     #[error("stretch to {to} ends after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("position {position} must be decided first")]

@@ -52,7 +52,6 @@ impl DayLimits {
         }
     }
 
-    /// Returns the maximum cost of a round.
     #[must_use]
     pub fn bet_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
         self.bets_max

@@ -157,7 +157,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// From the next cycle on (BW-20).
+    /// Takes effect with the next cycle (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
@@ -184,7 +184,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Despite the suspension (BW-20).
+    /// Allows hits despite the suspension (BW-20).
     pub fn release_hits(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         self.pool_in(name, &PoolStatus::Suspended)?.release_hits(home, position);

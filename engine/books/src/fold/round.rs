@@ -108,7 +108,7 @@ impl<'s> Transition<'s, '_> {
         let Commit { partition, position, .. } = *self.commit;
         let change = self.pending(&given.pool);
         change.totals.open_rounds += 1;
-        // One entry per commit.
+        // Rounds of a commit share one entry.
         let earlier = change.contribution.map_or(Nano::ZERO, |(_, _, amount)| amount);
         change.contribution = Some((partition, position, super::transition::add_figure(earlier, expected)?));
         Ok(())

@@ -70,7 +70,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// At the cost of the operator's house (PL-38).
+    /// The operator's house pays (PL-38).
     fn keep_contribution(&mut self, operator: &str, started: &RoundStarted, (opened_at, opened_ms): (u64, i64)) {
         let Some(given) = &started.contribution else { return };
         let void = PendingVoid {
@@ -130,7 +130,7 @@ impl<'s> Transition<'s, '_> {
         )
     }
 
-    /// Before the pool takes it back (BW-19).
+    /// Pays before the pool takes the contribution back (BW-19).
     fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
         let Some(given) = &started.contribution else {
             return Ok(());

@@ -162,7 +162,6 @@ impl PlayerState {
         kept.get(index).map(|kept| &kept.collection)
     }
 
-    /// Returns game, scope and contents.
     pub fn collections(&self) -> impl Iterator<Item = (&str, &str, &Collection)> {
         let kept = self.collections.iter().flat_map(|kept| kept.iter());
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))

@@ -38,7 +38,7 @@ pub struct PoolState {
     pub(crate) received_from: BTreeSet<SmolStr>,
     /// Position, or 0.
     pub(crate) suspended_at: u64,
-    /// Despite the suspension (BW-20).
+    /// Hits awarded despite the suspension (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
     /// First minute with returnable contributions.

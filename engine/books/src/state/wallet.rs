@@ -49,7 +49,6 @@ pub struct Debit {
     /// Position of the request for it.
     pub asked_at: u64,
     pub asked_ms: i64,
-    /// Whether it must be rolled back.
     pub rolling_back: bool,
 }
 

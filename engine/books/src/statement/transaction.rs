@@ -14,29 +14,29 @@ pub type RoundKey = (StreamId, u64);
 /// Kinds, by the direction of the balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
-    /// Up; transfer wallets.
+    /// Up, in transfer wallets.
     Deposit,
-    /// Down; transfer wallets.
+    /// Down, in transfer wallets.
     Withdrawal,
     /// Up.
     PlayMoney,
-    /// Up; confirmed by the wallet.
+    /// Up: confirmed by the wallet.
     Debit,
-    /// Down; paid to the wallet.
+    /// Down: paid to the wallet.
     Credit,
     /// Down.
     Bet,
     /// Unchanged: the promotion pays.
     FreeBet,
-    /// Up; also a part of a win.
+    /// Up: a win or a part of one.
     Win,
     /// Up.
     Jackpot,
-    /// Up; voided round.
+    /// Up, by a void.
     Refund,
-    /// Unchanged; voided round.
+    /// Unchanged, by a void.
     FreeBetReturned,
-    /// Down; voided round.
+    /// Down, by a void.
     WinTakenBack,
 }
 
@@ -51,7 +51,7 @@ pub struct Transaction {
     /// After it, without credits due (see [`Dues`](super::Dues)).
     pub balance: Minor,
     pub round: Option<u64>,
-    /// Or empty.
+    /// Empty if none.
     pub game: SmolStr,
     /// Bet of a free round, or 0.
     pub promotion: Minor,

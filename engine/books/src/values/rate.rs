@@ -22,7 +22,6 @@ impl FxRate {
     pub const EXPONENT_MIN: i8 = -12;
     pub const EXPONENT_MAX: i8 = 6;
 
-    /// Creates a normalised rate.
     pub fn new(mantissa: u64, exponent: i8) -> Result<Self, MoneyError> {
         let (mut mantissa, mut exponent) = (mantissa, exponent);
         while mantissa != 0 && mantissa % 10 == 0 && exponent < Self::EXPONENT_MAX {
