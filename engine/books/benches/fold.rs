@@ -96,7 +96,6 @@ fn story() -> (Books, Vec<Commit>) {
     let funded = writer.books.clone();
     writer.log.clear();
     for number in 0..SPINS {
-        // Neighbouring commits are of different players.
         writer.write(player(number * 617), spin(number / PLAYERS + 1));
     }
     (funded, writer.log)

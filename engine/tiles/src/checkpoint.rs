@@ -1,5 +1,3 @@
-//! Checkpoints: signed name, size and root of a log.
-
 use crate::{
     keys::{SignerKey, VerifierKey},
     merkle::Hash,
@@ -8,19 +6,14 @@ use crate::{
 };
 use std::{fmt, str::FromStr};
 
-/// Signed state of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Name of the log.
     pub origin: String,
-    /// Number of entries.
     pub size: u64,
-    /// Root hash of the tree.
     pub root: Hash,
 }
 
 impl Checkpoint {
-    /// Verifies a note with the log's key and parses its checkpoint.
     pub fn open(note: &Note, key: &VerifierKey) -> Result<Self, NoteError> {
         note.verify(key)?;
         let checkpoint: Self = note.text().parse()?;
@@ -30,7 +23,6 @@ impl Checkpoint {
         }
     }
 
-    /// Creates the signed note; fails if the origin is invalid.
     pub fn sign(&self, key: &SignerKey) -> Result<Note, Malformed> {
         let note = Note::new(self.to_string())?;
         let signature = key.sign(note.text());

@@ -12,12 +12,11 @@ use std::{fmt, str::FromStr};
 /// As in Go's `sumdb/note`.
 const PRIVATE: &str = "PRIVATE+KEY+";
 
-/// Kind of key and signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// 0x01: Ed25519 over a note's text.
+    /// 0x01: over a note's text.
     Log,
-    /// 0x04: Ed25519 over a time and a checkpoint.
+    /// 0x04: over a time and a checkpoint.
     Witness,
 }
 
@@ -36,7 +35,7 @@ impl KeyKind {
     }
 }
 
-/// Public key: `name+id+key`.
+/// `name+id+key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: String,
@@ -45,25 +44,22 @@ pub struct VerifierKey {
 }
 
 impl VerifierKey {
-    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> KeyKind {
         self.kind
     }
 
-    /// Returns the public key's bytes.
     #[must_use]
     pub fn public(&self) -> &[u8; 32] {
         self.key.as_bytes()
     }
 
-    /// Returns the id: first four bytes of `SHA-256(name | 0x0A | kind | key)`.
+    /// Returns the first four bytes of `SHA-256(name | 0x0A | kind | key)`.
     #[must_use]
     pub fn id(&self) -> [u8; 4] {
         let digest = Sha256::new_with_prefix(&self.name).chain_update([b'\n', self.kind.byte()]);
@@ -76,7 +72,7 @@ impl VerifierKey {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Verifies a signature; returns its time in Unix seconds, 0 for a log's.
+    /// Returns the signature's time in Unix seconds, 0 for a log's.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {
@@ -114,7 +110,7 @@ impl FromStr for VerifierKey {
     }
 }
 
-/// Private key: `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
+/// `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
 #[derive(Clone)]
 pub struct SignerKey {
     verifier: VerifierKey,
@@ -122,30 +118,27 @@ pub struct SignerKey {
 }
 
 impl SignerKey {
-    /// Creates the key of 32 random bytes.
+    /// `seed`: 32 random bytes.
     pub fn new(name: &str, kind: KeyKind, seed: [u8; 32]) -> Result<Self, Malformed> {
         let key = SigningKey::from_bytes(&seed);
         Ok(Self { verifier: VerifierKey { name: checked(name)?, kind, key: key.verifying_key() }, key })
     }
 
-    /// Returns the public key.
     #[must_use]
     pub fn verifier(&self) -> &VerifierKey {
         &self.verifier
     }
 
-    /// Returns the key under another name.
     pub fn named(&self, name: &str) -> Result<Self, Malformed> {
         Ok(Self { verifier: self.verifier.named(name)?, key: self.key.clone() })
     }
 
-    /// Signs a text as a log.
     #[must_use]
     pub fn sign(&self, text: &str) -> Signature {
         self.signature(self.key.sign(text.as_bytes()).to_bytes().to_vec())
     }
 
-    /// Cosigns a checkpoint as a witness, at a time in Unix seconds.
+    /// `time` is Unix seconds.
     #[must_use]
     pub fn cosign(&self, text: &str, time: u64) -> Signature {
         let signature = self.key.sign(cosigned(text, time).as_bytes()).to_bytes();
@@ -156,7 +149,6 @@ impl SignerKey {
         Signature { name: self.verifier.name.clone(), id: self.verifier.id(), bytes }
     }
 
-    /// Encodes the secret for its file.
     #[must_use]
     pub fn to_secret(&self) -> String {
         let VerifierKey { name, kind, .. } = &self.verifier;
@@ -164,7 +156,7 @@ impl SignerKey {
         format!("{PRIVATE}{name}+{}+{}", HEXLOWER.encode(&self.verifier.id()), to_base64(&seed))
     }
 
-    /// Parses a key file's line. The error does not contain it.
+    /// The error does not contain the secret.
     pub fn from_secret(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let (name, rest) = text.strip_prefix(PRIVATE)?.split_once('+')?;

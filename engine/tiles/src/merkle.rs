@@ -4,22 +4,21 @@ use sha2::{Digest, Sha256};
 
 pub(crate) const TILE_HEIGHT: u32 = 8;
 
-/// Hash of the tree.
 pub type Hash = [u8; 32];
 
-/// Hashes an entry: `SHA-256(0x00 | entry)`.
+/// Returns `SHA-256(0x00 | entry)`.
 #[must_use]
 pub fn leaf(entry: &[u8]) -> Hash {
     Sha256::new_with_prefix([0]).chain_update(entry).finalize().into()
 }
 
-/// Hashes two subtrees: `SHA-256(0x01 | left | right)`.
+/// Returns `SHA-256(0x01 | left | right)`.
 #[must_use]
 pub fn node(left: &Hash, right: &Hash) -> Hash {
     Sha256::new_with_prefix([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// Returns the root of the empty tree: `SHA-256("")`.
+/// Returns `SHA-256("")`, the root of the empty tree.
 #[must_use]
 pub fn empty() -> Hash {
     Sha256::digest([]).into()
@@ -27,14 +26,13 @@ pub fn empty() -> Hash {
 
 /// Stored hashes: level L has the complete subtrees of `256^L` entries.
 pub trait Stored {
-    /// Error of reading.
     type Error;
 
-    /// Reads `count` hashes of one tile, from `first`.
+    /// Reads hashes of one tile.
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 
-/// Growing tree: size and right edge, largest subtree first.
+/// Size and right edge of a growing tree, largest subtree first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     size: u64,
@@ -42,7 +40,6 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads the tree of the first `size` entries.
     pub fn read<S: Stored>(stored: &S, size: u64) -> Result<Self, S::Error> {
         let (mut from, mut edge) = (0, vec![]);
         for height in (0..u64::BITS).rev().filter(|height| size >> height & 1 == 1) {
@@ -52,19 +49,17 @@ impl Tree {
         Ok(Self { size, edge })
     }
 
-    /// Returns the number of entries.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Returns the root hash.
     #[must_use]
     pub fn root(&self) -> Hash {
         self.edge.iter().copied().rev().reduce(|right, left| node(&left, &right)).unwrap_or_else(empty)
     }
 
-    /// Appends an entry; calls `tile` with each new hash, lowest level first.
+    /// Calls `tile` with each new hash, lowest level first.
     pub fn append(&mut self, entry: &[u8], mut tile: impl FnMut(u8, Hash)) {
         let mut hash = leaf(entry);
         let (mut height, mut level) = (0, 0);
@@ -84,12 +79,11 @@ impl Tree {
     }
 }
 
-/// Returns the root of the first `size` entries.
 pub fn root<S: Stored>(stored: &S, size: u64) -> Result<Hash, S::Error> {
     range(stored, 0, size)
 }
 
-/// Returns the root of `from..to`, which must form a subtree of some tree.
+/// `from..to` must form a subtree of some tree.
 pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S::Error> {
     let size = to - from;
     if size.is_power_of_two() {

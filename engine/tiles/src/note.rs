@@ -1,35 +1,27 @@
-//! Signed notes.
-
 use crate::{keys::VerifierKey, signature::Signature, text::Malformed};
 use std::{fmt, str::FromStr};
 
-/// Maximum number of signatures.
 pub const SIGNATURES_MAX: usize = 64;
 
 /// Text with signatures, untrusted before [`verify`](Note::verify).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     text: String,
-    /// Signatures in order.
     pub signatures: Vec<Signature>,
 }
 
-/// Error of verifying a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
-    /// The key has not signed.
     #[error("it is not signed by this key")]
     Unsigned,
-    /// A signature of the key is invalid.
     #[error("a signature of this key is invalid")]
     False,
-    /// The text is not a checkpoint of the key's log.
     #[error(transparent)]
     Malformed(#[from] Malformed),
 }
 
 impl Note {
-    /// Creates an unsigned note; fails without a final newline, or with control characters.
+    /// Fails without a final newline, or with control characters.
     pub fn new(text: impl Into<String>) -> Result<Self, Malformed> {
         let text = text.into();
         match text.ends_with('\n') && !has_control(&text) {
@@ -38,13 +30,11 @@ impl Note {
         }
     }
 
-    /// Replaces the signatures.
     #[must_use]
     pub fn with(self, signatures: Vec<Signature>) -> Self {
         Self { signatures, ..self }
     }
 
-    /// Returns the text with its final newline.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

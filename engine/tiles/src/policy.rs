@@ -1,5 +1,3 @@
-//! Policies: trusted logs and required witnesses.
-
 use crate::{
     keys::{KeyKind, VerifierKey},
     note::Note,
@@ -9,28 +7,26 @@ use std::{collections::BTreeMap, str::FromStr};
 
 const EACH_MAX: usize = 256;
 
-/// Policy for accepting checkpoints.
+/// Trusted logs and required witnesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Keys of trusted logs; may be empty.
+    /// May be empty.
     pub logs: Vec<VerifierKey>,
-    /// Witnesses by name.
     pub witnesses: Vec<(String, VerifierKey)>,
     /// Name, required number of members, members.
     groups: Vec<(String, usize, Vec<String>)>,
-    /// Required witness or group.
+    /// Witness or group.
     quorum: Option<String>,
 }
 
 impl Policy {
-    /// Returns the witnesses with a valid cosignature, and its time.
+    /// Witnesses with a valid cosignature, and its time.
     #[must_use]
     pub fn cosigned(&self, checkpoint: &Note) -> BTreeMap<&str, u64> {
         let found = self.witnesses.iter().filter_map(|(name, key)| Some((&**name, checkpoint.verify(key).ok()?)));
         found.collect()
     }
 
-    /// Returns whether they satisfy the quorum.
     #[must_use]
     pub fn is_satisfied(&self, cosigned: &BTreeMap<&str, u64>) -> bool {
         let Some(quorum) = &self.quorum else { return true };
@@ -52,7 +48,7 @@ impl Policy {
         name != "none" && !self.knows(name)
     }
 
-    /// Adds a line; `quorum` is the quorum line, if already read.
+    /// `quorum` is the quorum line, if already read.
     fn take(&mut self, words: &[&str], quorum: &mut Option<Option<String>>) -> Option<()> {
         match *words {
             ["log", key] | ["log", key, _] => {

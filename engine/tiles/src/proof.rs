@@ -1,8 +1,6 @@
-//! Inclusion and consistency proofs.
-
 use crate::merkle::{Hash, Stored, node, range, split};
 
-/// Proves that entry `index`, below `size`, is in a tree: RFC 6962, section 2.1.1.
+/// Proves as in RFC 6962, section 2.1.1; `index` is below `size`.
 pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, size, vec![]);
     while to - from > 1 {
@@ -19,8 +17,7 @@ pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Has
     Ok(path)
 }
 
-/// Proves that the tree of `old` entries is a prefix of that of `new`: RFC 6962, section 2.1.2. The path is empty if
-/// `old` is 0 or `new`.
+/// Proves as in RFC 6962, section 2.1.2. The path is empty if `old` is 0 or `new`.
 pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, new, vec![]);
     if old == 0 || old >= new {
@@ -44,7 +41,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
     Ok(path)
 }
 
-/// Verifies an inclusion: RFC 9162, section 2.1.3.2.
+/// Verifies as in RFC 9162, section 2.1.3.2.
 #[must_use]
 pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Hash) -> bool {
     if index >= size {
@@ -62,7 +59,7 @@ pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Has
     climb.last == 0 && hash == *root
 }
 
-/// Verifies that tree `old` is a prefix of `new`: RFC 9162, section 2.1.4.2.
+/// Verifies as in RFC 9162, section 2.1.4.2.
 #[must_use]
 pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> bool {
     let ((old, old_root), (new, new_root)) = (old, new);

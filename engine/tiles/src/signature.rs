@@ -1,18 +1,12 @@
-//! Signature lines of a note.
-
 use crate::text::{Malformed, base64, to_base64};
 use std::{fmt, str::FromStr};
 
 const DASH: &str = "\u{2014} ";
 
-/// Signature line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// Name of the key.
     pub name: String,
-    /// Id of the key.
     pub id: [u8; 4],
-    /// Signature in the key's format.
     pub bytes: Vec<u8>,
 }
 
@@ -37,7 +31,7 @@ impl FromStr for Signature {
     }
 }
 
-/// Checks a name: no white space, control characters or plus.
+/// No white space, control characters or plus.
 pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
     match name.is_empty() || name.contains(odd) {

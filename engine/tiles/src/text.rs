@@ -1,9 +1,8 @@
-//! Shared elements of text formats, each with one spelling.
+//! Each text has one spelling.
 
 use crate::merkle::Hash;
 use data_encoding::BASE64;
 
-/// Text in a wrong format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Malformed(pub(crate) &'static str);
@@ -34,7 +33,6 @@ pub(crate) fn lines(hashes: &[Hash]) -> String {
     hashes.iter().map(|hash| to_base64(hash) + "\n").collect()
 }
 
-/// Reads hashes up to an empty line; returns the remaining text too.
 pub(crate) fn path(mut text: &str, hashes_max: usize) -> Option<(Vec<Hash>, &str)> {
     let mut hashes = vec![];
     loop {

@@ -1,41 +1,35 @@
-//! Tiles: files of a tile log.
-
 use crate::{
     merkle::{Hash, TILE_HEIGHT},
     text::{Malformed, decimal},
 };
 use std::{fmt, str::FromStr};
 
-/// Entries of a full tile.
 pub const TILE_WIDTH: u16 = 256;
 const LEVEL_MAX: u8 = 63;
 
-/// Tile of hashes, or bundle of entries: `tile/<L>/<N>[.p/<W>]`, `tile/entries/<N>[.p/<W>]`.
+/// `tile/<L>/<N>[.p/<W>]`, or a bundle of entries: `tile/entries/<N>[.p/<W>]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tile {
-    /// Level, 0 to 63; `None` for entries.
+    /// 0 to 63; `None` for entries.
     pub level: Option<u8>,
-    /// Index in its level.
     pub index: u64,
-    /// Number of entries, 1 to 256.
+    /// 1 to 256.
     pub width: u16,
 }
 
 impl Tile {
-    /// Returns whether a tree of `size` entries has the tile.
     #[must_use]
     pub fn is_within(&self, size: u64) -> bool {
         let held = size.checked_shr(u32::from(self.level.unwrap_or(0)) * TILE_HEIGHT).unwrap_or(0);
         u128::from(self.index) * u128::from(TILE_WIDTH) + u128::from(self.width) <= u128::from(held)
     }
 
-    /// Returns the index of its first entry.
     #[must_use]
     pub fn first(&self) -> u64 {
         self.index.saturating_mul(TILE_WIDTH.into())
     }
 
-    /// Encodes a bundle: each entry after its length in two bytes, big-endian.
+    /// Each entry follows its length in two bytes, big-endian.
     #[must_use]
     pub fn bundle(entries: &[Hash]) -> Vec<u8> {
         entries.iter().flat_map(|entry| [0, 32].into_iter().chain(*entry)).collect()
@@ -83,7 +77,6 @@ impl FromStr for Tile {
             Some(Self { level, index, width })
         };
         let found = read().filter(|tile| tile.width > 0 && tile.level.is_none_or(|level| level <= LEVEL_MAX));
-        // Refuses other spellings of a path.
         found.filter(|tile| tile.to_string() == path).ok_or(Malformed("not the path of a tile"))
     }
 }

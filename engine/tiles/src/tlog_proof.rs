@@ -1,5 +1,3 @@
-//! Proof files.
-
 use crate::{
     merkle::Hash,
     note::Note,
@@ -9,21 +7,17 @@ use std::{fmt, str::FromStr};
 
 const HEADER: &str = "c2sp.org/tlog-proof@v1\n";
 
-/// Proof that a log contains an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// Additional data, not authenticated.
+    /// Not authenticated.
     pub extra: Vec<u8>,
-    /// Index of the entry.
     pub index: u64,
     /// Inclusion proof, from the leaf up.
     pub path: Vec<Hash>,
-    /// Signed checkpoint.
     pub checkpoint: Note,
 }
 
 impl Proof {
-    /// Maximum length of a path.
     pub const PATH_MAX: usize = 63;
 }
 

@@ -1,5 +1,3 @@
-//! Witness: cosigns only continuations of its last checkpoint.
-
 use crate::{
     checkpoint::Checkpoint,
     keys::VerifierKey,
@@ -12,27 +10,23 @@ use std::{fmt, str::FromStr};
 
 const PATH_MAX: usize = 63;
 
-/// Request to a witness: body of `POST add-checkpoint`.
+/// Body of `POST add-checkpoint`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddCheckpoint {
     /// Size expected as the last cosigned one.
     pub old: u64,
-    /// Consistency proof from it.
     pub path: Vec<Hash>,
-    /// New checkpoint.
     pub checkpoint: Note,
 }
 
 /// Last cosigned tree of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// Number of entries.
     pub size: u64,
-    /// Root hash.
     pub root: Hash,
 }
 
-/// Refusal with its HTTP status.
+/// Refusals with their HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
     /// 403: not signed by the log.
@@ -49,8 +43,8 @@ pub enum Unwitnessed {
     Inconsistent,
 }
 
-/// Checks a request. Store the result before returning a cosignature. Returns the first error in the specification's
-/// order.
+/// Checks that a checkpoint continues the last one. Store the result before returning a cosignature. Returns the first
+/// error in the specification's order.
 pub fn judge(request: &AddCheckpoint, key: &VerifierKey, seen: Option<Seen>) -> Result<Checkpoint, Unwitnessed> {
     let checkpoint = Checkpoint::open(&request.checkpoint, key)?;
     if request.old > checkpoint.size {

@@ -1,5 +1,5 @@
 //! Generated attacks by the log's own writer, who rebuilds and signs chain and tree. The audit's stages and `verify`
-//! check attacks on draws; kept checkpoints and a witness check attacks on the whole log.
+//! find attacks on draws; kept checkpoints and a witness find attacks on the whole log.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 #[path = "../tests/integration/common/mod.rs"]
@@ -38,7 +38,7 @@ use std::{collections::VecDeque, convert::Infallible, path::PathBuf};
 const VERIFIED: u64 = 41;
 const ORIGIN: &str = "example.com/motherlode/log/0";
 
-/// Returns the number of each attack: MOTHERLODE_TESTS_ATTACKS, which `tests/run proofs` sets to 10,000.
+/// Attacks per test: MOTHERLODE_TESTS_ATTACKS, which `tests/run proofs` sets to 10,000.
 fn times() -> u64 {
     std::env::var("MOTHERLODE_TESTS_ATTACKS").map_or(1_000, |times| times.parse().expect("a number of attacks"))
 }
@@ -156,7 +156,7 @@ fn judged_with(log: &[(Logged, Bytes)]) -> Option<Box<Divergence>> {
     [folded, played].into_iter().flatten().min_by_key(|divergence| divergence.position)
 }
 
-/// A log with a round of one step, one of several, one that was voided, and one that is open; each began with a window.
+/// Rounds of one step, of several, voided and open; each began with a window.
 fn tale() -> Tale {
     let mut tale = Tale::sealed(&["alice", "bob"]);
     tale.plain_spin("alice");
@@ -182,7 +182,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// Changes one place of the log, the next one each time. The fault must be found at that place or after it.
+/// Changes the next place each time. The fault must be found there or later.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
     assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
@@ -212,7 +212,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Whether an event is a first step, which shows a window. A card can have the same outcome with another seed.
+/// A card can have the same outcome with another seed.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }
@@ -250,7 +250,6 @@ fn a_missing_reveal_is_found() {
 #[test]
 fn a_substituted_client_seed_is_found_once_its_round_is_over() {
     let mut tale = tale();
-    // The last round is open and cannot be resolved yet.
     tale.log.pop();
     attack(&tale, first_step, |number, logged| {
         let draw = step(logged).draw.as_mut().expect("a sealed draw");
@@ -439,14 +438,13 @@ fn a_truncated_tree_is_found() {
     for number in 0..times() {
         let kept = 2 + roll(honest.len() - 1);
         let checkpoint = tree_of(&honest[..kept]);
-        // Log and tree end before the signed size. The chain holds, and the writer signs the shorter tree.
+        // The chain holds, and the writer signs the shorter tree.
         let cut = &honest[..1 + roll(kept - 1)];
         assert!(against(&checkpoint, cut).is_err(), "attack {number}: a log cut to {} of {kept}", cut.len());
         if number % VERIFIED == 0 {
             let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], cut);
             assert!(said.is_err(), "attack {number} is cosigned: {said:?}");
         }
-        // A proof with a truncated path, or whose tree does not include its record.
         let mut cut = proof.clone();
         match number % 2 {
             0 => cut.path.truncate(roll(proof.path.len())),

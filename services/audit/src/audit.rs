@@ -1,8 +1,6 @@
 //! The audit as a pipeline of threads: one reads and verifies records, workers decode, judge and resolve those of their
-//! players, one folds the shared state in the log's order.
-//!
-//! A stage that finds a fault stops, and the others process all earlier batches, so the first divergence does not
-//! depend on the number of threads.
+//! players, one folds the shared state in the log's order. A stage with a fault stops, and the others process all
+//! earlier batches, so the first divergence does not depend on the number of threads.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -33,38 +31,29 @@ use std::{
 };
 
 pub(crate) const BEHIND: usize = 4;
-/// Batches after which all stages are done with one: those waiting, the one in progress, and a spare.
+/// Batches waiting, one in progress, and a spare.
 const DONE: usize = BEHIND + 2;
 const THREADS_MAX: usize = 64;
 
 type Checked = Result<(), Box<Divergence>>;
 
-/// Log to audit, and what to compare it with.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Folder of the partition's log.
     pub log: PathBuf,
-    /// Folder of the partition's index, compared if it exists and is readable.
+    /// Compared if it exists and is readable.
     pub index: Option<PathBuf>,
-    /// Expected partition.
     pub partition: u32,
-    /// Checkpoints to compare the log with.
     pub checkpoints: Checkpoints,
-    /// Draw keys to check all seals with.
     pub draws: Option<DrawKeys>,
-    /// Threads that decode records and resolve steps, besides one that reads and one that folds; 0 for one per core.
+    /// Number of threads that decode and resolve, besides one that reads and one that folds; 0 for one per core.
     pub threads: usize,
-    /// Counts the records read, for a progress display.
+    /// Records read, for a progress display.
     pub read: Option<Arc<AtomicU64>>,
     /// Ends the audit with [`Unusable::Stopped`] when set.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
-/// Audits a log.
-///
-/// # Errors
-/// [`Unusable`] if there is no log or it cannot be read. A fault within the log is a
-/// [`divergence`](Report::divergence).
+/// A fault within the log is a [`divergence`](Report::divergence), not an error.
 pub fn audit(options: &Options) -> Result<Report, Unusable> {
     audit_sending(options, None)
 }
@@ -124,7 +113,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if position == 0 && scan.partition_number().is_none() && read.is_ok() {
         return Err(Unusable::NoLog(options.log.clone()));
     }
-    // At the same position the books' fault comes first, because a misplaced event explains a wrong outcome.
+    // A misplaced event explains a wrong outcome, so the books' fault comes first at the same position.
     let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
     if found.is_empty() {
         let whole =
@@ -182,7 +171,6 @@ fn fold_in_order(
             position = logged.commit.position;
             fold.commit(logged, left).map_err(|fault| fault.at(fold.partition, position))?;
             if Shared::is_changed_by(&logged.commit) && !(changes && place == last) {
-                // The reader took it for a player's commit, so the workers did not wait for it.
                 let fault = Fault::new("the record names two streams", "a player's", &logged.commit.stream);
                 return Err(fault.at(fold.partition, position));
             }
@@ -191,14 +179,13 @@ fn fold_in_order(
         ended.map_err(|fault| fault.at(fold.partition, position))?;
         if changes {
             let shared = Arc::new(fold.books.shared());
-            // A closed channel means that the worker found a fault.
             followers.iter().for_each(|follower| _ = follower.send(Arc::clone(&shared)));
         }
     }
     Ok(())
 }
 
-/// Checks that the log reaches the index's durable position. Otherwise acknowledged commits are missing.
+/// If the log ends before the index's durable position, acknowledged commits are missing.
 fn reaches(held: Option<Held>, end: Position) -> Result<(), Fault> {
     match held {
         Some(held) if held.position > end => Err(Fault::new(

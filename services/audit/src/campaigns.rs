@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Campaigns {
     granted: BTreeMap<(StreamId, String), Counted>,
-    /// Bets paid by promotions, less refunds by voids, in minor units by operator and currency.
+    /// Minor units, less refunds by voids.
     paid: BTreeMap<(String, Currency), i128>,
 }
 

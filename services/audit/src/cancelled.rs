@@ -1,10 +1,10 @@
-//! Checks that no commit of a request, or of a part of it, follows its cancellation (PL-42).
+//! A cancelled request, or a part of it, has no later commit (PL-42).
 
 use crate::divergence::Fault;
 use motherlode_books::{Commit, SmolStr, StreamId};
 use std::collections::BTreeSet;
 
-/// Cancelled requests. Memory grows with their number.
+/// Memory grows with their number.
 #[derive(Default)]
 pub(crate) struct Cancelled(BTreeSet<(StreamId, SmolStr)>);
 

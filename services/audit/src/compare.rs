@@ -1,8 +1,5 @@
-//! Comparison of partitions that are sound alone: reports to home with the partition's log, and copies of pools, rates
-//! and switches with home's log.
-//!
-//! Home is read in order; at each report, the partition's facts are read up to the report's end. A cause precedes its
-//! effect: a mirror covered by a report copies an earlier decision of home.
+//! Comparison of sound partitions: reports with the partition's log, and copies of pools, rates and switches with
+//! home's log. Home is read in order; at each report, the partition's facts are read up to the report's end.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -18,7 +15,7 @@ pub(crate) type Compared = Result<Nano, Stopped>;
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Divergence(Box<Divergence>),
-    /// A partition's own audit found a divergence, which takes precedence.
+    /// The partition's own divergence takes precedence.
     Disconnected,
 }
 
@@ -32,11 +29,11 @@ struct OtherPartition {
     partition: u32,
     receiver: FactReceiver,
     pools: BTreeMap<String, Exchange>,
-    /// Number of home's rates and switches copied, by stream.
+    /// Home's rates and switches copied.
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Compares partitions, home first, and returns the amount in transit, which must equal the sum of their accounts.
+/// Home comes first. Returns the amount in transit, which must equal the sum of the partitions' accounts.
 pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();
     let Some(mut home) = partitions.next() else { return Ok(Nano::ZERO) };
@@ -149,7 +146,7 @@ impl OtherPartition {
         Ok(())
     }
 
-    /// Compares a copy of rates or switches: home's are copied in order, each once.
+    /// Home's rates and switches are copied in order, each once.
     fn control(
         &mut self,
         copy: &Control,

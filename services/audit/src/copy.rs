@@ -1,9 +1,8 @@
 //! Audit of an operator's copy of the log (PL-30), without the records of others.
 //!
 //! It verifies the copy's own chain, the links of adjacent records and the completeness of each player's stream, folds
-//! the commits into books without pools, and resolves each step again. [`NOT_CHECKED`] lists the limits. A [`digest`]
-//! can be compared with the platform's log. Cost: some microseconds per commit on one thread; memory grows with players
-//! and requests.
+//! the commits into books without pools, and resolves each step again. [`NOT_CHECKED`] lists the limits. Cost: some
+//! microseconds per commit on one thread; memory grows with players and requests.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -28,21 +27,17 @@ use std::{
     sync::Arc,
 };
 
-/// Properties that a copy of one operator's records cannot show.
 pub const NOT_CHECKED: [&str; 3] = [
     "the pools, and their contributions and awards: pools depend on the bets of all operators",
     "whether records after a stream's last one are missing: compare the digest with the platform's log",
     "the log's own hash chain between records that are not adjacent in the log",
 ];
 
-/// Digest of an operator's records; equal digests mean equal records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
-    /// Operator of the records.
     pub operator: String,
-    /// Number of records.
     pub records: u64,
-    /// Position of the last record in the log; 0 for none.
+    /// Last record's position in the log, or 0.
     pub position: Position,
     /// SHA-256 over each record's position (8 bytes, big-endian) and the SHA-256 of its bytes.
     pub digest: Hash,
@@ -72,10 +67,7 @@ impl Digesting {
     }
 }
 
-/// Computes the digest of an operator's records in a log up to a position; a complete copy has the same.
-///
-/// # Errors
-/// [`Unusable`] if the log cannot be read. Records after a damaged one are left out, which [`audit`](crate::audit())
+/// A complete copy has the same digest as the log. Omits records after a damaged one, which [`audit`](crate::audit())
 /// finds.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
@@ -95,32 +87,24 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
     Ok(digesting.of(operator))
 }
 
-/// Result of auditing a copy. With a divergence, the figures cover the records before it.
+/// With a divergence, the figures cover the records before it.
 #[derive(Debug)]
 pub struct CopyReport {
-    /// Partition of the log.
     pub partition: u32,
-    /// Digest of its records.
     pub digest: Digest,
     /// SHA-256 of the copy's own last record.
     pub head: Hash,
-    /// Bytes after the last complete append.
     pub tail: Tail,
-    /// Books of the copy, without pools.
     pub books: Books,
-    /// Bets and wins by game, version and currency, without awards, which depend on the pools.
+    /// Without awards, which depend on the pools.
     pub returns: Vec<Return>,
-    /// Jackpots paid to players by currency, in minor units.
+    /// Paid to players, in minor units.
     pub jackpots: PerCurrency<i128>,
-    /// First divergence, at the record's position in the log; `None` if all holds.
+    /// At the record's position in the log; `None` if all holds.
     pub divergence: Option<Divergence>,
 }
 
-/// Audits an operator's copy.
-///
-/// # Errors
-/// [`Unusable`] if there is no copy or it cannot be read. A fault within the copy is a
-/// [`divergence`](CopyReport::divergence).
+/// A fault within the copy is a [`divergence`](CopyReport::divergence), not an error.
 pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
     let mut scan = open(folder)?;
     let recalled = Recalled::new(folder.to_owned(), |bytes| {
@@ -210,7 +194,6 @@ impl<'a> Auditing<'a> {
         Ok(())
     }
 
-    /// Checks a record's place in the copy against its content and the previous record.
     fn place(&mut self, copied: &Copied) -> Result<Logged, Fault> {
         let Copied { operator, partition, position, record } = copied;
         let of = self.operator.get_or_insert_with(|| operator.clone());
@@ -258,7 +241,7 @@ impl<'a> Auditing<'a> {
         let Commit { stream, version, previous, position, request_id, .. } = commit;
         let (last_version, last) = self.streams.get(stream).copied().unwrap_or_default();
         let whole = *version == last_version + 1 && *previous == last;
-        // Commits of the system's stream for the platform only are not in the copy.
+        // The copy lacks commits of the system's stream for the platform only.
         let with_gaps = *stream == StreamId::System
             && *version > last_version
             && (last..*position).contains(previous)
@@ -279,7 +262,7 @@ impl<'a> Auditing<'a> {
         Ok(())
     }
 
-    /// Checks that each paid jackpot was hit and is paid once. The copy cannot show its amount.
+    /// Each paid jackpot must be hit and is paid once. The copy cannot show its amount.
     fn jackpots(&mut self, commit: &Commit) -> Result<(), Fault> {
         for event in &commit.events {
             match event {
@@ -325,7 +308,7 @@ impl<'a> Auditing<'a> {
     }
 }
 
-/// Returns an event without pools: bets contribute nothing, and a paid jackpot becomes a deposit.
+/// Bets contribute nothing, and a paid jackpot becomes a deposit.
 fn without_pools(event: &Event) -> Option<Event> {
     let mut event = event.clone();
     match &mut event {

@@ -1,4 +1,4 @@
-//! Independent sums of players' daily losses (PL-26). No bet may exceed a limit of the day's sessions, and the sums
+//! Independent sums of players' daily losses (PL-26). A bet may not exceed a limit of the day's sessions, and the sums
 //! must equal the books' at the end.
 
 use crate::divergence::Fault;
@@ -6,7 +6,7 @@ use motherlode_books::{Commit, Currency, Event, Minor, PerCurrency, PlayerState,
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A player's days with play money and with real money.
+/// With play money and with real money.
 #[derive(Default)]
 pub(crate) struct Days([Day; 2]);
 
@@ -14,9 +14,9 @@ pub(crate) struct Days([Day; 2]);
 struct Day {
     number: i64,
     net: PerCurrency<i128>,
-    /// Lowest limits of the day's sessions: on losses, and on a round's price.
+    /// Lowest of the day's sessions: on losses, and on a round's price.
     limits: PerCurrency<[Option<Minor>; 2]>,
-    /// Open rounds, whose returns count for the day of their bet.
+    /// Their returns count for the day of the bet.
     open: Vec<(u64, i64, Currency, Minor)>,
 }
 

@@ -1,5 +1,3 @@
-//! Divergences: the faults that an audit can find.
-
 use motherlode_books::{Award, Refused};
 use motherlode_log::{Damage, Position, ScanError};
 use std::{
@@ -7,22 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// First fault of a log or its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// Partition of the fault.
     pub partition: u32,
-    /// Position of the faulty record, or of the record expected at the damaged bytes.
+    /// Faulty record, or the one expected at the damaged bytes.
     pub position: Position,
-    /// File with damaged bytes.
     pub file: Option<PathBuf>,
-    /// Offset of the damaged part in the file.
     pub offset: Option<u64>,
-    /// Violated property.
     pub what: String,
-    /// Expected value.
     pub expected: String,
-    /// Value found.
     pub found: String,
 }
 
@@ -52,7 +43,6 @@ impl Divergence {
     }
 }
 
-/// Violated property of a commit; with its place it is a [`Divergence`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     what: String,
@@ -101,38 +91,21 @@ fn price(award: &Award) -> String {
     )
 }
 
-/// Why a log could not be audited.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
-    /// There is no such folder.
     #[error("{}: no such folder", .0.display())]
     NoFolder(PathBuf),
-    /// The folder has no log.
     #[error("{}: no log there", .0.display())]
     NoLog(PathBuf),
-    /// A file cannot be read.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause of the failure.
-        source: io::Error,
-    },
-    /// The log's first records are archived, and the books cannot be folded without them.
+    Io { path: PathBuf, source: io::Error },
     #[error("{}: the log starts at position {first}, and the records before it are archived: audit a folder with the whole log", log.display())]
-    Archived {
-        /// Folder of the log.
-        log: PathBuf,
-        /// First position kept.
-        first: Position,
-    },
-    /// The log's recorded start is damaged, or its first segment is missing.
+    Archived { log: PathBuf, first: Position },
+    /// The log's recorded start, or its first segment.
     #[error(transparent)]
     Damaged(Damage),
-    /// The caller stopped the audit.
     #[error("the audit was stopped")]
     Stopped,
-    /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
 }

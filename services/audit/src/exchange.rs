@@ -15,20 +15,20 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// The partition's mirrors: their positions, and the positions at home that they copy.
+    /// Positions of mirrors, and of home's state in them.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
-    /// Home's commits of the pool that the partition has not mirrored.
+    /// Home's commits without a mirror.
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    /// Reported contributions, voids and awards not yet mirrored, by their positions at home.
+    /// Reported contributions, voids and awards without a mirror, by positions at home.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
     reversals: VecDeque<(Position, Nano)>,
-    /// Contributions of voids that home returned and no mirror has, by home's positions.
+    /// Returned contributions without a mirror, by positions at home.
     returns: VecDeque<(Position, VoidReturn)>,
 }
 
@@ -115,7 +115,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Compares a mirror at a position of the partition with the pool at home, received up to `home_end`.
+    /// Compares a mirror with the pool at home, received up to `home_end`.
     pub(crate) fn mirror(
         &mut self,
         position: Position,
@@ -170,8 +170,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Computes the required balance of the account between the partitions: all entries of one side without the
-    /// other's.
+    /// Sums all entries of one side without the other's.
     pub(crate) fn in_transit(&self) -> Nano {
         let contributions: i128 = self.contributions.iter().map(|(_, amount)| amount.0).sum();
         let voids: i128 = self.voids.iter().map(|(_, amount)| amount.0).sum();

@@ -1,5 +1,3 @@
-//! Facts sent from each partition's fold to the comparison of partitions.
-
 use motherlode_books::{Books, Commit, Decision, Event, HOME, Nano, PoolState, SmolStr, StreamId};
 use motherlode_log::Position;
 use std::{
@@ -9,13 +7,8 @@ use std::{
 
 #[derive(Debug)]
 pub(crate) enum Fact {
-    /// A player's commit in a partition other than home contributes to a pool, or decides about one.
     Contributed(Contributed),
-    Pool {
-        position: Position,
-        events: Vec<Event>,
-        state: Box<PoolState>,
-    },
+    Pool { position: Position, events: Vec<Event>, state: Box<PoolState> },
     Control(Control),
     End(Position),
 }
@@ -27,7 +20,7 @@ pub(crate) struct Contributed {
     pub(crate) contribution: Nano,
     pub(crate) decision: Option<Decision>,
     pub(crate) kept: Option<KeptContribution>,
-    /// Open rounds after the commit that contributed and can still hit.
+    /// Rounds that contributed and can still hit.
     pub(crate) open_rounds: u64,
 }
 
@@ -58,7 +51,7 @@ impl Fact {
     }
 }
 
-/// Sends facts in batches. After a divergence the receiver is gone.
+/// After a divergence the receiver is gone.
 pub(crate) struct FactSender {
     pub(crate) partitions: u32,
     to: SyncSender<Vec<Fact>>,
@@ -138,7 +131,6 @@ pub(crate) struct FactReceiver {
     pub(crate) end: Option<Position>,
 }
 
-/// The facts ended early: the partition's own audit found a divergence.
 #[derive(Debug)]
 pub(crate) struct Disconnected;
 

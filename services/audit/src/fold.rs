@@ -1,6 +1,4 @@
-//! Last stage: folds all commits in the log's order and checks the shared state.
-//!
-//! Players' commits are already [judged](crate::judge); other streams are judged here. Checked are a pool's equation
+//! Last stage: folds all commits in the log's order, and judges those of shared streams. Checks a pool's equation
 //! (BW-18) after each of its commits, the trial balance per batch, and at the end each operator's total against its
 //! players' balances.
 
@@ -66,7 +64,6 @@ impl Fold {
         self.facts.iter_mut().for_each(|facts| facts.end(end));
     }
 
-    /// Applies the next commit; `left` is the effect of a player's commit on shared state.
     pub(crate) fn commit(&mut self, logged: &Logged, left: &Left) -> Result<(), Fault> {
         let Logged { commit, balances_after, due_after, proposer } = logged;
         match (&commit.stream, proposer) {
@@ -95,7 +92,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Judges and applies the next commit, if one judge has all players.
+    /// Requires one judge with all players.
     pub(crate) fn judged_by(
         &mut self,
         judge: &mut Judge,

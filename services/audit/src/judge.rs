@@ -1,6 +1,5 @@
 //! First judge: applies each player's commit to the auditor's books, which refuse a violated invariant
-//! ([`Share::apply_recorded`], PL-09), and checks stated balances, campaigns and play money. It needs only the player
-//! and the shared state, so each worker has one.
+//! ([`Share::apply_recorded`], PL-09), and checks stated balances, campaigns and play money. Each worker has one.
 
 use crate::{
     campaigns::Campaigns,
@@ -75,7 +74,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Checks a commit's seals with the draw keys. The books check revealed values against their seals.
+    /// The books check revealed values against their seals.
     fn seals(&mut self, commit: &Commit) -> Result<(), Fault> {
         let Some(keys) = &self.draws else { return Ok(()) };
         for sealed in draws::sealed(&commit.events) {
@@ -142,7 +141,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Checks that another process proposed only events of its roles (PL-44). Without operators there are no roles.
+/// Another process may propose only events of its roles (PL-44). Without operators there are no roles.
 pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Result<(), Fault> {
     let Some(proposer) = proposer.filter(|proposer| !proposer.roles.is_empty()) else { return Ok(()) };
     let Commit { stream, partition, request_id, events, .. } = commit;

@@ -1,8 +1,6 @@
-//! Third stage: resolves each step again from its seed and choice (PL-06), and checks the events that follow from it.
-//! It needs no books.
-//!
-//! A step with a sealed draw is resolved when its dealt value is revealed, at the latest when the round ends; until
-//! then its events are taken as logged.
+//! Third stage, without books: resolves each step again from its seed and choice (PL-06), and checks the events that
+//! follow from it. A step with a sealed draw is resolved when its dealt value is revealed; until then its events are
+//! taken as logged.
 
 use crate::{
     divergence::Fault,
@@ -31,7 +29,7 @@ pub(crate) struct Plays<'a> {
     bytes: Vec<u8>,
 }
 
-/// Events that the same commit must still contain after its latest step or void.
+/// Events still required in the same commit.
 #[derive(Default)]
 struct Due {
     collection: Option<Event>,
@@ -68,7 +66,7 @@ impl<'a> Plays<'a> {
         self.returns
     }
 
-    /// Merges the figures of all players, with the awards of their hits, in the order of first rounds in the log.
+    /// Sorts by first round in the log.
     pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
         let mut joined: Vec<(Position, Return)> = vec![];
         for mut plays in all {
@@ -150,7 +148,7 @@ impl<'a> Plays<'a> {
                 Event::RoundVoided { round, .. } => {
                     due.nothing()?;
                     holds = false;
-                    // A settled round is not kept; the books check whether it can be voided.
+                    // The books check whether a settled round can be voided.
                     let here = playing.take_if(|playing| playing.number == *round);
                     due.collection = match here.or_else(|| player.open.remove(round)) {
                         Some(mut voided) => {
@@ -170,8 +168,7 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// Returns a step's seed: the logged one, or that of its revealed draw, after resolving the steps that waited.
-    /// `None` for a draw that is not revealed yet.
+    /// `None` for an unrevealed draw.
     fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
         let Some(drawn) = &step.draw else { return Ok(step.seed) };
         round.sealed += 1;
@@ -212,12 +209,12 @@ impl<'a> Plays<'a> {
         round.held.push(held);
     }
 
-    /// Resolves the stored steps with their revealed values, and checks the events logged for them.
+    /// Also checks the events logged for the steps.
     fn release(&mut self, round: &mut Playing, stream: &StreamId, dealt: &[Dealt]) -> Result<(), Fault> {
         if round.held.is_empty() {
             return Ok(());
         }
-        // All sealed steps of a round are stored from the first on, until the round ends.
+        // All sealed steps of a round are stored until it ends.
         let name = round_name(stream, round.number);
         for (held, dealt) in std::mem::take(&mut round.held).into_iter().zip(dealt) {
             let Held { step, client_seed, before, collection, credit, hit } = held;
@@ -341,7 +338,7 @@ impl<'a> Plays<'a> {
         Ok(due)
     }
 
-    /// Computes the change of a collection that the void of a settled round requires (PL-04).
+    /// Returns the collection's change required by the void of a settled round (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::by(&settled.started, &settled.collected).map_err(|error| {

@@ -1,5 +1,3 @@
-//! State of a player during the audit: books, open rounds, and figures carried between rounds.
-
 use crate::{days::Days, divergence::Fault};
 use foldhash::fast::RandomState;
 use motherlode_books::{Event, Minor, PlayerState, SmolStr, StepResolved, StreamId};
@@ -12,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 pub(crate) type Place = (&'static str, SmolStr);
 
-/// Players by their streams' names. Values are boxed because players are large and the table has spare slots.
+/// Keyed by stream name. Values are boxed because players are large and the table has spare slots.
 #[derive(Default)]
 pub(crate) struct Players(HashMap<Box<[u8]>, Box<Player>, RandomState>);
 
@@ -44,7 +42,7 @@ pub(crate) struct Playing {
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
     pub(crate) place: Option<Place>,
-    /// Which of the opening figures are shared by all currencies.
+    /// Opening figures that all currencies share.
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
     pub(crate) sealed: usize,
@@ -54,7 +52,7 @@ pub(crate) struct Playing {
 pub(crate) struct Held {
     pub(crate) step: StepResolved,
     pub(crate) client_seed: Vec<u8>,
-    /// The player's figures before the step, and the change.
+    /// Before the step, and the change.
     pub(crate) before: Carried,
     pub(crate) collection: Option<Event>,
     pub(crate) credit: Option<Minor>,
@@ -78,7 +76,7 @@ impl Player {
         self.open.remove(&number).ok_or_else(missing)
     }
 
-    /// Returns the figures of a collection, including those shared by all currencies (DM-14).
+    /// Includes figures shared by all currencies (DM-14).
     pub(crate) fn carried(&self, game: &dyn Game, sharing: Sharing, place: &Place) -> Carried {
         let own = self.carried.get(place).copied().unwrap_or_default();
         let of_game = self.carried.iter().filter(|((name, _), _)| *name == place.0);
@@ -94,7 +92,7 @@ impl Player {
         *own = collection::noted(own, before, after);
     }
 
-    /// Stores the player's new figures, and returns the change that the log must have.
+    /// Returns the required change in the log.
     pub(crate) fn carry(&mut self, playing: &Playing, carried: Carried) -> Option<Event> {
         let (place, game) = (playing.place.as_ref()?, playing.live.game);
         let before = self.carried(game, playing.sharing, place);

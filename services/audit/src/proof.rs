@@ -2,8 +2,7 @@
 //!
 //! The round's last record is in the signed log. A step's record has the hash of the record that sealed its draw, so
 //! the last record proves those; others have inclusion proofs. Each step is resolved again, and each draw is compared
-//! with its seal ([`RoundRecords::sealing`]). Repeated and derived parts are not in the file, and are restored before
-//! hashing.
+//! with its seal ([`RoundRecords::sealing`]).
 
 use crate::replay::{Replayed, resolved};
 use motherlode_books::{Commit, Event, StreamId, number};
@@ -28,73 +27,49 @@ use std::{
     fmt::Display,
 };
 
-/// A proven round.
 #[derive(Debug)]
 pub struct Proven {
-    /// Signed checkpoint of the log with the round.
     pub checkpoint: Checkpoint,
-    /// Names in the policy of witnesses that cosigned it, with times.
+    /// By name in the policy, with times.
     pub cosigned: Vec<(String, u64)>,
-    /// Stream of the player.
     pub stream: StreamId,
-    /// Number of the round.
     pub number: u64,
-    /// Positions of the round's records.
     pub positions: Vec<Position>,
-    /// Positions of records, of the round or with its seals, that are proven by their hash in a later record instead of
-    /// an inclusion proof.
+    /// Proven by their hash in a later record instead of an inclusion proof.
     pub named: Vec<Position>,
-    /// Seal of each step's draw.
+    /// One per step.
     pub draws: Vec<ShownDraw>,
-    /// The round, with each step resolved again.
     pub replayed: Replayed,
 }
 
-/// Seal of a step's draw in a proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownDraw {
-    /// The step is from an older log and has a seed without a seal.
+    /// From an older log.
     Unsealed,
     /// The dealt value matches the seal in an earlier record at this position.
     Sealed(Sealed, Position),
-    /// The proof does not have the record that sealed the draw of this number.
+    /// Draw whose sealing record is not in the proof.
     NotShown(u64),
-    /// The round was voided because a draw key was lost, so the draw of this number is not revealed.
+    /// Unrevealed draw: the round was voided because the key was lost.
     Lost(u64),
 }
 
-/// Why a round is not proven.
 #[derive(Debug, thiserror::Error)]
 pub enum Unproven {
-    /// The checkpoint is not signed by the log's key.
     #[error("the checkpoint: {0}")]
     Checkpoint(#[from] NoteError),
-    /// Too few of the policy's witnesses cosigned the checkpoint.
     #[error("{found} of the policy's {known} witnesses have cosigned the checkpoint, fewer than it requires")]
-    Witnesses {
-        /// Witnesses that cosigned.
-        found: usize,
-        /// Witnesses in the policy.
-        known: usize,
-    },
-    /// A record is not in the log, or was changed.
+    Witnesses { found: usize, known: usize },
     #[error("position {0}: the record is not in the signed log")]
     NotIncluded(Position),
-    /// A dealt value is missing, or does not match its seal.
     #[error("step {step}: {what}")]
-    Draw {
-        /// Number of the step.
-        step: u32,
-        /// Violated property.
-        what: String,
-    },
-    /// The records are not those of a round.
+    Draw { step: u32, what: String },
     #[error("{0}")]
     Records(String),
 }
 
-/// Verifies a round's proof with the log's key; with a policy, its witnesses must have cosigned. [`Replayed::matches`] of
-/// the result states whether all steps match the log.
+/// With a policy, its witnesses must have cosigned. [`Replayed::matches`] of the result states whether all steps match
+/// the log.
 pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Result<Proven, Unproven> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key)?;
     let cosigned = policy.map(|policy| (policy, policy.cosigned(&proof.checkpoint)));
@@ -197,7 +172,6 @@ impl Shown<'_> {
     }
 }
 
-/// Restores records, which can copy parts of the previous record and leave out derived parts.
 fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<Vec<Shown<'r>>, Unproven> {
     let at = |count: usize, what: &dyn Display| Unproven::Records(format!("record {count}: {what}"));
     let (mut before, mut travelled) = (None, vec![]);
@@ -239,8 +213,7 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
     Ok(())
 }
 
-/// Checks that each record is in the tree, by its path or by its hash in a later record. Returns the positions proven
-/// by hash.
+/// Each record is in the tree by its path or by its hash in a later record. Returns the positions proven by hash.
 fn included<'r>(
     proof: &Proof,
     checkpoint: &Checkpoint,

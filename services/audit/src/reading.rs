@@ -27,12 +27,11 @@ pub(crate) struct Part {
 #[derive(Default)]
 pub(crate) struct Route {
     pub(crate) threads: Vec<u8>,
-    /// Whether the last commit changes shared state of the judges, which all threads wait for.
     pub(crate) changes: bool,
 }
 
 fn thread_of(stream: &[u8], threads: usize) -> usize {
-    // FNV-1a (Fowler, Noll, Vo), 32 bits, because names are short.
+    // FNV-1a, 32 bits: names are short.
     let hashed = stream.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     usize::try_from(hashed).unwrap_or_default() % threads
 }
@@ -106,7 +105,7 @@ impl Reading<'_> {
             let name = name_of(&record.bytes);
             let thread = thread_of(&name, parts.len());
             route.changes = changes(&name, &record.bytes);
-            // Each record has the hash of the previous one, which therefore needs no second computation.
+            // Each record has the hash of the previous one.
             if let (Some((_, hash)), Some(before)) = (last.and_then(|thread| parts[thread].last_mut()), before) {
                 *hash = before;
             }

@@ -1,5 +1,5 @@
-//! Settled rounds that were voided later (PL-04). The books do not keep them, so at the first such void the log is read
-//! twice more: for all voided rounds, then for their events.
+//! Settled rounds voided later (PL-04). The books do not keep them, so at the first such void the log is read twice
+//! more: for all voided rounds, then for their events.
 
 use crate::divergence::{Fault, open};
 use motherlode_books::{Commit, Event, SettledRound, StreamId};
@@ -41,7 +41,7 @@ impl Recalled {
         commits.into_iter().filter_map(recall).collect()
     }
 
-    /// Iterates over the log's commits up to the first unreadable one, which the first stage reports.
+    /// Ends at the first unreadable commit, which the first stage reports.
     fn commits(&self) -> impl Iterator<Item = Commit> {
         let records = open(&self.log).ok().into_iter().flatten().map_while(Result::ok);
         records.map_while(|stored| (self.read)(&stored.bytes))

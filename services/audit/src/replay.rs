@@ -1,6 +1,5 @@
-//! Finds one round in the log and resolves it again (PL-06).
-//!
-//! The whole log is scanned and decoded once, without the index; a jackpot can be paid long after the round.
+//! Finds one round in the log and resolves it again (PL-06). The whole log is scanned, since a jackpot can be paid long
+//! after the round.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -17,37 +16,32 @@ use motherlode_slots::{self as slots, Carried, Seed};
 use prost::Message;
 use std::path::Path;
 
-/// A logged round with each step resolved again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// The round with the replay's outcomes, or the logged outcome of a step that cannot be resolved.
+    /// With the replay's outcomes, or the logged one of an unresolvable step.
     pub view: RoundView,
-    /// Difference of each step from the log; `None` if it matches or cannot be resolved yet.
+    /// Per step; `None` if it matches or cannot be resolved yet.
     pub differs: Vec<Option<String>>,
-    /// Number of first steps that could be resolved; the other draws are not revealed.
+    /// Number of resolved first steps; later draws are not revealed.
     pub resolved: usize,
 }
 
 impl Replayed {
-    /// Whether all steps give the logged bytes.
     #[must_use]
     pub fn matches(&self) -> bool {
         self.differs.iter().all(Option::is_none)
     }
 }
 
-/// Why a round could not be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// There is no log, or it cannot be read.
     #[error(transparent)]
     Unusable(#[from] Unusable),
-    /// The log is damaged, so its record of the round is not reliable.
     #[error("{0}")]
     Damaged(Box<Divergence>),
 }
 
-/// Finds a round in a folder's log and resolves it again; `None` if the log has no such round.
+/// `None` if the log has no such round.
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut fold = Fold::new(number);
@@ -91,7 +85,7 @@ pub(crate) fn resolved(mut view: RoundView) -> Replayed {
     Replayed { view, differs, resolved }
 }
 
-/// Resolves a step and returns its difference from the log. `carried` are the player's figures before the step.
+/// Returns the difference from the log. `carried` are the player's figures before the step.
 fn resolve(
     live: &mut Live,
     started: &RoundStarted,

@@ -1,43 +1,33 @@
-//! Result of an audit.
-
 use crate::divergence::Divergence;
 use motherlode_books::{Award, Books, Currency, Due, Event, PerCurrency, PlayerState, SealReason, Wallet};
 use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;
 
-/// Result of an audit. With a divergence, the figures cover records up to it and a few later ones, and prove nothing.
+/// With a divergence, the figures cover records up to it and a few later ones, and prove nothing.
 #[derive(Debug)]
 pub struct Report {
-    /// Audited partition.
     pub partition: u32,
-    /// Last position with verified bytes and chain, which is the number of commits.
+    /// Last position with verified bytes and chain.
     pub position: Position,
-    /// SHA-256 of that record, to compare with other copies of the log.
+    /// SHA-256 of that record.
     pub head: Hash,
-    /// Bytes after the last complete append.
     pub tail: Tail,
-    /// Books folded from the log.
     pub books: Books,
-    /// Bets and wins by game, version and currency.
     pub returns: Vec<Return>,
-    /// Awards of each pool, in log order.
+    /// Per pool, in log order.
     pub awards: BTreeMap<String, Vec<Award>>,
-    /// Voided rounds by currency.
     pub voids: PerCurrency<Voids>,
-    /// Draws sealed apart from steps, and draws never revealed.
     pub seals: Seals,
-    /// Comparison of the index with the books.
     pub index: Comparison,
-    /// Sizes of the checkpoints compared.
     pub checkpoints: Vec<u64>,
-    /// Size up to which the tree's files were compared, if they were.
+    /// Compared size of the tree's files, if any.
     pub tree: Option<u64>,
-    /// First divergence; `None` if all holds.
+    /// `None` if all holds.
     pub divergence: Option<Divergence>,
 }
 
 impl Report {
-    /// Returns the ids of pending transactions with operators' own wallets: open debits and unpaid credits (PL-32).
+    /// Returns pending transactions with operators' own wallets (PL-32).
     #[must_use]
     pub fn under_way(&self) -> Vec<String> {
         let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {
@@ -49,7 +39,7 @@ impl Report {
         self.books.players().flat_map(of_player).collect()
     }
 
-    /// Returns the number of open rounds' steps with sealed draws, which are resolved when the rounds end.
+    /// Returns the number of open rounds' steps with sealed draws, resolved when the rounds end.
     #[must_use]
     pub fn sealed(&self) -> u64 {
         let open = self.books.players().flat_map(|(.., player)| player.open_rounds());
@@ -57,88 +47,68 @@ impl Report {
     }
 }
 
-/// Bets and wins of one version of a game in one currency, in minor units, voided rounds included.
+/// Minor units, voided rounds included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Return {
-    /// Name of the game.
     pub game: String,
-    /// Version of its rules.
     pub rules_version: String,
-    /// Currency of the sums.
     pub currency: Currency,
-    /// Rounds begun.
     pub rounds: u64,
-    /// Rounds whose bet contributed to a pool.
     pub contributing: u64,
-    /// Free rounds of campaigns (PL-18).
+    /// PL-18.
     pub free: u64,
-    /// Steps resolved.
     pub steps: u64,
     /// Windows shown, free spins included.
     pub spins: u64,
-    /// Bets, including those of free rounds, paid by promotions.
+    /// Includes those of free rounds, paid by promotions.
     pub bets: i128,
-    /// Bets of free rounds.
     pub free_bets: i128,
-    /// Wins of settled rounds, without the jackpot.
+    /// Settled, without the jackpot.
     pub wins: i128,
-    /// Jackpots hit.
     pub hits: u64,
-    /// Jackpots awarded.
     pub awarded: i128,
 }
 
-/// Sums of voids, in minor units.
+/// Minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Voids {
-    /// Rounds voided.
     pub rounds: u64,
-    /// Bets refunded.
     pub refunds: i128,
-    /// Wins taken back.
     pub wins_taken_back: i128,
-    /// Wins not taken back because the balance was too low, a loss of the house.
+    /// The balance was too low: a loss of the house.
     pub wins_left: i128,
 }
 
-/// Numbers of draws sealed apart from steps, by reason, and of draws that cannot be revealed.
+/// Draws sealed apart from steps, by reason, and draws that cannot be revealed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
-    /// First draws, sealed when the player's account was opened.
+    /// Accounts opened.
     pub opened: u64,
-    /// First draws of players who had been opened without one.
+    /// Players who had been opened without a draw.
     pub unsealed: u64,
-    /// Draws that replace one whose key was lost; each allowed an unknown outcome to be tried again.
+    /// Each allowed an unknown outcome to be tried again.
     pub key_lost: u64,
-    /// Draws that replace an unused revoked one, after a start that could not rule out lost records (PL-40).
+    /// Replaced after a start that could not rule out lost records (PL-40).
     pub ended: u64,
-    /// Starts of the writer that revoked unused seals.
+    /// Starts that revoked unused seals.
     pub unsure_starts: u64,
-    /// Refused starts of the writer that a later start recorded.
+    /// Recorded by a later start.
     pub refused_starts: u64,
-    /// Voided rounds whose draws cannot be revealed, so their steps were not resolved.
+    /// Voided rounds with unrevealed draws, so their steps were not resolved.
     pub rounds_lost: u64,
-    /// Seals that match the given draw keys.
     pub checked: u64,
-    /// Seals of keys missing from the given file.
     pub unchecked: u64,
 }
 
-/// Result of comparing the index with the books.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comparison {
-    /// All balances in the index match the log at their positions.
     Compared {
-        /// Balances compared.
         balances: u64,
         /// Durable position of the index, with its record's hash confirmed; 0 for none.
         held: Position,
     },
-    /// Not compared. The log is not affected, since an index is rebuilt if deleted.
-    NotCompared {
-        /// Reason.
-        why: String,
-    },
+    /// An index can be deleted and rebuilt, so the log is not affected.
+    NotCompared { why: String },
 }
 
 impl Seals {

@@ -1,6 +1,5 @@
-//! Recomputes the log's tree and compares it with signed checkpoints and with the tree's files.
-//!
-//! Cost: two hashes per record on average, since the chain already has the record's hash.
+//! Recomputes the log's tree and compares it with signed checkpoints and the tree's files. Cost: two hashes per record
+//! on average.
 
 use crate::divergence::Fault;
 use motherlode_log::{Hash, Position};
@@ -14,20 +13,16 @@ use std::{
 
 const TOGETHER: usize = 256;
 
-/// Checkpoints to compare a log with.
 #[derive(Debug, Clone, Default)]
 pub struct Checkpoints {
-    /// Signed checkpoints, with verified signatures.
+    /// With verified signatures.
     pub signed: Vec<Checkpoint>,
-    /// Folder of the tree's files, and the size up to which they must exist.
+    /// Folder, and the size up to which the files must exist.
     pub files: Option<(PathBuf, u64)>,
 }
 
 impl Checkpoints {
-    /// Returns the last checkpoint and the files in a partition's tree folder; neither if there is no checkpoint.
-    ///
-    /// # Errors
-    /// The checkpoint is damaged or not signed by the key.
+    /// Without a checkpoint, there is nothing to compare.
     pub fn beside(folder: &Path, key: &VerifierKey) -> Result<Self, FilesError> {
         let Some((checkpoint, _)) = Files::checkpoint(folder, key)? else { return Ok(Self::default()) };
         Ok(Self { files: Some((folder.to_owned(), checkpoint.size)), signed: vec![checkpoint] })
@@ -38,12 +33,12 @@ pub(crate) struct TreeCheck {
     tree: Tree,
     signed: Vec<Checkpoint>,
     files: Option<(Files, u64)>,
-    /// Hashes to compare: entries, then those of levels 1, 2, 3; each with the index of the first.
+    /// Entries, then hashes of levels 1, 2, 3; each with the index of the first.
     pending: Vec<(u64, Vec<Hash>)>,
 }
 
 impl TreeCheck {
-    /// Returns `None` if there is nothing to compare.
+    /// `None` if there is nothing to compare.
     pub(crate) fn new(of: &Checkpoints) -> Result<Option<Self>, Fault> {
         if of.signed.is_empty() && of.files.is_none() {
             return Ok(None);
@@ -81,7 +76,7 @@ impl TreeCheck {
         self.reached()
     }
 
-    /// Compares levels with at least this many waiting hashes.
+    /// Levels with at least this many waiting hashes.
     fn compare(&mut self, least: usize) -> Result<(), Fault> {
         let Some((files, _)) = &self.files else { return Ok(()) };
         for (level, (first, hashes)) in self.pending.iter_mut().enumerate() {
@@ -123,7 +118,6 @@ impl TreeCheck {
         Ok(())
     }
 
-    /// Adds the last record, and checks that nothing is left to compare.
     pub(crate) fn end(&mut self, end: Position, head: Hash) -> Result<(), Fault> {
         if self.tree.size() + 1 == end {
             self.take(head)?;

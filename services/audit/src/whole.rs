@@ -1,4 +1,4 @@
-//! Audit of a log with several partitions: each concurrently, then all copies with their originals.
+//! Audit of all partitions concurrently, then of copies with their originals.
 
 use crate::{
     audit::{BEHIND, Options, audit_sending},
@@ -14,18 +14,16 @@ use std::{
     thread::{Builder, scope},
 };
 
-/// Audit of all partitions.
 #[derive(Debug)]
 pub struct Whole {
-    /// Report of each partition, home first.
+    /// Home first.
     pub partitions: Vec<Report>,
-    /// Amount in transit between partitions in EUR: the sum of their accounts for each other.
+    /// EUR: the sum of the partitions' accounts for each other.
     pub in_transit: Nano,
-    /// First difference between partitions, if each of them is sound.
     between: Option<Divergence>,
 }
 
-/// Audits a log, with options for each partition in order.
+/// `options` for each partition in order.
 pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
     let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
     scope(|threads| {
@@ -57,14 +55,13 @@ pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
 }
 
 impl Whole {
-    /// Returns the first divergence: of the partitions in order, else between them; `None` if all holds.
+    /// The partitions come first, in order.
     #[must_use]
     pub fn divergence(&self) -> Option<&Divergence> {
         let within = self.partitions.iter().find_map(|report| report.divergence.as_ref());
         within.or(self.between.as_ref())
     }
 
-    /// Sums bets and wins of all partitions by game, version and currency.
     #[must_use]
     pub fn returns(&self) -> Vec<Return> {
         let mut sums: Vec<Return> = vec![];
@@ -80,7 +77,6 @@ impl Whole {
         sums
     }
 
-    /// Sums seals of all partitions.
     #[must_use]
     pub fn seals(&self) -> Seals {
         let mut sum = Seals::default();
@@ -88,13 +84,11 @@ impl Whole {
         sum
     }
 
-    /// Returns the number of open rounds' steps with sealed draws in all partitions.
     #[must_use]
     pub fn sealed(&self) -> u64 {
         self.partitions.iter().map(Report::sealed).sum()
     }
 
-    /// Sums voided rounds of all partitions by currency.
     #[must_use]
     pub fn voids(&self) -> PerCurrency<Voids> {
         let mut sums = PerCurrency::<Voids>::default();

@@ -20,7 +20,7 @@ use std::{
 };
 
 pub(crate) struct Judged {
-    /// Commits with their effects on shared state. Players' commits are without events unless partitions are compared.
+    /// Players' commits are without events unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }
@@ -40,8 +40,7 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Processes parts of batches until they end or one has a fault, and sends the commits on, those before a fault
-    /// too. Keeps the last `kept` parts.
+    /// Sends the commits on, also those before a fault. Keeps the last `kept` parts.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<Part>,
@@ -52,7 +51,6 @@ impl<'a> Worker<'a> {
         let mut handed_on = VecDeque::with_capacity(kept + 1);
         for Part { of_partition, follows, records } in parts {
             if follows {
-                // The fold ended because of an earlier fault.
                 let Ok(shared) = shared.recv() else { break };
                 self.judge.share.follow(&shared);
             }
@@ -62,7 +60,7 @@ impl<'a> Worker<'a> {
                 checked.map_err(|fault| fault.at(self.partition, record.position))
             });
             let judged = Arc::new(Judged { commits, totals: self.judge.share.take_totals() });
-            // The fold can have ended because of a fault of its own, and a fault here can be earlier.
+            // A fault here can be earlier than one that ended the fold.
             let _ = fold.send(Arc::clone(&judged));
             handed_on.push_back(judged);
             if handed_on.len() > kept {
@@ -100,7 +98,6 @@ impl<'a> Worker<'a> {
         let player = match known {
             Some(player) if player.stream == *stream => player,
             None if *name == *stream.to_string().as_bytes() => players.of(stream),
-            // Another thread can have the player's earlier records.
             _ => return Err(Fault::new("the record names two streams", String::from_utf8_lossy(&name), stream)),
         };
         let left = judge.commit(&mut player.state, &logged, hash)?;

@@ -1,5 +1,3 @@
-//! The proof service over gRPC.
-
 use crate::{
     proofs::{Partition, Proofs, Signed},
     round::proof_of,
@@ -16,11 +14,10 @@ use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
 use tonic::{Request, Response, Status};
 
-/// Longest wait for a checkpoint that covers the proof; one is signed per second.
+/// A checkpoint is signed per second.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
 
-/// The proof service.
 #[derive(Clone)]
 pub struct ProofApi {
     ledgers: Ledgers,
@@ -29,7 +26,7 @@ pub struct ProofApi {
 }
 
 impl ProofApi {
-    /// Serves the proofs of the partitions written here. `witnessed` makes proofs wait for cosignatures.
+    /// `witnessed` makes proofs wait for cosignatures.
     #[must_use]
     pub fn new(ledgers: Ledgers, proofs: Proofs, witnessed: bool) -> Self {
         Self { ledgers, proofs, witnessed }
@@ -138,7 +135,6 @@ impl ProofApi {
     }
 }
 
-/// Returns the last checkpoint if it covers a position, else waits for the first that does.
 async fn signed(partition: &Partition, position: Position) -> Result<Arc<Signed>, Refusal> {
     let mut published = partition.published();
     let covering = published.wait_for(|published| {

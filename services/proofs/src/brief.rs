@@ -1,8 +1,6 @@
 //! Shorter records for a proof, without fields that follow from the rest of the file: outcomes, seals of revealed
-//! draws, and hashes of records in the file.
-//!
-//! The verifier computes these fields and hashes the complete record, so leaving them out needs no trust. A feature
-//! with many free spins has kilobytes of outcome, and a seal with a hash takes 90 bytes per step.
+//! draws, and hashes of records in the file. The verifier computes these fields and hashes the complete record, so
+//! leaving them out needs no trust.
 
 use motherlode_books::Seal;
 use motherlode_log::{Hash, Position, Record, hash};
@@ -18,21 +16,17 @@ use motherlode_slots::Outcome;
 use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why left-out fields cannot be computed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotWorkedOut {
-    /// A record is not one of a round.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// A step cannot be resolved.
     #[error(transparent)]
     Unresolvable(#[from] Unresolvable),
-    /// A record is not encoded as its fields are now.
     #[error("a shortened record is not encoded in the plain form")]
     NotPlain,
 }
 
-/// Returns one player's records without the fields that follow; `None` for a record that cannot be shortened.
+/// `None` for a record that cannot be shortened.
 ///
 /// # Errors
 /// A record is not a commit, or its round cannot be read.
@@ -50,7 +44,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
             match field.is_empty() {
-                // A field that is empty in an older record must stay empty.
+                // An empty field of an older record must stay empty.
                 true => return None,
                 false if *field == follows => field.clear(),
                 false => continue,
@@ -62,11 +56,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     Ok(short.collect())
 }
 
-/// Restores one player's records: fills the empty fields of those marked as shortened, and returns the others
-/// unchanged.
-///
-/// # Errors
-/// [`NotWorkedOut`]: a round cannot be read, or one of its steps cannot be resolved.
+/// Restores one player's records; those not marked as shortened are unchanged.
 pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorkedOut> {
     if records.iter().any(|(_, lacks)| *lacks) {
         let logged = records.iter().map(|(bytes, lacks)| told(bytes, *lacks)).collect::<Result<Vec<_>, _>>()?;
@@ -97,7 +87,7 @@ fn told(bytes: &[u8], lacks: bool) -> Result<Logged, Malformed> {
     }
     let mut commit = Commit::decode(bytes)?;
     for draw in steps(&mut commit).filter_map(|step| step.draw.as_mut()).filter(|draw| draw.next_seal.is_empty()) {
-        // A placeholder of the right length, which is not read.
+        // Placeholder of the right length.
         draw.next_seal = vec![0; 32];
     }
     decode(&commit.encode_to_vec())
@@ -114,7 +104,7 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
     })
 }
 
-/// Fields that follow from records, for revealed draws of rounds that begin in them.
+/// For revealed draws of rounds that begin in the records.
 struct Follows {
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
     seals: BTreeMap<u64, Seal>,
@@ -136,8 +126,6 @@ impl Follows {
         Ok(Self { outcomes, seals })
     }
 
-    /// Returns a step's fields that follow, with their content; `before` is the hash of the previous record in the
-    /// file.
     fn fields<'s>(
         &self,
         step: &'s mut StepResolved,
@@ -218,7 +206,6 @@ mod tests {
         );
     }
 
-    /// Otherwise a log without an outcome would look like one with the right outcome.
     #[test]
     fn pl_06_nothing_is_put_into_a_record_that_lacks_nothing() {
         let records = records();

@@ -1,11 +1,9 @@
-//! Shorter records for a proof, by copying from the previous record in the file, its hash, and the record itself.
-//!
-//! A player's records share names, terms, hashes and outcomes, a third of a record or more. The verifier restores and
-//! hashes the complete record, so this needs no trust.
+//! Shorter records for a proof, by copying from the previous record in the file, its hash, and the record itself. The
+//! verifier restores and hashes the complete record, so this needs no trust.
 
 use motherlode_log::hash;
 
-/// Limit of copied bytes per record, so that a verifier's work is proportional to the file.
+/// Limit per record, so that a verifier's work is proportional to the file.
 pub const COPIED_MAX: usize = 4_096;
 /// Shorter runs take as many bytes to describe.
 const RUN_MIN: usize = 7;
@@ -49,7 +47,7 @@ fn longest(text: &[u8], wanted: &[u8]) -> (usize, usize) {
     (0..text.len()).map(|from| (from, common(from))).max_by_key(|(_, length)| *length).unwrap_or_default()
 }
 
-/// Restores a record; `None` for an invalid copy or more than [`COPIED_MAX`] bytes.
+/// `None` for an invalid copy or more than [`COPIED_MAX`] bytes.
 #[must_use]
 pub fn restored(own: &[u8], copied: &[u32], before: Option<&[u8]>) -> Option<Vec<u8>> {
     let runs = copied.chunks_exact(3);

@@ -1,5 +1,3 @@
-//! Files of a partition's tree: entries, hashes of the tile levels, and the last signed checkpoint.
-
 use motherlode_tiles::{Checkpoint, Hash, Malformed, Note, NoteError, Stored, Tile, VerifierKey, leaf};
 use std::{
     fs::{self, File, OpenOptions},
@@ -8,64 +6,42 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Tile levels above the lowest, enough for 2^40 records.
+/// Enough for 2^40 records.
 const LEVELS: usize = 4;
 const HASH: u64 = 32;
 
-/// Returns the folder of a partition's tree.
 #[must_use]
 pub fn proofs_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("proofs").join(partition.to_string())
 }
 
-/// Why a checkpoint's file is not usable for this log.
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
-    /// The file cannot be read.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause of the failure.
-        source: io::Error,
-    },
-    /// The file is not text.
+    Io { path: PathBuf, source: io::Error },
     #[error("{}: it is not a text file", .0.display())]
     NotText(PathBuf),
-    /// The file is not a signed note.
     #[error("{}: {source}", path.display())]
-    Malformed {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause of the failure.
-        source: Malformed,
-    },
-    /// The key did not sign it.
+    Malformed { path: PathBuf, source: Malformed },
     #[error("{}: {source}", path.display())]
-    Unsigned {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause of the failure.
-        source: NoteError,
-    },
+    Unsigned { path: PathBuf, source: NoteError },
 }
 
-/// Files of a partition's tree. Reads do not wait for writes.
+/// Files of a partition's tree: entries, hashes of the tile levels, and the last signed checkpoint. Reads do not wait
+/// for writes.
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
-    /// The entries, then the levels from 1 on.
+    /// Entries, then the levels from 1 on.
     levels: Vec<File>,
 }
 
 impl Files {
-    /// Opens the files for writing, creating those that are missing.
     pub fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         Self::of(folder, OpenOptions::new().read(true).write(true).create(true).truncate(false))
     }
 
-    /// Opens the files for reading.
     pub fn open_unchanged(folder: &Path) -> io::Result<Self> {
         Self::of(folder, OpenOptions::new().read(true))
     }
@@ -80,10 +56,7 @@ impl Files {
         folder.join("checkpoint")
     }
 
-    /// Reads the last checkpoint signed by a key; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`FilesError`]: it is damaged or not signed by this key.
+    /// `None` if there is none.
     pub fn checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
         let path = Self::checkpoint_file(folder);
         match fs::symlink_metadata(&path) {
@@ -99,14 +72,13 @@ impl Files {
         Ok(Some((checkpoint, note)))
     }
 
-    /// Replaces the last checkpoint atomically.
+    /// Replaces the file atomically.
     pub fn keep(&self, checkpoint: &Note) -> io::Result<()> {
         let (path, next) = (Self::checkpoint_file(&self.folder), self.folder.join("checkpoint.next"));
         fs::write(&next, checkpoint.to_string())?;
         fs::rename(next, path)
     }
 
-    /// Renames a damaged checkpoint to `checkpoint.damaged`.
     pub(crate) fn set_aside(&self) -> io::Result<()> {
         let to = self.folder.join("checkpoint.damaged");
         match fs::symlink_metadata(&to) {
@@ -117,7 +89,7 @@ impl Files {
         fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
-    /// Writes entries (level `None`) or hashes of a level from `first` on.
+    /// `None`: the entries.
     pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
         if hashes.is_empty() {
             return Ok(());
@@ -125,7 +97,7 @@ impl Files {
         self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
     }
 
-    /// Reads entries (level `None`) or hashes of a level above the lowest.
+    /// `None`: the entries.
     fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         let mut hashes = vec![Hash::default(); count];
         let end = io::Error::from(io::ErrorKind::UnexpectedEof);
@@ -139,12 +111,11 @@ impl Files {
         file.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "a tree of more than 2^40 entries"))
     }
 
-    /// Reads entries from `first` on.
     pub fn entries(&self, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         self.read(None, first, count)
     }
 
-    /// Reads a tile as it is served. The caller checks that the tree has it.
+    /// The caller checks that the tree has the tile.
     pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
         let (first, count) = (tile.first(), usize::from(tile.width));
         match tile.level {

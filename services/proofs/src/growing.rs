@@ -1,5 +1,3 @@
-//! A partition's tree, which grows with the log.
-
 use crate::files::{Files, FilesError};
 use motherlode_ledger::Handle;
 use motherlode_log::{Position, ReadError, genesis, hash, previous_hash};
@@ -10,32 +8,29 @@ const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 const TOGETHER: usize = 4096;
 
-/// The log is not the one that was signed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
-    /// Partition of the log.
     pub partition: u32,
     /// Signed size, or first position that differs.
     pub position: Position,
-    /// Description of the difference.
     pub what: String,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// Its files cannot be read or written; retried.
+    /// Retried.
     #[error("the tree's files: {0}")]
     Files(#[from] io::Error),
-    /// The log cannot be read; retried.
+    /// Retried.
     #[error("the log: {0}")]
     Log(#[from] ReadError),
-    /// The log is not the one that was signed; final.
+    /// Final.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
 }
 
-/// Whether each hash in the files follows from the entries, up to a size or until stopped.
+/// Checks hashes against the entries, up to a size or until stopped.
 pub(crate) fn is_sound(files: &Files, size: Position, stop: impl Fn() -> bool) -> bool {
     let (mut tree, mut counts) = (Tree::default(), [0_u64; 256]);
     while tree.size() < size && !stop() {
@@ -61,16 +56,13 @@ pub(crate) fn is_sound(files: &Files, size: Position, stop: impl Fn() -> bool) -
 pub(crate) struct Growing {
     partition: u32,
     tree: Tree,
-    /// Hash of the last record, which the next record must name.
     head: Hash,
     pub(crate) files: Arc<Files>,
-    /// Last signed checkpoint, while a rebuilt tree is smaller.
     expected: Option<Checkpoint>,
 }
 
 impl Growing {
-    /// Opens the tree in a folder with its last signed checkpoint. If files are damaged, the tree is rebuilt, and
-    /// returns no checkpoint until it has the signed size.
+    /// Rebuilds damaged files; then no checkpoint is returned until the tree has the signed size.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,
@@ -148,10 +140,10 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Adds some of the next records, up to a position; false if there are none.
+    /// Returns false if there are no more records.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
-        // Stops at the signed size, to compare the root there.
+        // Stops there to compare the root.
         let to = self.expected.as_ref().map_or(to, |expected| to.min(expected.size));
         let left = usize::try_from(to.saturating_sub(size)).unwrap_or(usize::MAX).min(RECORDS);
         if left == 0 {
@@ -184,7 +176,7 @@ impl Growing {
         Ok(true)
     }
 
-    /// Returns the next records' hashes if the ledger has them in memory and they continue the tree.
+    /// `None` if the ledger does not have them in memory, or they do not continue the tree.
     fn written(&self, ledger: &Handle, count: usize) -> Option<Vec<Hash>> {
         let mut hashes = ledger.hashes(self.tree.size(), count + 1)?;
         (hashes.len() > 1 && hashes.remove(0) == self.head).then_some(hashes)

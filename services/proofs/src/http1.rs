@@ -1,4 +1,4 @@
-//! Minimal HTTP/1.1 for tile files and witnesses, with limits of time and bytes.
+//! Minimal HTTP/1.1 with limits of time and bytes.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
@@ -58,7 +58,6 @@ where
     answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "the request could not be answered"))
 }
 
-/// Sends a body to an `http://` address, and returns the answer's status and text.
 pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, String)> {
     let asked = async {
         let uri: Uri = url.parse().map_err(io::Error::other)?;
@@ -78,8 +77,7 @@ pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, Str
             let body = Limited::new(answer.into_body(), BODY_MAX).collect().await.map_err(io::Error::other)?;
             Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
         };
-        // The connection runs while the answer is awaited. A peer that closes after its answer can end it first; the
-        // answer is then in the exchange.
+        // A peer that closes after its answer can end the connection first; the answer is then in the exchange.
         let mut exchange = std::pin::pin!(exchange);
         tokio::select! {
             answered = &mut exchange => answered,

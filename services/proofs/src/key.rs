@@ -9,47 +9,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why a key is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be read or created; an existing one is not replaced.
+    /// Also if it exists: a key is never replaced.
     #[error("{}: {source}", path.display())]
-    File {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause of the failure.
-        source: io::Error,
-    },
-    /// The file has no key, or the name is not valid for one.
+    File { path: PathBuf, source: io::Error },
     #[error("{}: {source}", path.display())]
-    Malformed {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause of the failure.
-        source: Malformed,
-    },
-    /// The file has the key of another name.
+    Malformed { path: PathBuf, source: Malformed },
     #[error("{} has the key of {found}, but the configuration has [proofs] name = {wanted:?}", path.display())]
-    Name {
-        /// Path of the file.
-        path: PathBuf,
-        /// Name of its key.
-        found: String,
-        /// Configured name.
-        wanted: String,
-    },
-    /// The operating system's random generator failed.
+    Name { path: PathBuf, found: String, wanted: String },
     #[error("the operating system gives no random bytes: {0}")]
     Entropy(getrandom::Error),
 }
 
-/// Returns the name that signs a partition's checkpoints.
 #[must_use]
 pub fn origin(name: &str, partition: u32) -> String {
     format!("{name}/log/{partition}")
 }
 
-/// Returns the key of a partition's log, from that of another partition or of the bare name.
+/// `key` is that of another partition or of the bare name.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     let name = key.name();
     let bare =
@@ -57,16 +35,13 @@ pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Ma
     key.named(&origin(bare, partition))
 }
 
-/// Returns the path of a service's key file, outside the log's folder so that copies of the log do not include it.
+/// Outside the log's folder, so that copies of the log do not include it.
 #[must_use]
 pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// Loads a service's key; creates it if the configuration names no file and none exists.
-///
-/// # Errors
-/// [`KeyError`], also for a missing configured file.
+/// Creates a missing key only if the configuration names no file.
 pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     if config.proofs.key_file.is_none() && config.store.url.is_some() {
@@ -90,10 +65,7 @@ pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
     }
 }
 
-/// Loads a key.
-///
-/// # Errors
-/// [`KeyError`], without content of the file.
+/// Errors do not contain the file's content.
 pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     let file = |source| KeyError::File { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(file)?;
@@ -103,10 +75,7 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// Creates a key of 32 random bytes; without a name, with a random one.
-///
-/// # Errors
-/// [`KeyError`], also for an existing file.
+/// Without a name, a random one is used. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

@@ -1,8 +1,8 @@
 //! The log as a tile log: a tree over each partition's records, signed checkpoints, and proofs.
 //!
-//! [`Proofs`] adds the records of ledgers written here to their trees, and signs a checkpoint per second and at a stop.
-//! [`ProofApi`] serves proofs over gRPC, [`serve_tiles`] tree and checkpoints over HTTP. [`Witnesses`] requests
-//! cosignatures, [`Witness`] gives them. [`motherlode_tiles`] has the formats.
+//! [`Proofs`] adds records to the trees, and signs a checkpoint per second and at a stop. [`ProofApi`] serves proofs
+//! over gRPC, [`serve_tiles`] tree and checkpoints over HTTP. [`Witnesses`] requests cosignatures, [`Witness`] gives
+//! them.
 //!
 //! The folder `proofs/<partition>` has `entries` (each record's SHA-256), `1` to `4` (hashes of these tile levels;
 //! level 0 is computed) and `checkpoint`. All but the signatures follow from the log and are rebuilt if missing or

@@ -1,5 +1,3 @@
-//! Trees and checkpoints of the partitions written here.
-
 use crate::{
     files::{Files, proofs_folder},
     growing::{Contradiction, GrowError, Growing, is_sound},
@@ -26,45 +24,27 @@ use tokio::{sync::watch, time::sleep};
 const EVERY: Duration = Duration::from_secs(1);
 const COSIGNATURES_MAX: usize = 32;
 
-/// Why a service cannot start with its proofs.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofsError {
-    /// The key is not available.
     #[error("proofs: {0}")]
     Key(#[from] KeyError),
-    /// A name or a key is invalid.
     #[error("proofs: {0}")]
     Name(#[from] Malformed),
-    /// The log is not the one that was signed.
     #[error(
         "proofs: {found}. A log is never signed in two versions, so nothing is served. Bring back the log that was signed: a copy, a \
          replica, the disk. If it's gone for good, let what is left go on as another log: move the key {} away{}; whoever has \
          the old key knows then where the old log ended. Then start once with `serve --restored`: no revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
     )]
     Contradiction {
-        /// Place and description of the difference.
         found: Contradiction,
-        /// File of the key that signed it.
         key: PathBuf,
         /// Whether the configuration names the log.
         named: bool,
     },
-    /// The files of a tree cannot be read or written.
     #[error("proofs: the tree in {} can't be opened: {error}", folder.display())]
-    Files {
-        /// Folder of the tree.
-        folder: PathBuf,
-        /// Description of the failure.
-        error: String,
-    },
-    /// The configuration of a witness is invalid.
+    Files { folder: PathBuf, error: String },
     #[error("proofs: witness {url}: {fault}")]
-    Witness {
-        /// Address of the witness.
-        url: String,
-        /// Description of the fault.
-        fault: String,
-    },
+    Witness { url: String, fault: String },
 }
 
 #[derive(Debug, Clone)]
@@ -90,38 +70,32 @@ pub(crate) struct Partition {
     /// `None` if its file cannot be opened; searches then read all entries.
     sorted: Option<Sorted>,
     growing: Mutex<Growing>,
-    /// Size of the tree, readable while it grows.
+    /// Readable while the tree grows.
     grown: AtomicU64,
-    /// Set at a stop, which leaves deferrable work to the next start.
+    /// Leaves deferrable work to the next start.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
 }
 
-/// Signed extent of a partition's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Partition of the log.
     pub partition: u32,
-    /// Records in the tree.
     pub grown: Position,
-    /// Records in the last checkpoint; 0 before the first.
+    /// 0 before the first checkpoint.
     pub signed: Position,
-    /// Records in the last cosigned checkpoint; `None` before the first.
+    /// `None` before the first.
     pub cosigned: Option<Position>,
 }
 
-/// Trees of all partitions written here; clones share them.
+/// Clones share the trees.
 #[derive(Clone)]
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Opens the trees of the ledgers written here with the configured key. Call it before the first append, so that a
-    /// refused log stays unchanged. Each checkpoint also marks the log's end in the draw keys.
-    ///
-    /// # Errors
-    /// [`ProofsError`]. A damaged checkpoint is not an error: it is renamed to `checkpoint.damaged` and signed again
-    /// once the tree is rebuilt.
+    /// Call it before the first append, so that a refused log stays unchanged. Each checkpoint also marks the log's end
+    /// in the draw keys. A damaged checkpoint is renamed to `checkpoint.damaged` and signed again once the tree is
+    /// rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -137,7 +111,6 @@ impl Proofs {
         Ok(Self(partitions.into()))
     }
 
-    /// Returns the signed extent of each partition.
     pub fn extents(&self) -> impl Iterator<Item = Extent> {
         self.0.iter().map(|of| {
             let published = of.published.borrow();
@@ -155,14 +128,13 @@ impl Proofs {
         self.0.iter().find(|of| of.ledger.partition() == partition)
     }
 
-    /// Follows the ledgers and signs while polled.
     pub fn run(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             join_all(self.0.iter().map(|partition| partition.run())).await;
         })
     }
 
-    /// Adds the durable records and signs the last checkpoint before a stop.
+    /// Signs all durable records before a stop.
     pub fn finish(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.0.iter().for_each(|partition| partition.ending.store(true, Ordering::Release));
@@ -171,7 +143,7 @@ impl Proofs {
         })
     }
 
-    /// Waits for a contradiction between a log and its checkpoints, and returns its partition and description.
+    /// Waits for a contradiction between a log and its checkpoints.
     pub async fn failed(&self) -> (u32, String) {
         let mut each = vec![];
         for partition in &*self.0 {
@@ -226,8 +198,7 @@ impl Partition {
         })
     }
 
-    /// Writes the mark of the log's end (PL-40). Logs only the first of consecutive failures, since a read-only folder
-    /// is allowed.
+    /// Marks the log's end (PL-40). Logs only the first of consecutive failures, since a read-only folder is allowed.
     fn mark(&self, held: Held, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
@@ -241,7 +212,7 @@ impl Partition {
         self.published.subscribe()
     }
 
-    /// Checks the existing files once after the start. If they are damaged, the tree is rebuilt.
+    /// Checks existing files once; if damaged, the tree is rebuilt.
     fn check_now(&self) -> bool {
         let size = self.growing.lock().size();
         if is_sound(&self.files, size, || self.ending.load(Ordering::Acquire)) {
@@ -257,7 +228,6 @@ impl Partition {
         false
     }
 
-    /// Sorts the entries by hash in complete runs; failures leave them to linear search.
     fn sort(&self, size: Position) {
         let Some(sorted) = &self.sorted else { return };
         if let Err(error) = sorted.grow(&self.files, size, || self.ending.load(Ordering::Acquire)) {
@@ -267,7 +237,6 @@ impl Partition {
 
     pub(crate) fn find(&self, hash: &Hash) -> std::io::Result<Option<Position>> {
         let size = self.growing.lock().size();
-        // Hashes of records after the tree are in memory.
         let newer = self.ledger.hashes(size + 1, usize::MAX).unwrap_or_default();
         if let Some(after) = newer.iter().rposition(|of| of == hash) {
             return Ok(Some(size + 1 + after as u64));
@@ -356,7 +325,6 @@ impl Partition {
             return Ok(());
         }
         let checkpoint = growing.checkpoint(self.verifier.name());
-        // The name was valid for the key.
         let Ok(note) = checkpoint.sign(&self.key) else { return Ok(()) };
         growing.files.keep(&note)?;
         self.mark(Held { position: growing.size(), hash: *growing.head() }, false);
@@ -381,7 +349,6 @@ impl Partition {
             let newest = published.cosigned.as_ref().filter(|newest| newest.checkpoint.size >= of.checkpoint.size);
             let mut signed = match newest {
                 Some(newest) if newest.checkpoint == of.checkpoint => Signed::clone(newest),
-                // A later checkpoint is already cosigned.
                 Some(_) => return false,
                 None => of.clone(),
             };

@@ -1,6 +1,3 @@
-//! Proof of a round: its last record is included in a checkpoint, and earlier ones by the hashes that later records
-//! name.
-
 use crate::{brief::brief, copied::shortened, files::Files};
 use motherlode_log::{Hash, Record, hash};
 use motherlode_proto::{
@@ -12,13 +9,9 @@ use motherlode_tiles::{Checkpoint, Note, Proof, inclusion, is_included, leaf};
 use prost::Message as _;
 use std::{collections::BTreeSet, io};
 
-/// Proves that a round's records, and the records that sealed its draws, are in a checkpoint's tree. The proof is the
-/// inclusion of the last record; `extra` has all records ([`RoundRecords`]) in short form, with `is_brief` also without
-/// derived fields. A record has its own inclusion path if no later record in the file names its hash, for example in
-/// older logs.
-///
-/// # Errors
-/// The tree cannot be read, or its files are damaged.
+/// Proves that a round's records, and the records that sealed its draws, are in a checkpoint's tree: the last one by
+/// inclusion, earlier ones by their hashes in later records, else by their own paths. `extra` has all records
+/// ([`RoundRecords`]) in short form, with `is_brief` also without derived fields.
 pub fn proof_of(
     files: &Files,
     checkpoint: &Checkpoint,

@@ -1,9 +1,9 @@
 //! Index from a record's hash to its position: the tree's entries, sorted in runs of 65,536, in a derived file that
 //! each start rebuilds.
 //!
-//! An item has the hash's first 8 bytes and its place in the run. Hashes are evenly distributed, so a search reads one
-//! short stretch per run. Entries after the last complete run are searched one by one. Cost: 10 bytes of disk per
-//! record, a few milliseconds per run; a search reads 15 KB per run, about a millisecond in ten million records.
+//! Hashes are evenly distributed, so a search reads one short stretch per run; entries after the last complete run are
+//! searched one by one. Cost: 10 bytes of disk per record; a search reads 15 KB per run, about a millisecond in ten
+//! million records.
 
 use crate::files::Files;
 use motherlode_tiles::Hash;
@@ -16,9 +16,9 @@ use std::{
 };
 
 const RUN: u64 = 1 << 16;
-/// Bytes per item: the first 8 of the hash, and its place.
+/// First 8 bytes of the hash, and its place in the run.
 const ITEM: usize = 10;
-/// Distance from the expected place that is searched first: six standard deviations.
+/// Searched first around the expected place: six standard deviations.
 const AROUND: usize = 768;
 const TOGETHER: u64 = 4096;
 
@@ -48,7 +48,7 @@ impl Sorted {
                 .flat_map(|(prefix, place)| prefix.to_be_bytes().into_iter().chain(place.to_be_bytes()))
                 .collect();
             self.file.write_all_at(&bytes, run * RUN * ITEM as u64)?;
-            // Not for durability: it keeps many dirty pages from delaying the log's own syncs.
+            // Not for durability: many dirty pages would delay the log's own syncs.
             self.file.sync_data()?;
             run += 1;
             self.runs.store(run, Ordering::Release);
@@ -60,7 +60,7 @@ impl Sorted {
         self.runs.store(0, Ordering::Release);
     }
 
-    /// Returns the latest index of an entry among the first `size`.
+    /// Returns the latest index.
     pub(crate) fn find(&self, files: &Files, hash: &Hash, size: u64) -> io::Result<Option<u64>> {
         let runs = self.runs.load(Ordering::Acquire).min(size / RUN);
         if let Some(index) = Self::look_through(files, hash, runs * RUN, size)? {
@@ -77,7 +77,6 @@ impl Sorted {
         Ok(None)
     }
 
-    /// Returns the latest index of an entry in a range, by linear search.
     pub(crate) fn look_through(files: &Files, hash: &Hash, from: u64, to: u64) -> io::Result<Option<u64>> {
         let mut end = to;
         while end > from {

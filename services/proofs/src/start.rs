@@ -1,5 +1,5 @@
 //! Checks a start against the last signed checkpoint before the first answer: the snapshot must be of the signed log,
-//! and the records after the checkpoint are read. The ledger verifies the rest in the background, along the chain.
+//! and later records are read. The ledger verifies the rest in the background.
 
 use crate::{
     files::Files,
@@ -12,7 +12,7 @@ use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
-/// Checks a start against the opened tree. Without a checkpoint, the whole log is verified in the background.
+/// Without a checkpoint, the whole log is verified in the background.
 pub(crate) fn hold(
     (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
     ledger: &Handle,
@@ -26,7 +26,7 @@ pub(crate) fn hold(
     Ok((growing, Some((checkpoint, note))))
 }
 
-/// Whether the snapshot's record is in the signed tree; false if the tree's files are damaged.
+/// Returns false if the tree's files are damaged.
 fn is_of_snapshot(files: &Files, checkpoint: &Checkpoint, partition: u32, snapshot: Held) -> Result<bool, GrowError> {
     let (size, position) = (checkpoint.size, snapshot.position);
     if position == 0 || position > size {
@@ -47,8 +47,7 @@ fn is_of_snapshot(files: &Files, checkpoint: &Checkpoint, partition: u32, snapsh
     }
 }
 
-/// Verifies the records after the checkpoint, whose last record has this hash, up to the first record that opening the
-/// log has read.
+/// Verifies the records after the checkpoint up to the first that opening the log has read.
 fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
     let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
     if unread <= size {
@@ -108,7 +107,6 @@ mod tests {
         }
         assert!(held(0, 99).unwrap(), "there was no snapshot");
         assert!(held(41, 99).unwrap(), "what comes after the checkpoint is verified by itself");
-        // A damaged entry is no contradiction: the tree is rebuilt from the log.
         files.write(None, 11, &[[99; 32]]).unwrap();
         assert!(!held(12, 98).unwrap());
     }

@@ -1,5 +1,5 @@
-//! Trees and checkpoints over HTTP as the files of a tile log: `/log/<partition>/checkpoint`,
-//! `/log/<partition>/tile/...`. They contain only hashes and are public.
+//! A tile log over HTTP: `/log/<partition>/checkpoint`, `/log/<partition>/tile/...`. The files contain only hashes and
+//! are public.
 
 use crate::{
     http1::{answer, plain, serve},
@@ -14,7 +14,6 @@ use motherlode_tiles::Tile;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// Serves the files until the stop.
 pub fn serve_tiles(listener: TcpListener, admission: Admission, proofs: Proofs, stop: Stop) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         serve(listener, admission, stop, move |method, path, _| {

@@ -1,7 +1,7 @@
 //! A small witness: `POST /add-checkpoint` of c2sp.org/tlog-witness.
 //!
 //! The last cosigned checkpoint of each log is in a file named by the SHA-256 of its origin, synced before the answer.
-//! Requests of a log are handled in turn. Its operator should be independent of the log's.
+//! Requests of a log are handled in turn.
 
 use crate::{
     files::FilesError,
@@ -27,26 +27,16 @@ use std::{
 };
 use tokio::net::TcpListener;
 
-/// Why a witness does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
-    /// Its folder is not usable.
     #[error("{}: {source}", folder.display())]
-    Folder {
-        /// Path of the folder.
-        folder: PathBuf,
-        /// Cause of the failure.
-        source: io::Error,
-    },
-    /// The last checkpoint of a log cannot be read, so the witness must not continue.
+    Folder { folder: PathBuf, source: io::Error },
     #[error(transparent)]
     Kept(#[from] FilesError),
-    /// Two keys are of the same log.
     #[error("{0} is named twice: a log has one key")]
     Twice(String),
 }
 
-/// Witness of some logs.
 pub struct Witness {
     key: SignerKey,
     logs: Vec<Log>,
@@ -60,7 +50,6 @@ struct Log {
 }
 
 impl Witness {
-    /// Opens a witness of the logs with these keys; its state is in the folder.
     pub fn open(key: SignerKey, logs: Vec<VerifierKey>, folder: PathBuf) -> Result<Self, WitnessError> {
         fs::create_dir_all(&folder).map_err(|source| WitnessError::Folder { folder: folder.clone(), source })?;
         let witness = Self { key, logs: vec![], folder };
@@ -101,7 +90,6 @@ impl Witness {
         File::open(&self.folder)?.sync_all()
     }
 
-    /// Serves until the stop.
     pub fn serve(self, listener: TcpListener, stop: Stop) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let admission = Admission::new(Bounds::of(&Limits::default(), descriptors()));
@@ -116,7 +104,7 @@ impl Witness {
         })
     }
 
-    /// Returns a log's last cosigned checkpoint: `/<SHA-256 of the origin>/checkpoint`.
+    /// Returns `/<SHA-256 of the origin>/checkpoint`.
     fn seen(&self, path: &str) -> Option<Response<Full<Bytes>>> {
         let name = path.strip_prefix('/')?.strip_suffix("/checkpoint")?;
         let log = self.logs.iter().find(|log| self.file(log.key.name()).file_name().is_some_and(|of| of == name))?;

@@ -1,5 +1,3 @@
-//! Requests cosignatures of checkpoints from the configured witnesses, in the background.
-
 use crate::{
     http1::post,
     proofs::{Partition, Proofs, ProofsError, Signed},
@@ -15,10 +13,9 @@ use tokio::time::{sleep, timeout};
 const PAUSE: Duration = Duration::from_secs(5);
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Longest wait for the witnesses at a start, all in parallel.
+/// For all witnesses in parallel.
 const START_MAX: Duration = Duration::from_secs(2);
 
-/// Witnesses of a log.
 #[derive(Clone)]
 pub struct Witnesses(Arc<[Witness]>);
 
@@ -29,7 +26,6 @@ struct Witness {
 }
 
 impl Witnesses {
-    /// Returns the configured witnesses.
     pub fn of(config: &Config) -> Result<Self, ProofsError> {
         let of = |witness: &motherlode_runtime::config::Witness| {
             let fault = |fault: String| ProofsError::Witness { url: witness.url.clone(), fault };
@@ -45,14 +41,13 @@ impl Witnesses {
         Ok(Self(config.proofs.witnesses.iter().map(of).collect::<Result<Vec<_>, _>>()?.into()))
     }
 
-    /// Whether no witness is configured.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the largest size of each partition's tree that a witness has cosigned and stated within two seconds. It
-    /// requests a cosignature from size 0, and a witness with another size refuses and states it.
+    /// Returns the largest cosigned size of each partition's tree. Requests a cosignature from size 0: a witness with
+    /// another size refuses and states it.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {
@@ -66,7 +61,6 @@ impl Witnesses {
         })
     }
 
-    /// Requests cosignatures for every partition while polled.
     pub fn run(self, proofs: Proofs) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let each = self.0.iter().flat_map(|witness| proofs.partitions().iter().map(move |of| witness.follow(of)));
@@ -88,7 +82,7 @@ impl Witness {
         }
     }
 
-    /// Requests cosignatures of new checkpoints, skipping all but the latest.
+    /// Skips all but the latest checkpoint.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
@@ -133,7 +127,7 @@ impl Witness {
         }
     }
 
-    /// Requests a cosignature, and retries once with the size that the witness states.
+    /// Retries once with the size stated by the witness.
     async fn ask(&self, partition: &Arc<Partition>, signed: &Signed, seen: &mut u64) -> io::Result<()> {
         let url = format!("{}/add-checkpoint", self.url);
         for _ in 0..2 {

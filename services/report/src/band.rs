@@ -17,20 +17,20 @@ use std::collections::BTreeMap;
 pub(crate) const FALSE_ALARM: f64 = 1e-4;
 
 const GROWTH: f64 = 1.25;
-/// Ratio of the cap to `s / z`. The cap's term `cap z^2 / 6` is then a quarter of `z s`.
+/// Ratio of the cap to `s / z`: `cap z^2 / 6` is then a quarter of `z s`.
 const CAP: f64 = 1.5;
 
-/// Exact mathematics of a round at one stake, in bets.
+/// Exact mathematics of a round, in bets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     pub(crate) rtp: f64,
-    /// Return while nothing has been collected or unlocked.
+    /// While nothing has been collected or unlocked.
     pub(crate) rtp_least: f64,
-    /// Upper bound of a round's standard deviation.
+    /// Upper bound.
     pub(crate) std_dev: f64,
 }
 
-/// Wins at one stake by their size in bets: class `c` has wins from `2^c` to below `2^(c + 1)`.
+/// Counted by size in bets: class `c` has wins from `2^c` to below `2^(c + 1)`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wins {
     pub(crate) rounds: u64,
@@ -78,20 +78,19 @@ pub(crate) struct Part<'a> {
     pub(crate) theory: Theory,
 }
 
-/// Result for a row; returns are relative to the amount staked.
+/// Returns are relative to the amount staked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) rtp: f64,
     pub(crate) theoretical_rtp: f64,
     pub(crate) effective_rounds: f64,
-    /// Allowed excess, with each win counted up to the cap.
+    /// With each win counted up to the cap.
     pub(crate) above: f64,
     pub(crate) below: f64,
     pub(crate) out_of_band: bool,
 }
 
-/// Compares a row with its mathematics. `owed` is the weighted sum that sound rounds can have won in addition: gifts
-/// and rounding.
+/// `owed` is the weighted sum that sound rounds can have won in addition: gifts and rounding.
 pub(crate) fn verdict(parts: &[Part<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
@@ -131,7 +130,7 @@ fn verdict_at(parts: &[Part<'_>], owed: f64, false_alarm: f64) -> Verdict {
 /// Returns the number of deviations per side, and the deviation at the end of the stretch of this sum of variances.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
-    // Over all stretches, 1 / ((k + 1) (k + 2)) adds up to 1; each side has half of the chance.
+    // The sum of 1 / ((k + 1) (k + 2)) is 1; each side has half.
     let chance = false_alarm / 2.0 / ((stretch + 1.0) * (stretch + 2.0));
     ((-2.0 * chance.ln()).sqrt(), GROWTH.powf(stretch).sqrt())
 }

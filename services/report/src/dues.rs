@@ -1,8 +1,7 @@
-//! Credits due to an operator's wallet after a player's commit, which the balances of its transactions include (PL-31,
-//! PL-34).
+//! Credits due to an operator's wallet after a commit, included in the balances of its transactions (PL-31, PL-34).
 //!
-//! Records state them, except those of older versions. For these, the player's commits are read backwards to the last
-//! paid credit and on to its source; credits are paid in order, so later ones are unpaid.
+//! Records of older versions do not state them: the player's commits are read backwards to the last paid credit and on
+//! to its source. Credits are paid in order, so later ones are unpaid.
 
 use motherlode_books::{
     Currency, Event, Minor, PerCurrency, SmolStr, Statement, StreamId, Transaction, add_due, due_change,
@@ -16,15 +15,15 @@ const COMMITS_MAX: usize = 4_096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
     Yes,
-    /// Unknown: the last paid credit is more than [`COMMITS_MAX`] of the player's commits back.
+    /// The last paid credit is more than [`COMMITS_MAX`] of the player's commits back.
     No,
-    /// A page that begins with this commit can find them; this page has read too much for other players.
+    /// A page that begins with this commit can find them.
     NextPage,
 }
 
 #[derive(Debug)]
 pub(crate) struct Dues {
-    /// Credits due after the next commit to read, by player with records of older versions; `None` if unknown.
+    /// After the next commit to read, by player with older records; `None` if unknown.
     known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
     left: usize,
 }
@@ -36,8 +35,7 @@ impl Default for Dues {
 }
 
 impl Dues {
-    /// Adds the credits due, if known, to the balances of a commit's transactions. After the first call for a player,
-    /// it must get all earlier commits of the player in turn.
+    /// Then it must get all earlier commits of the player in turn.
     pub(crate) fn add(
         &mut self,
         ledger: &Handle,
@@ -72,7 +70,7 @@ impl Dues {
         Ok(Known::Yes)
     }
 
-    /// Finds the credits due after a commit whose record does not state them; `None` if that takes too many commits.
+    /// `None` if that takes too many commits.
     fn find(&mut self, ledger: &Handle, from: &Logged) -> Result<Option<PerCurrency<Minor>>, FetchError> {
         let mut due = PerCurrency::default();
         let stream = &from.commit.stream;
@@ -91,7 +89,7 @@ impl Dues {
             paid = paid.or_else(|| last_paid(&logged));
             let made_due = |(request_id, _): &(SmolStr, Currency)| *request_id == logged.commit.request_id;
             let last = paid.clone().filter(made_due);
-            // Credits of a commit are paid in the order of currencies.
+            // Credits of a commit are paid in currency order.
             let after = |currency: Currency| last.as_ref().is_none_or(|(_, paid)| currency > *paid);
             for (currency, amount) in became_due(ledger, &logged)?.into_iter().filter(|(currency, _)| after(*currency))
             {

@@ -1,5 +1,5 @@
 //! A partition's significant events: the latest [`LATEST_MAX`] in memory, about 300 bytes each, earlier ones in
-//! [files](files::EventFiles). A summary per [`STRETCH`] lets a page skip stretches.
+//! [files](files::EventFiles).
 
 pub(crate) mod files;
 
@@ -21,7 +21,6 @@ pub(crate) struct Events {
     latest: Vec<Arc<SignificantEvent>>,
     #[serde(skip)]
     files: Option<EventReader>,
-    /// Additional events to wait for before the next attempt, after a failed write to files.
     #[serde(skip)]
     patience: usize,
 }
@@ -31,13 +30,13 @@ struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// A bit for each operator concerned; operators share bits.
+    /// A bit for each operator; operators share bits.
     operators: u64,
     of_all: bool,
 }
 
 pub(crate) type Name = (u32, u64, u32);
-/// Sort key of events of all partitions, by logged time.
+/// Orders events of all partitions by logged time.
 pub(crate) type Order = (i64, i32, Name);
 
 pub(crate) fn name(event: &SignificantEvent) -> Name {
@@ -50,7 +49,7 @@ pub(crate) fn order(event: &SignificantEvent) -> Order {
 }
 
 pub(crate) struct Filter {
-    /// Operator whose events are visible, with those that concern all; `None` for all operators.
+    /// `None` for all operators.
     pub(crate) own: Option<String>,
     pub(crate) kinds: Vec<i32>,
     pub(crate) before: Option<Order>,
@@ -71,12 +70,12 @@ impl Filter {
     }
 }
 
-/// Whether an operator can see an event: its own, or one that concerns all.
+/// An operator sees its own events, and those without an operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
 
-/// Returns the bit of a kind; all bits for an invalid kind.
+/// Returns all bits for an invalid kind.
 fn bit(kind: i32) -> u128 {
     u32::try_from(kind).ok().and_then(|kind| 1u128.checked_shl(kind)).unwrap_or(u128::MAX)
 }
@@ -119,13 +118,13 @@ impl Events {
         self.counts.iter().map(|(kind, count)| (*kind, *count))
     }
 
-    /// Returns the events from a number on; `None` if that event is in a file.
+    /// `None` if that event is in a file.
     pub(crate) fn latest_from(&self, number: u64) -> Option<&[Arc<SignificantEvent>]> {
         let skip = usize::try_from(number.checked_sub(self.away.count)?).ok()?;
         Some(self.latest.get(skip..).unwrap_or_default())
     }
 
-    /// Returns a number at or shortly before the first event after a log position.
+    /// Returns a number at or shortly before the first event after the position.
     pub(crate) fn number_near(&self, position: u64) -> u64 {
         let begun = self.stretches.partition_point(|stretch| stretch.first <= position);
         begun.saturating_sub(1) as u64 * STRETCH
@@ -148,12 +147,11 @@ impl Events {
         self.latest.len() >= LATEST_MAX + self.patience
     }
 
-    /// Returns the events in memory and the first one's number, if there are enough to move.
     pub(crate) fn to_put_away(&self) -> Option<(u64, Vec<Arc<SignificantEvent>>)> {
         self.are_many().then(|| (self.away.count, self.latest.clone()))
     }
 
-    /// Defers the next attempt until as many more events have come.
+    /// Waits until as many more events have come.
     pub(crate) fn wait_for_more(&mut self) {
         self.patience = self.latest.len();
     }
@@ -161,7 +159,6 @@ impl Events {
     pub(crate) fn put_away(&mut self, away: Away, files: EventReader) {
         let count = usize::try_from(away.count.saturating_sub(self.away.count)).unwrap_or(usize::MAX);
         self.latest.drain(..count.min(self.latest.len()));
-        // Returns memory after a busy hour.
         self.latest.shrink_to(LATEST_MAX);
         (self.away, self.files, self.patience) = (away, Some(files), 0);
     }

@@ -1,7 +1,7 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
 //! Only first steps count, without rounds of bought features. The expected number is the sum of each round's chance in
-//! its player's state; given the states, rounds are independent, also for new players and collected features.
+//! its player's state.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;
@@ -45,7 +45,7 @@ pub(crate) fn in_state(
     chances
 }
 
-/// Rounds at one stake: their number by feature, and by state with the state's chances.
+/// Rounds at one stake by feature, and by state with the state's chances.
 pub(crate) struct Counted<'a> {
     pub(crate) seen: &'a [u64; MAX],
     pub(crate) states: Vec<(u64, [f64; MAX])>,
@@ -60,7 +60,7 @@ pub(crate) fn frequencies(features: &[Feature], counted: &[Counted<'_>]) -> Vec<
         let seen: u64 = counted.iter().map(|of| of.seen[at]).sum();
         let expected: f64 = sum(at, |chance| chance);
         let variance: f64 = sum(at, |chance| chance * (1.0 - chance));
-        // Without variance, the number is as expected or infinitely far off.
+        // Without variance, any difference is infinitely far off.
         let distance = seen as f64 - expected;
         let errors = if distance == 0.0 { 0.0 } else { distance / variance.sqrt() };
         wire::FeatureFrequency {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn pl_23_frequencies_are_those_of_all_stakes_and_states_together() {
-        // 100 x 0.1 + 60 x 0.2 + 40 x 0.2 are 30 expected, with a variance of 9 + 16.
+        // Expected: 100 x 0.1 + 60 x 0.2 + 40 x 0.2 = 30; variance 9 + 16.
         let features = [Feature::cash("treasure", "Treasure", Sign::Bonus)];
         let at = |seen: u64| {
             let mut all = [0; MAX];
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(frequencies(&features, &impossible)[0].standard_errors, "+inf");
     }
 
-    /// Each window of a first step shows features of the game's own list only; an unknown kind shows none.
+    /// Only features of the game's own list are shown.
     #[test]
     fn mf_d6_a_first_step_is_seen_with_each_of_its_windows() {
         let base = Spin { kind: SpinKind::Base.into(), rows: 4, free_spins_won: 10, ..Spin::default() };

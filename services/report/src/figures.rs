@@ -1,5 +1,3 @@
-//! Figures of the reports, folded from a partition's log commit by commit.
-
 use crate::{
     events::files::EventFiles, open_round::OpenRound, pool_operators::PoolOperators, pools::Pools, returns::Returns,
     significant::Significant,
@@ -67,10 +65,7 @@ impl Figures {
         Some((first, self.days.range(day + 1..).next().map(|(_, next)| *next)))
     }
 
-    /// Adds a commit; `known` as for [`Statement::take`].
-    ///
-    /// # Errors
-    /// A bet is missing in `known`; nothing was added.
+    /// `known` as for [`Statement::take`]. After an error nothing was added.
     pub(crate) fn take(&mut self, logged: &Logged, known: &BTreeMap<RoundKey, Bet>) -> Result<(), UnknownBet> {
         let commit = &logged.commit;
         let transactions = self.statement.take(commit, &logged.balances_after, known)?;
@@ -79,7 +74,6 @@ impl Figures {
         }
         self.days.entry(date::day_of(commit.time_ms)).or_insert(commit.position);
         let key = |round: u64| (commit.stream.clone(), round);
-        // Most rounds settle in the commit of their bet, and are not stored.
         let mut begun: Option<OpenRound<'_>> = None;
         for (number, event) in (1..).zip(&commit.events) {
             let ended = match event {

@@ -1,5 +1,4 @@
-//! The follower: reads each partition's log from the start and as it grows, and folds the figures of the reports. Its
-//! figures depend on the log only.
+//! Folds the figures of the reports from each partition's log. They depend on the log only.
 
 use crate::{
     events::files::EventFiles,
@@ -30,16 +29,16 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Commits since the figures were last kept after which they are kept again, at the end of a start and later.
+/// Commits since the figures were last kept.
 const KEEP_AT_START: u64 = 10_000;
 const KEEP_EVERY: u64 = 200_000;
 const BATCH: usize = 512;
-/// Wait for more durable commits, unless a call is waiting.
+/// Wait for more commits, unless a call is waiting.
 const GATHER_FOR: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Follows the logs of all partitions; clones share the figures.
+/// Clones share the figures.
 #[derive(Clone)]
 pub struct Follower {
     ledgers: Ledgers,
@@ -49,7 +48,6 @@ pub struct Follower {
 
 struct Partition {
     ledger: Handle,
-    /// Length of the log at the start.
     past: u64,
     figures: RwLock<Figures>,
     position: watch::Sender<u64>,
@@ -61,7 +59,7 @@ struct Partition {
 }
 
 impl Follower {
-    /// Creates a follower that begins at the kept figures in a file per partition, such as `0.reports`.
+    /// Continues from the file of a partition, such as `0.reports`.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, config: &Report, file: impl Fn(u32) -> PathBuf) -> Self {
         let ledgers = ledgers.into();
@@ -70,7 +68,6 @@ impl Follower {
         Self { ledgers, partitions, grown: Arc::new(watch::Sender::new(())) }
     }
 
-    /// Follows the logs while polled.
     pub fn run(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let following = (0..self.partitions.len()).map(|at| {
@@ -85,8 +82,7 @@ impl Follower {
         })
     }
 
-    /// Folds a partition's existing log on a separate thread. Commits that it does not reach, after a read error or
-    /// when the follower is dropped, are folded later.
+    /// Runs on a separate thread. Commits beyond it are folded later.
     async fn fold_past(&self, at: usize) {
         let waiting = Arc::new(());
         let (follower, waits) = (self.clone(), Arc::downgrade(&waiting));
@@ -167,20 +163,14 @@ impl Follower {
         &self.ledgers
     }
 
-    /// Reads the partitions' figures, no older than the logs' ends at the call, with their position in the home
-    /// partition.
-    ///
-    /// # Errors
-    /// REPORT_BEHIND after a bounded wait; PARTITION_ELSEWHERE if this process does not have all partitions.
+    /// Figures are no older than the logs' ends at the call. Fails with REPORT_BEHIND after a bounded wait, and with
+    /// PARTITION_ELSEWHERE if this process does not have all partitions.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
         self.catch_up().await?;
         Ok(self.now(|figures, position| (read(figures), position)))
     }
 
-    /// Reads on a separate thread, for longer reads.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read), or READS_BUSY.
+    /// Uses a separate thread, for longer reads; can also fail with READS_BUSY.
     pub(crate) async fn read_apart<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -192,10 +182,6 @@ impl Follower {
         self.ledgers.reads().run(caller, read).await
     }
 
-    /// Waits until the figures reach the current ends of the logs.
-    ///
-    /// # Errors
-    /// REPORT_BEHIND; or PARTITION_ELSEWHERE, since a report covers the whole log.
     async fn catch_up(&self) -> Result<(), Refusal> {
         self.ledgers.whole()?;
         let behind = || Refusal::new(Reason::ReportBehind, "the log is still being read");
@@ -234,11 +220,9 @@ impl Partition {
         Self { ledger, past, figures, position, wanted, config: config.clone(), file, kept, events }
     }
 
-    /// Moves events to files if there are many in memory. After a failure they stay, and the next attempt waits for
-    /// more.
+    /// After a failure the events stay, and the next attempt waits for more.
     fn put_away(&self) {
         let Some((first, events)) = self.figures.read().significant.events.to_put_away() else { return };
-        // Only the folding task moves events, and it waits for this.
         match self.events.lock().append(first, &events) {
             Ok((away, files)) => self.figures.write().significant.events.put_away(away, files),
             Err(error) => {
@@ -248,7 +232,7 @@ impl Partition {
         }
     }
 
-    /// Keeps the current figures. After a failure, the next start folds more of the log.
+    /// After a failure, the next start folds more of the log.
     fn keep(&self) {
         if !self.events.lock().are_sound() {
             return;
@@ -261,7 +245,6 @@ impl Partition {
         let written = figures
             .map_err(io::Error::other)
             .and_then(|figures| kept::write(&self.file, &self.ledger, &self.config, position, &figures));
-        // Also after a failure, so the next attempt comes after the same interval.
         self.kept.store(position, Ordering::Relaxed);
         match written {
             Ok(()) => tracing::info!(position, "the figures of reports were kept"),
@@ -281,10 +264,7 @@ impl Partition {
         }
     }
 
-    /// Folds the next commits. Bets of rounds that the figures no longer have are read from the log first.
-    ///
-    /// # Errors
-    /// The log cannot be read; the earlier commits are folded.
+    /// Reads bets of dropped rounds from the log first. After an error the earlier commits are folded.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {
@@ -312,24 +292,22 @@ impl Partition {
     }
 }
 
-/// Current counts. Those counted from the log's start are empty until the follower has read the log that existed at the
-/// start, so that rates do not include the past.
+/// Counts from the log's start are empty until the follower has read the existing log, so that rates do not include the
+/// past.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// Position of the counts, by partition.
+    /// Per partition.
     pub positions: Vec<u64>,
-    /// Open rounds.
     pub open: u64,
-    /// Settled rounds, by game.
+    /// Settled, by game.
     pub rounds: Vec<(String, u64)>,
-    /// Rounds and voids of today, by operator.
+    /// Today, by operator.
     pub voids: Vec<(String, VoidShare)>,
-    /// Significant events, by kind, including kinds at 0, so that a rate has a start.
+    /// Includes kinds at 0, so that a rate has a start.
     pub significant: Vec<(String, u64)>,
 }
 
 impl Follower {
-    /// Returns the current counts.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.now(|figures, _| {
@@ -349,7 +327,6 @@ impl Follower {
         })
     }
 
-    /// Sums the returns of all partitions. Reporting on them is slow and needs a separate thread.
     pub(crate) async fn returns(&self) -> Result<(Returns, u64), Refusal> {
         self.read(|figures| Returns::of_all(figures.iter().map(|figures| &figures.returns))).await
     }

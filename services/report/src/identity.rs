@@ -21,7 +21,6 @@ use tokio::task::spawn_blocking;
 const EVERY_MS: i64 = 24 * 3_600_000;
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Identity of the program at its start.
 #[derive(Debug, Clone)]
 pub struct Identity {
     version: &'static str,
@@ -30,15 +29,14 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Opens the executable, so that the started file is hashed even if it is replaced. `configuration` is the
-    /// canonical form, of which the digest is stored.
+    /// Opens the executable, so that the started file is hashed even if it is replaced. Stores the digest of
+    /// `configuration` in canonical form.
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         program::open();
         Self { version, configuration: Sha256::digest(configuration).into(), test_build }
     }
 
-    /// Converts to the message; waits until the executable is hashed.
     pub(crate) fn to_wire(&self) -> wire::GetIdentityResponse {
         let model = |game: &&'static dyn motherlode_slots::Game| wire::Model {
             game: game.name().to_owned(),
@@ -55,7 +53,7 @@ impl Identity {
         }
     }
 
-    /// Logs the identity once the executable is hashed, without waiting.
+    /// Returns without waiting.
     pub fn announce(&self) {
         let identity = self.clone();
         let said = thread::Builder::new().name("identity".to_owned()).spawn(move || identity.say());
@@ -74,25 +72,23 @@ impl Identity {
     }
 }
 
-/// Self-check, on demand and every 24 hours of the ledger's clock.
+/// On demand and every 24 hours of the ledger's clock.
 #[derive(Clone)]
 pub struct SelfCheck {
     pub(crate) identity: Arc<Identity>,
     follower: Follower,
-    /// Running check, whose findings concurrent callers share.
+    /// Callers share its findings.
     under_way: Arc<Mutex<Option<RunningCheck>>>,
 }
 
 type RunningCheck = Shared<BoxFuture<'static, Arc<[String]>>>;
 
 impl SelfCheck {
-    /// Creates the check of a program and of a follower's books.
     #[must_use]
     pub fn new(identity: Identity, follower: Follower) -> Self {
         Self { identity: Arc::new(identity), follower, under_way: Arc::default() }
     }
 
-    /// Checks every 24 hours while polled, the first time at once.
     pub fn run(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let mut last_ms = None;
@@ -105,7 +101,7 @@ impl SelfCheck {
         })
     }
 
-    /// Records each return outside its band (PL-23), at most once per hour.
+    /// At most once per hour (PL-23).
     pub async fn alert(&self) {
         let wanted = Wanted { game: String::new(), operator: None, out_of_band_only: true, days: false };
         let Ok((returns, _)) = self.follower.returns().await else { return };
@@ -128,10 +124,9 @@ impl SelfCheck {
         }
     }
 
-    /// Records a changed clock as a significant event (PL-22).
+    /// See PL-22.
     pub async fn clock(&self) {
         let ledgers = self.follower.ledgers();
-        // Partitions of a process share one clock.
         let skews: Vec<_> = ledgers.all().filter_map(Handle::take_skew).collect();
         let Some(by_ms) = skews.into_iter().max_by_key(|by_ms| by_ms.unsigned_abs()) else { return };
         let proposal = Proposal {
@@ -146,7 +141,7 @@ impl SelfCheck {
         }
     }
 
-    /// Checks if 24 hours have passed since the last check, and returns the time of the last check.
+    /// Returns the time of the last check.
     pub async fn if_due(&self, last_ms: Option<i64>) -> Option<i64> {
         let now_ms = self.follower.ledgers().now_ms();
         if last_ms.is_some_and(|last| now_ms < last + EVERY_MS) {
@@ -157,7 +152,7 @@ impl SelfCheck {
         Some(now_ms)
     }
 
-    /// Runs a check or joins the running one, and returns its findings, which are recorded as significant events.
+    /// Joins a running check; findings are recorded as significant events.
     pub async fn check(&self) -> Arc<[String]> {
         self.join_or_begin(false).await
     }
@@ -167,7 +162,7 @@ impl SelfCheck {
         check.await
     }
 
-    /// Starts a check as a task, which ends even if its callers are gone.
+    /// The task ends even if its callers are gone.
     fn begin(&self, at_start: bool) -> RunningCheck {
         let (check, done) = (self.clone(), Arc::clone(&self.under_way));
         let task = tokio::spawn(async move {
@@ -181,7 +176,6 @@ impl SelfCheck {
 
     async fn look(&self, at_start: bool) -> Vec<String> {
         let mut failures = vec![];
-        // Hashing would block a thread that answers calls.
         if spawn_blocking(move || program::is_replaced(at_start)).await.unwrap_or_default() {
             failures.push("the executable is not the one that was started".to_owned());
         }
@@ -190,7 +184,6 @@ impl SelfCheck {
             failures.push("the log takes no appends".to_owned());
         }
         failures.extend(ledgers.all().flat_map(books));
-        // The books can be ahead of the figures for a moment.
         for _ in 0..100 {
             match self.disagreements().await {
                 None => tokio::task::yield_now().await,
@@ -209,7 +202,7 @@ impl SelfCheck {
         failures
     }
 
-    /// Returns pools whose meters differ from their statements; `None` if the two have different positions.
+    /// `None` if meters and statements have different positions.
     async fn disagreements(&self) -> Option<Vec<String>> {
         let home = self.follower.ledgers().home();
         let compare = |figures: &[&Figures]| {
@@ -233,7 +226,7 @@ fn books(ledger: &Handle) -> Vec<String> {
     })
 }
 
-/// Records a finding as a significant event (PL-22), at most once per hour. Returns whether it was recorded now.
+/// At most once per hour (PL-22). Returns whether it was recorded now.
 pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<bool, AppendError> {
     let before = ledger.durable();
     let hour = ledger.now_ms().div_euclid(3_600_000);

@@ -1,6 +1,6 @@
-//! Kept figures: the follower's figures at a position, so that a start decodes only later commits. They are used if the
-//! file is intact and has this [version](FIGURES_VERSION), these thresholds and this log's hash at its position;
-//! otherwise the log is folded again.
+//! Figures of the follower at a position, so that a start decodes only later commits. They are used if the file is
+//! intact and has this [version](FIGURES_VERSION), these thresholds and this log's hash at its position; otherwise the
+//! log is folded again.
 //!
 //! Format: [`MAGIC`], the SHA-256 of the rest, a [`Header`] and the figures in [postcard's wire
 //! format](https://postcard.jamesmunns.com/wire-format).
@@ -19,12 +19,10 @@ use std::{
 
 const MAGIC: [u8; 8] = *b"MLREP002";
 const DIGEST: usize = 32;
-/// Version of the figures. A build uses files of the same version from any build, and folds the log again instead of
-/// others.
+/// A build uses files of the same version from any build.
 ///
-/// Raise it by 1 in a change after which the same log gives other figures (in this crate, in the statements and revenue
-/// of the books, in the reading of a game's outcome), or other serialized bytes. The tests `state_version_*` compare
-/// the serialized figures of logs with every event, and fail if the version was not raised.
+/// Raise it by 1 in a change after which the same log gives other figures (in this crate, the books' statements and
+/// revenue, or the reading of an outcome) or other serialized bytes. The tests `state_version_*` fail otherwise.
 const FIGURES_VERSION: u32 = 3;
 
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +74,7 @@ fn read_of(file: &Path, ledger: &Handle, config: &Report) -> Result<(Position, F
     Ok((position, figures.with(config)))
 }
 
-/// Writes figures at a position; after a power failure the file is the old or the new one.
+/// After a power failure, the file is old or new.
 pub(crate) fn write(
     file: &Path,
     ledger: &Handle,
@@ -96,7 +94,7 @@ pub(crate) fn write(
         written.sync_all()
     });
     if let Err(error) = written.and_then(|()| fs::rename(&new, file)) {
-        // Frees the space, in case the disk is full.
+        // In case the disk is full.
         let _ = fs::remove_file(&new);
         return Err(error);
     }

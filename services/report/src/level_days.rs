@@ -1,5 +1,4 @@
-//! A level's rounds by day, for its return over time (PL-23). A day costs about 40 bytes per level and operator, for a
-//! year.
+//! A level's rounds by day (PL-23): about 40 bytes per day, level and operator, for a year.
 
 use motherlode_books::date;
 use motherlode_proto::report::v1 as wire;
@@ -30,7 +29,7 @@ impl LevelDays {
         }
     }
 
-    /// Returns the totals at the end of each day; `rounds` and `wins` are totals of all days, including dropped ones.
+    /// Returns totals at the end of each day; `rounds` and `wins` include dropped days.
     pub(crate) fn told(&self, rounds: u64, wins: i128) -> Vec<wire::ReturnDay> {
         let mut left = (rounds, wins);
         let mut days: Vec<_> = self

@@ -1,5 +1,3 @@
-//! State of an open round for the reports.
-
 use crate::{features, shown::Outcome};
 use motherlode_books::{RoundStarted, SmolStr, StepResolved};
 use motherlode_slots::{self as slots, Nature, Source, SpinKind};
@@ -11,13 +9,13 @@ use std::{borrow::Cow, mem};
 pub(crate) struct OpenRound<'a> {
     pub(crate) started: Cow<'a, RoundStarted>,
     pub(crate) win: i64,
-    /// Part of the win from features that are collected over several rounds.
+    /// Win of features collected over several rounds.
     pub(crate) collected: i64,
     pub(crate) gift: bool,
     collects: bool,
     in_free_spins: bool,
     spun: bool,
-    /// Features of the round, as bits in the order of [`slots::Game::features`].
+    /// Bits in the order of [`slots::Game::features`].
     pub(crate) features: u16,
 }
 
@@ -57,7 +55,7 @@ impl<'a> OpenRound<'a> {
         }
     }
 
-    /// Returns the player's state when the round opened: see [`slots::Game::state`].
+    /// See [`slots::Game::state`].
     pub(crate) fn state(&self) -> u16 {
         let game = slots::game(&self.started.game, &self.started.rules_version);
         let carried = self.started.stake.terms().map(|terms| {
@@ -68,7 +66,7 @@ impl<'a> OpenRound<'a> {
         game.zip(carried).map_or(0, |(game, carried)| game.state(&carried))
     }
 
-    /// Adds a change of the player's collection; DM-14's gift is counted here.
+    /// DM-14's gift is counted here.
     pub(crate) fn carries(&mut self, changes: &[(SmolStr, i64)]) {
         self.gift |= changes.iter().any(|(key, value)| key.ends_with("_gifted") && *value > 0);
     }

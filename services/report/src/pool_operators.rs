@@ -1,21 +1,21 @@
-//! Each operator's part in a pool by day: contributions, awards, and its charge for seed funding (PL-38).
+//! Each operator's part in a pool by day (PL-38).
 //!
-//! The house funds the seeds. A day's seed funding is charged to operators in proportion to the day's contributions.
-//! Memory: a row per day, operator and pool.
+//! A day's seed funding by the house is charged to operators in proportion to the day's contributions. Memory: a row
+//! per day, operator and pool.
 
 use motherlode_books::{Event, HOME, Nano, SmolStr, StreamId, date};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Figures of a partition: contributions of its bets, and at home also awards and returns.
+/// Contributions of a partition's bets; at home also awards and returns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PoolOperators {
     rows: BTreeMap<(SmolStr, i64, SmolStr), Part>,
     incidents: BTreeMap<(SmolStr, SmolStr), SmolStr>,
 }
 
-/// Figures in 1e-9 EUR.
+/// 1e-9 EUR.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Part {
     contributed: i128,
@@ -108,7 +108,7 @@ pub(crate) fn of_day<'a>(
     .collect()
 }
 
-/// Divides seed funding by turnover; the remainder goes to the largest part.
+/// The remainder goes to the largest part.
 fn charges(seeds: i128, turnover: &[i128]) -> Vec<i128> {
     let all: i128 = turnover.iter().sum();
     if all == 0 {

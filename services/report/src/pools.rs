@@ -1,6 +1,5 @@
-//! Statements of pools: meters by day and all hits (PL-24).
-//!
-//! The meters are summed from events, independently of the books; the self-check compares both.
+//! Statements of pools: meters by day and all hits (PL-24), summed independently of the books; the self-check compares
+//! both.
 
 use motherlode_books::{Award, Event, HOME, Nano, PoolState, StreamId, date};
 use motherlode_ledger::fields::{money, round_name, timestamp};
@@ -15,7 +14,7 @@ pub(crate) struct Pools(BTreeMap<String, Pool>);
 struct Pool {
     now: Meters,
     position: u64,
-    /// Meters at the end of each day with a change, by days since 1970.
+    /// At the end of each day with a change, by days since 1970.
     days: BTreeMap<i64, Meters>,
     #[serde(with = "crate::kept::messages::by_day")]
     hits: BTreeMap<i64, Vec<wire::PoolHit>>,
@@ -36,7 +35,6 @@ struct Meters {
 impl Pools {
     pub(crate) fn take(&mut self, logged: &Logged, event: &Event) {
         let StreamId::Pool(name) = &logged.commit.stream else { return };
-        // Other partitions have only mirrors, without figures.
         if logged.commit.partition != HOME {
             return;
         }
@@ -50,7 +48,7 @@ impl Pools {
         }
     }
 
-    /// Returns a pool's statement of a day up to `today`; `None` if the pool did not exist.
+    /// Up to `today`; `None` if the pool did not exist.
     pub(crate) fn statement(&self, name: &str, day: i64, today: i64) -> Option<wire::GetPoolStatementResponse> {
         let pool = self.0.get(name)?;
         if day > today || pool.days.keys().next().is_none_or(|first| *first > day) {
@@ -80,7 +78,7 @@ impl Pools {
         self.0.contains_key(name)
     }
 
-    /// Whether the books have the same meters; `None` if they are at another position.
+    /// `None` if the books are at another position.
     pub(crate) fn agrees(&self, books: &PoolState) -> Option<bool> {
         let pool = self.0.get(&*books.name).filter(|pool| pool.position == books.head.position)?;
         Some(

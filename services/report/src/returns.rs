@@ -1,4 +1,4 @@
-//! Live returns of games, compared with their mathematics (PL-23); [`crate::band`] has the bounds.
+//! Live returns of games, compared with their mathematics (PL-23) by [`crate::band`].
 //!
 //! A level is a game's version at one stake in one currency, counted per operator. Levels are summed twice: weighted by
 //! stake, and unweighted, so that a high stake does not hide low ones. Features collected over several rounds
@@ -54,7 +54,7 @@ struct Tally {
     bet: i64,
     wins: i128,
     all: Wins,
-    /// Wins in bets, without features collected over several rounds.
+    /// In bets, without features collected over several rounds.
     own: Wins,
     gifts: u64,
     features: [u64; FEATURES_MAX],
@@ -131,8 +131,7 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// Returns the requested levels and their sums. A level's mathematics take tens of milliseconds at the first use,
-    /// so call this on a separate thread and without a lock.
+    /// Slow at the first use (tens of milliseconds per level): call it on a separate thread and without a lock.
     pub(crate) fn report(&self, wanted: &Wanted) -> Found {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels
@@ -248,7 +247,7 @@ impl Level {
         held(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
     }
 
-    /// Returns the mathematics; `None` for an unknown version, or if the game has no rounding rule for the coin.
+    /// `None` for an unknown version, or if the game has no rounding rule for the coin.
     fn known(&self) -> Option<Known> {
         let game = slots::game(&self.game, &self.rules_version)?;
         let known = self.in_coins(game)?;
@@ -289,8 +288,7 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // Collected features come in rounds that win more anyway, or independently, so the spread without them is not
-    // wider.
+    // Collected features come in rounds with larger wins, or independently, so the spread without them is not wider.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);

@@ -1,5 +1,3 @@
-//! Revenue by day, operator, game and currency, in pages (PL-34).
-
 use crate::{figures::Figures, follower::Follower};
 use motherlode_books::{Currency, Revenue, RevenueKey, RevenueSums, date, is_name};
 use motherlode_ledger::fields;
@@ -26,7 +24,7 @@ pub(crate) async fn list(
         "" => None,
         token => Some(named(token).ok_or_else(fields::page_token_unknown)?),
     };
-    // Another operator's revenue looks like an unknown operator's (PL-27).
+    // Another operator looks like an unknown one (PL-27).
     if operator.as_ref().is_some_and(|operator| !caller.sees(operator)) {
         let ((), position) = follower.read(|_| ()).await?;
         return Ok(wire::ListRevenueResponse { position, ..wire::ListRevenueResponse::default() });

@@ -1,5 +1,3 @@
-//! The report service over gRPC.
-
 use crate::{
     events::{Filter, Look, Name, files::Unreadable, is_for, name, order},
     figures::Figures,
@@ -27,7 +25,6 @@ use tonic::{Request, Response, Status};
 const PAGE_SIZE: usize = 50;
 const PAGE_SIZE_MAX: usize = 500;
 
-/// The report service.
 #[derive(Clone)]
 pub struct ReportApi {
     follower: Follower,
@@ -37,7 +34,7 @@ pub struct ReportApi {
 }
 
 impl ReportApi {
-    /// Creates the service on a follower's figures; `stop` ends its streams.
+    /// `stop` ends the service's streams.
     #[must_use]
     pub fn new(follower: Follower, check: SelfCheck, vitals: Vitals, stop: Stop) -> Self {
         Self { follower, check, vitals, stop }
@@ -149,7 +146,7 @@ fn who(caller: &Caller) -> Option<wire::Caller> {
     Some(wire::Caller { operator_id, credential: credential.to_owned(), roles })
 }
 
-/// Returns the page token of an event; partition 0 keeps the form of single-partition logs.
+/// Partition 0 keeps the form of single-partition logs.
 fn page_token(event: &SignificantEvent) -> String {
     match name(event) {
         (0, position, number) => format!("{position}.{number}"),
@@ -171,7 +168,6 @@ struct Watch {
 }
 
 struct Watched {
-    /// Log position after which the events begin.
     after: u64,
     next: Option<u64>,
 }
@@ -185,7 +181,7 @@ impl Watched {
 }
 
 impl Watch {
-    /// Returns the next event; `None` when the service stops.
+    /// `None` when the service stops.
     async fn next(&mut self) -> Result<Option<Arc<SignificantEvent>>, Refusal> {
         let mut grown = self.follower.grown();
         loop {
@@ -209,7 +205,6 @@ impl Watch {
                 away.next()
             });
             if let Some((at, next, look)) = away {
-                // There can be years of events.
                 if self.stop.is_requested() {
                     return Ok(None);
                 }

@@ -1,17 +1,13 @@
-//! Partial outcome messages with the few fields that the reports read.
-
 use motherlode_proto::round::v1::SpinKind;
 use motherlode_slots as slots;
 use prost::Message;
 
-/// Part of [`Outcome`](motherlode_proto::round::v1::Outcome).
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Outcome {
     #[prost(message, repeated, tag = "1")]
     pub(crate) spins: Vec<Spin>,
 }
 
-/// Part of [`SpinResult`](motherlode_proto::round::v1::SpinResult).
 #[derive(Clone, PartialEq, Eq, Message)]
 pub(crate) struct Spin {
     #[prost(enumeration = "SpinKind", tag = "1")]
@@ -63,7 +59,6 @@ mod tests {
         };
         let whole = whole::Outcome { spins: vec![spin], ..whole::Outcome::default() };
         let shown = Outcome::decode(&*whole.encode_to_vec()).unwrap();
-        // No other field is set, so all of it is read.
         assert_eq!(shown.encode_to_vec(), whole.encode_to_vec());
         assert_eq!(shown.spins[0].kind(), SpinKind::Explosion);
         assert_eq!((shown.spins[0].rows, shown.spins[0].ways, shown.spins[0].win_minor), (7, 16_807, 1 << 40));

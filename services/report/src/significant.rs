@@ -18,7 +18,6 @@ const EUR: i128 = 1_000_000_000;
 
 const KINDS_END: i32 = 128;
 
-/// Significant events so far, and the state needed for the next one's `before`.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Significant {
     pub(crate) events: Events,
@@ -26,7 +25,7 @@ pub(crate) struct Significant {
     thresholds: Report,
     terms: BTreeMap<String, PoolTerms>,
     rates: BTreeMap<Currency, FxRate>,
-    /// Awards set aside, by partition and position of their hits.
+    /// Partition and position of the hit.
     set_aside: BTreeSet<(u32, u64)>,
 }
 
@@ -65,7 +64,7 @@ impl Significant {
         Self { thresholds: config.clone(), ..self }
     }
 
-    /// Returns the number of events by kind, including kinds at 0.
+    /// Includes zeros.
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
         let all = (1..KINDS_END).filter_map(|number| Kind::try_from(number).ok());
         let mut counts: BTreeMap<_, _> = all.map(|kind| (kind, 0)).collect();
@@ -75,7 +74,7 @@ impl Significant {
         counts.into_iter().map(|(kind, count)| (name(kind), count)).collect()
     }
 
-    /// Adds an event of the log; `round` is the open round that it ends.
+    /// `round` is ended by the event.
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&OpenRound<'_>>) {
         let commit = &logged.commit;
         // Integrity events of a log are in its own partition.
@@ -126,7 +125,7 @@ impl Significant {
         });
     }
 
-    /// Adds a copy of home's decision. The event is reported from home's log; only rates are used here.
+    /// The event is reported from home's log; only rates are used here.
     fn take_copy(&mut self, event: &Event) {
         if let Event::RateSet { currency, rate, .. } = event {
             self.rates.insert(*currency, *rate);
@@ -286,7 +285,6 @@ impl Significant {
         }
     }
 
-    /// Describes a proposed change, as far as it is known before it takes effect.
     fn of_change(stream: &StreamId, change: &Event) -> Option<Content> {
         let mut none = Self::new(&Report::default());
         match stream {
@@ -295,19 +293,19 @@ impl Significant {
         }
     }
 
-    /// Whether an amount reaches the operator's threshold. Play money does not count (PL-17).
+    /// Uses the operator's threshold. Play money does not count (PL-17).
     fn is_large(&self, operator: &str, amount: Minor, currency: Currency, rate: FxRate) -> bool {
         if !currency.is_real() {
             return false;
         }
         let Report { large_win_eur, operators, .. } = &self.thresholds;
         let threshold = operators.get(operator).copied().unwrap_or(*large_win_eur);
-        // A contribution of 1,000,000 ppm is the whole amount in EUR.
+        // 1,000,000 ppm is the whole amount.
         contribution(amount, currency, rate, 1_000_000).is_ok_and(|eur| eur >= Nano(i128::from(threshold) * EUR))
     }
 }
 
-/// Describes a start that revoked unused seals, or accepted a loss of draw keys (PL-40).
+/// Describes revoked unused seals, or an accepted loss of draw keys (PL-40).
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
     let subject = format!("generation {number} of draws");
@@ -332,7 +330,7 @@ fn of_start(begun: &GenerationBegun) -> Option<Content> {
     }
 }
 
-/// Returns proposer and approver of the event of this number, if it needed both (PL-27).
+/// Returns proposer and approver, if the event needed both (PL-27).
 fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
     let before = usize::try_from(number).ok()?.checked_sub(2)?;
     match logged.commit.events.get(before)? {
@@ -341,7 +339,6 @@ fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
     }
 }
 
-/// Returns the actor of a commit: its credential and reference, if recorded.
 fn acted(commit: &Commit, actor: String) -> String {
     match commit.acted_by() {
         Some((credential, reference)) => in_the_name(reference, credential),
@@ -349,7 +346,7 @@ fn acted(commit: &Commit, actor: String) -> String {
     }
 }
 
-/// Formats a credential, with the name on whose behalf it acted if that is another one.
+/// Adds the name on whose behalf the credential acted, if it is another one.
 fn in_the_name(actor: &str, credential: &str) -> String {
     if actor.is_empty() || actor == credential { credential.to_owned() } else { format!("{credential} for {actor}") }
 }

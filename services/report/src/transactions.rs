@@ -1,5 +1,5 @@
 //! Transactions of an operator or a player, in pages, the latest first (PL-34). A call reads a bounded stretch of the
-//! log, or of the player's linked commits.
+//! log, or of the player's commits.
 
 use crate::{
     dues::{Dues, Known},
@@ -21,12 +21,12 @@ use motherlode_runtime::{Caller, Refusal};
 use std::collections::VecDeque;
 
 const PAGE_SIZE: usize = 100;
-/// Limit per page; a commit's transactions are not split.
+/// A commit's transactions are not split.
 const PAGE_SIZE_MAX: usize = 500;
-/// Limits per call: records of a log, and commits of a player.
+/// Per call: records of a log, and commits of a player.
 const RECORDS_MAX: u64 = 20_000;
 const COMMITS_MAX: usize = 4_096;
-/// Limits per read: records and bytes.
+/// Per read: records and bytes.
 const STRETCH: u64 = 512;
 const BYTES_MAX: usize = 1 << 20;
 
@@ -37,7 +37,6 @@ struct Wanted {
     size: usize,
 }
 
-/// Position in a partition at which the next page begins.
 type Place = (u32, u64);
 
 #[derive(Default)]
@@ -47,10 +46,6 @@ struct Page {
     dues: Dues,
 }
 
-/// Returns a page of transactions.
-///
-/// # Errors
-/// An invalid field; ACCOUNT_UNKNOWN, REPORT_BEHIND, READS_BUSY; or the log cannot be read.
 pub(crate) async fn list(
     follower: &Follower,
     caller: &Caller,
@@ -72,7 +67,7 @@ pub(crate) async fn list(
         }
         _ => return Err(fields::page_token_unknown()),
     };
-    // Another operator looks like an unknown one, without players and transactions (PL-27).
+    // Another operator looks like an unknown one (PL-27).
     let own = caller.owns(&operator);
     let wanted = Wanted { operator, currency, day, size };
     let page = match player {
@@ -195,7 +190,7 @@ fn own(ledger: &Handle, from: u64, to: u64, wanted: &Wanted) -> Result<Vec<Logge
 }
 
 impl Page {
-    /// Adds a commit's transactions, the last first; false if they belong to the next page.
+    /// The last first; false if they belong to the next page.
     fn add(&mut self, ledger: &Handle, logged: &Logged, wanted: &Wanted) -> Result<bool, FetchError> {
         let commit = &logged.commit;
         if wanted.day.is_some_and(|day| date::day_of(commit.time_ms) != day) {

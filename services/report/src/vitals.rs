@@ -1,6 +1,3 @@
-//! Current state of the process: rounds, calls and latencies of the last minute, and how far its followers are behind
-//! the log.
-
 use crate::follower::Follower;
 use motherlode_ledger::{Handle, LogReader, ReaderKind, fields::timestamp};
 use motherlode_proto::report::v1 as wire;
@@ -18,10 +15,10 @@ use tokio::time::sleep;
 
 const SECONDS: usize = 60;
 const EVERY: Duration = Duration::from_secs(1);
-/// Classes of latencies: four per power of two microseconds, up to a minute.
+/// Four per power of two microseconds, up to a minute.
 const CLASSES: usize = 104;
 
-/// Answered calls by latency; clones share the counts.
+/// Counts by latency; clones share them.
 #[derive(Debug, Clone)]
 pub struct Calls(Arc<[AtomicU64; CLASSES]>);
 
@@ -32,7 +29,6 @@ impl Default for Calls {
 }
 
 impl Calls {
-    /// Counts a call.
     pub fn add(&self, took: Duration) {
         if let Some(class) = self.0.get(class(took)) {
             class.fetch_add(1, Ordering::Relaxed);
@@ -51,13 +47,12 @@ fn class(took: Duration) -> usize {
     (power as usize * 4 + usize::try_from(quarter).unwrap_or_default()).min(CLASSES - 1)
 }
 
-/// Returns the upper bound of a class in microseconds.
 fn bound_us(class: usize) -> u64 {
     let (power, quarter) = (class / 4, class as u64 % 4);
     (quarter + 5) << power >> 2
 }
 
-/// Returns the upper bound of the class of a percentile; 0 without calls.
+/// Returns the upper bound of the percentile's class; 0 without calls.
 fn within_us(calls: &[u64; CLASSES], hundredths: u64) -> u64 {
     let wanted = (calls.iter().sum::<u64>() * hundredths).div_ceil(100);
     let mut sum = 0;
@@ -75,7 +70,6 @@ struct Look {
     calls: [u64; CLASSES],
 }
 
-/// Last minute of the process; clones share it.
 #[derive(Clone)]
 pub struct Vitals {
     follower: Follower,
@@ -84,13 +78,11 @@ pub struct Vitals {
 }
 
 impl Vitals {
-    /// Creates vitals from a follower's rounds and a layer's calls.
     #[must_use]
     pub fn new(follower: Follower, calls: Calls) -> Self {
         Self { follower, calls, looks: Arc::default() }
     }
 
-    /// Reads the counters each second while polled.
     pub async fn run(self) {
         loop {
             let look = Look {
@@ -128,7 +120,7 @@ impl Vitals {
     }
 }
 
-/// Returns the second between two readings. Rounds from before the start do not count when they are read again.
+/// Rounds from before the start do not count when read again.
 fn second(looks: &[Look]) -> wire::Second {
     let [before, after] = looks else { return wire::Second::default() };
     let calls = |look: &Look| look.calls.iter().sum::<u64>();

@@ -1,27 +1,21 @@
-//! Voids and rounds by operator and day (PL-38). More than 20 voids, or 0.1 % of the day's rounds if that is more,
-//! raise an alarm. Play money does not count.
+//! Voids and rounds by operator and day (PL-38). More than 20 voids, or 0.1 % of the day's rounds if more, raise an
+//! alarm. Play money does not count.
 
 use crate::figures::Figures;
 use motherlode_books::SmolStr;
 use std::collections::BTreeMap;
 
-/// Voids per day that never raise an alarm.
 const VOIDS_MIN: u64 = 20;
 
-/// Rounds per further void without an alarm: 0.1 %.
 const ROUNDS_PER_VOID: u64 = 1_000;
 
-/// An operator's rounds and voids of a day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VoidShare {
-    /// Rounds with a bet on the day.
     pub rounds: u64,
-    /// Rounds voided on the day.
     pub voids: u64,
 }
 
 impl VoidShare {
-    /// Returns the limit of voids without an alarm.
     #[must_use]
     pub fn voids_max(self) -> u64 {
         VOIDS_MIN.max(self.rounds / ROUNDS_PER_VOID)

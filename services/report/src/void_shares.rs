@@ -1,5 +1,3 @@
-//! The call that lists void shares (PL-38).
-
 use crate::{figures::Figures, follower::Follower, revenue::day, void_days::of_days};
 use motherlode_books::date;
 use motherlode_proto::report::v1 as wire;

@@ -1,30 +1,24 @@
-//! Commits: all events of one decision on one stream.
-
 use smol_str::SmolStr;
 
 use super::{event::Event, internal::InternalRequest};
 use crate::values::{Head, StreamId, Switch};
 
-/// Record of a partition's log, applied as a whole or not at all.
+/// Applied as a whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// Partition of the log.
     pub partition: u32,
-    /// Position, contiguous and 1-based.
+    /// Contiguous and 1-based.
     pub position: u64,
-    /// Stream that it changes.
     pub stream: StreamId,
-    /// Stream's version after it, contiguous and 1-based.
+    /// Stream's version after the commit, contiguous and 1-based.
     pub version: u64,
     /// Position of the stream's previous commit, or 0.
     pub previous: u64,
-    /// Request id, applied at most once (PL-11); for deposits and withdrawals the transaction id.
+    /// Applied at most once (PL-11); for deposits and withdrawals the transaction id.
     pub request_id: SmolStr,
-    /// Digest of the request (PL-11).
     pub fingerprint: [u8; 16],
     /// Unix ms, never decreasing in a partition.
     pub time_ms: i64,
-    /// Events in order, at least one.
     pub events: Vec<Event>,
 }
 
@@ -38,13 +32,12 @@ impl Commit {
         }
     }
 
-    /// Returns the whole request's id, if this is a part (PL-42).
+    /// Returns the id of the whole request, if the commit is a part of it (PL-42).
     #[must_use]
     pub fn part_of(&self) -> Option<&SmolStr> {
         Event::part_of(&self.events)
     }
 
-    /// Returns whether its request was cancelled (PL-33).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.events.first(), Some(Event::RequestCancelled))
@@ -55,7 +48,7 @@ impl Commit {
         Head { partition: self.partition, version: self.version, position: self.position }
     }
 
-    /// Returns the copied home position of a mirror or [`InternalRequest::CopyHome`].
+    /// Returns the home position copied by a mirror or [`InternalRequest::CopyHome`].
     #[must_use]
     pub fn copies(&self) -> Option<u64> {
         match &self.stream {

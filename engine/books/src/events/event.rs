@@ -16,94 +16,74 @@ use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::DebitAsked;
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Event. The variants name their streams.
+/// Variant docs begin with the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Player: account opened (PL-15).
-    AccountOpened {
-        /// Currency, one account per currency.
-        currency: Currency,
-    },
-    /// Player: deposit (PL-15).
+    /// Player (PL-15).
+    AccountOpened { currency: Currency },
+    /// Player (PL-15).
     Deposited {
-        /// Currency of the account.
         currency: Currency,
         /// Above 0.
         amount: Minor,
     },
-    /// Player: withdrawal (PL-15).
+    /// Player (PL-15).
     Withdrawn {
-        /// Currency of the account.
         currency: Currency,
         /// Above 0, at most the balance.
         amount: Minor,
     },
-    /// Player: play money for demo play (PL-17).
+    /// Player (PL-17).
     PlayMoneyGiven {
         /// Above 0, in [`Currency::PLAY`].
         amount: Minor,
     },
     /// Player: changed collection, such as crystals or the picked witch (BW-05).
     CollectionChanged {
-        /// Name of the game.
         game: SmolStr,
         /// Bet level; empty for all.
         scope: SmolStr,
-        /// Keys and new values; 0 removes.
+        /// New values; 0 removes the key.
         changes: Vec<(SmolStr, i64)>,
     },
-    /// Player: accepted bet, which opens a round (PL-02).
+    /// Player (PL-02).
     RoundStarted(Arc<RoundStarted>),
-    /// Player: step of a round.
+    /// Player.
     StepResolved(Box<StepResolved>),
     /// Player: jackpot won by the previous step in this commit; at most one (BW-15).
-    JackpotHit {
-        /// Round number.
-        round: u64,
-        /// Pool of the round's contribution.
-        pool: SmolStr,
-    },
-    /// Player: draw sealed outside a step.
+    JackpotHit { round: u64, pool: SmolStr },
+    /// Player, outside a step.
     DrawSealed(DrawSealed),
-    /// Player: dealt values of a round, directly after its settlement or void.
+    /// Player: directly after the round's settlement or void.
     DrawsRevealed {
-        /// Round number.
         round: u64,
-        /// Dealt values in order of the sealed steps.
+        /// In order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// Player: dealt values of a voided round cannot be revealed without the key; directly after the void.
-    DrawsLost {
-        /// Round number.
-        round: u64,
-    },
+    /// Player: a voided round's draws cannot be revealed without the key; directly after the void.
+    DrawsLost { round: u64 },
     /// Player: secured part of an open round's win, credited after its step (ME-16).
     WinCredited {
-        /// Round number.
         round: u64,
         /// Above 0. All credits are at most the latest step's win.
         amount: Minor,
     },
-    /// Player: settled round; the rest of its win is credited.
+    /// Player: the rest of the win is credited.
     RoundSettled {
-        /// Round number.
         round: u64,
         /// Last step's win, without the jackpot.
         win: Minor,
     },
     /// Player: voided round (PL-04, BW-28). If it hit the jackpot, the approval comes first (PL-38).
     RoundVoided {
-        /// Round number, open or settled.
+        /// Open or settled.
         round: u64,
-        /// Reason, for support and the regulator.
         reason: String,
-        /// Actor.
         actor: String,
         /// Refund; 0 for a free round, which returns to its campaign (PL-18).
         refund: Minor,
         /// Credits taken back (ME-16), up to the balance after the refund (PL-09).
         win_taken_back: Minor,
-        /// Effect on the pool.
         jackpot: VoidedJackpot,
         /// Settled round (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
@@ -111,325 +91,204 @@ pub enum Event {
     /// Player: proposed void of a round that hit the jackpot. It holds unpaid awards until the platform decides, at
     /// most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The position is its id.
     VoidProposed {
-        /// Round number, open or settled.
+        /// Open or settled.
         round: u64,
-        /// Reason.
         reason: String,
-        /// Actor.
         actor: String,
     },
-    /// Player: award paid.
+    /// Player.
     JackpotPaid {
-        /// Round number.
         round: u64,
-        /// Pool.
         pool: SmolStr,
-        /// Position of the hit here.
+        /// Position of the hit.
         hit: u64,
-        /// Amount of the award.
         amount: Minor,
-        /// Currency of the award.
         currency: Currency,
     },
     /// Player: award without room on the account; it remains a debt.
-    AwardSetAside {
-        /// Round number.
-        round: u64,
-        /// Pool.
-        pool: SmolStr,
-        /// Position of the hit here.
-        hit: u64,
-        /// Amount of the award.
-        amount: Minor,
-        /// Currency of the award.
-        currency: Currency,
-        /// Reason.
-        reason: String,
-    },
+    AwardSetAside { round: u64, pool: SmolStr, hit: u64, amount: Minor, currency: Currency, reason: String },
     /// Any stream: actor of the commit that it ends (PL-22, PL-27).
     ActedBy {
-        /// Credential: its name for the platform, `operator/name`, or [`ANYONE`](crate::ANYONE).
+        /// `operator/name`, a credential of the platform, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// Caller's unverified remark.
+        /// Caller's remark, unverified.
         reference: String,
     },
-    /// Player: session opened, replacing an earlier one of the game (PL-16).
+    /// Player: replaces an earlier session of the game (PL-16).
     SessionOpened(SessionOpened),
     /// Player: session closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
-        /// Name of the session.
         session: SessionName,
-        /// Hold in ms; 0 for a closed session.
+        /// 0 for a closed session.
         hold_ms: u32,
     },
-    /// Player: acknowledged reality check (PL-26).
-    RealityCheckAcknowledged {
-        /// Session that showed it.
-        session: SessionName,
-    },
-    /// Player: free rounds are granted (PL-18).
+    /// Player (PL-26).
+    RealityCheckAcknowledged { session: SessionName },
+    /// Player (PL-18).
     CampaignGranted(Campaign),
-    /// Player: cancelled campaign without a begun round (PL-18).
-    CampaignCancelled {
-        /// Name of the campaign.
-        campaign: SmolStr,
-        /// Reason.
-        reason: String,
-        /// Actor.
-        actor: String,
-    },
+    /// Player: before the first round (PL-18).
+    CampaignCancelled { campaign: SmolStr, reason: String, actor: String },
     /// Player, or system at home for shared streams: the request (PL-33), or its remainder (PL-42), is never applied.
     /// Only [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
     /// Player or system: the commit is a part of a larger request on its stream, such as an Autospin series (PL-42).
-    /// The writer refuses it after the whole request's cancellation.
-    PartOf {
-        /// Id of the whole request.
-        request_id: SmolStr,
-    },
+    /// The writer refuses it after that request's cancellation.
+    PartOf { request_id: SmolStr },
     /// Player: the operator keeps the money; in the commit of the first account with real money (PL-31).
     SeamlessChosen,
-    /// Player: debit to request from the operator's wallet, once durable (PL-31).
+    /// Player: sent to the operator's wallet once durable (PL-31).
     DebitAsked(DebitAsked),
-    /// Player: debit confirmed by the wallet; its round is in the commit.
+    /// Player: the debit's round is in the commit.
     DebitConfirmed {
-        /// Amount as requested.
         amount: Minor,
-        /// Balance reported by the wallet, in minor units; forwarded only.
+        /// Balance reported by the wallet; forwarded only.
         told: Minor,
     },
-    /// Player: debit refused by the wallet.
-    DebitRefused {
-        /// Operator's reason.
-        reason: String,
-    },
-    /// Player: debit to roll back, whatever the wallet answers.
-    RollbackAsked {
-        /// Id of the bet's request.
-        request_id: SmolStr,
-        /// Reason.
-        reason: String,
-    },
-    /// Player: rollback acknowledged by the wallet.
+    /// Player.
+    DebitRefused { reason: String },
+    /// Player: the debit must be rolled back, whatever the wallet answers.
+    RollbackAsked { request_id: SmolStr, reason: String },
+    /// Player: acknowledged by the wallet.
     DebitRolledBack,
-    /// Player: credit paid to the wallet.
+    /// Player.
     CreditPaid {
         /// Request that made it due.
         request_id: SmolStr,
-        /// Currency of the account.
         currency: Currency,
-        /// Amount due.
         amount: Minor,
     },
-    /// System: overdue debits or credits (PL-32).
+    /// System (PL-32).
     WalletOverdue {
-        /// Operator.
         operator: SmolStr,
-        /// Partition of the players.
         partition: u32,
-        /// Number of players concerned.
         players: u64,
-        /// Time of the oldest, Unix ms.
+        /// Unix ms.
         oldest_ms: i64,
     },
-    /// System, at home: reserved cost of a bulk campaign (PL-36).
+    /// System, at home (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Rates: a currency gets a rate.
+    /// Rates.
     RateSet {
-        /// Any currency except EUR and play money.
         currency: Currency,
         /// EUR per major unit.
         rate: FxRate,
-        /// Source of the rate.
         source: String,
     },
-    /// Pool: a pool is opened.
-    PoolOpened {
-        /// Name, as in the stream.
-        pool: SmolStr,
-        /// First terms.
-        terms: PoolTerms,
-    },
-    /// Pool: a stretch's contributions, added to the increments (BW-11).
+    /// Pool.
+    PoolOpened { pool: SmolStr, terms: PoolTerms },
+    /// Pool: added to the increments (BW-11).
     ContributionsPooled {
-        /// Partition of the bets.
         partition: u32,
-        /// First position, contiguous.
         from: u64,
         /// Last position, before any pending hit or void.
         to: u64,
-        /// Sum of contributions.
+        /// EUR.
         amount: Nano,
     },
-    /// Pool: contribution of a voided round, taken back (BW-19).
+    /// Pool: for a voided round (BW-19).
     ContributionTakenBack {
-        /// Partition of the round.
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// Contribution, split into three parts.
+        /// Contribution in EUR, split into three parts.
         amount: Nano,
-        /// Part from the increments.
         from_increments: Nano,
-        /// Part from the reserve.
         from_reserve: Nano,
-        /// Part from the house (seed funding).
+        /// Seed funding.
         from_house: Nano,
     },
-    /// Pool: returned awards of a voided round (PL-38).
+    /// Pool: for a voided round (PL-38).
     AwardReversed {
-        /// Partition of the round.
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// Amount in EUR.
+        /// EUR.
         amount: Nano,
-        /// Part for the house's seed funding; the rest joins the reserve.
+        /// Seed funding; the rest joins the reserve.
         to_house: Nano,
-        /// Operator of the round.
         operator: SmolStr,
     },
-    /// Pool: approved incident (PL-38).
+    /// Pool (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool: returned contributions of an incident's voids in a partition; alone in its commit.
+    /// Pool: for an incident's voids in a partition; alone in its commit.
     ContributionsReturned {
-        /// Name of the incident.
         incident: SmolStr,
-        /// Partition of the rounds.
         partition: u32,
-        /// Number of voids.
         voids: u64,
-        /// Sum in EUR, split into three parts.
         amount: Nano,
-        /// Part from the increments.
         from_increments: Nano,
-        /// Part from the reserve.
         from_reserve: Nano,
-        /// Part from the house (seed funding).
+        /// Seed funding.
         from_house: Nano,
     },
     /// Pool: earlier hits may be awarded despite the suspension (BW-20).
-    HitsReleased {
-        /// Reason.
-        reason: String,
-        /// Actor.
-        actor: String,
-    },
-    /// Pool: priced hit (BW-16, BW-17).
+    HitsReleased { reason: String, actor: String },
+    /// Pool (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// Pool: terms of the next cycle (BW-20).
-    PoolTermsChanged {
-        /// Terms, one version above the latest.
-        terms: PoolTerms,
-    },
-    /// Pool: suspended, without contributions and wins (BW-20).
-    PoolSuspended {
-        /// Reason.
-        reason: String,
-        /// Actor.
-        actor: String,
-    },
-    /// Pool: active again (BW-20).
-    PoolResumed {
-        /// Actor.
-        actor: String,
-    },
-    /// Pool: retired; its money moves to another (BW-20).
-    PoolRetired {
-        /// Receiving pool.
-        into: SmolStr,
-        /// All increments.
-        increments: Nano,
-        /// All of the reserve.
-        reserve: Nano,
-        /// Actor.
-        actor: String,
-    },
+    /// Pool: from the next cycle on (BW-20).
+    PoolTermsChanged { terms: PoolTerms },
+    /// Pool (BW-20).
+    PoolSuspended { reason: String, actor: String },
+    /// Pool (BW-20).
+    PoolResumed { actor: String },
+    /// Pool: its money moves to another (BW-20).
+    PoolRetired { into: SmolStr, increments: Nano, reserve: Nano, actor: String },
     /// Pool: money of a retired pool (BW-20).
-    PoolReceived {
-        /// Retired pool.
-        from: SmolStr,
-        /// Its increments, which join the increments.
-        increments: Nano,
-        /// Its reserve, which joins the reserve.
-        reserve: Nano,
-    },
-    /// Pool, at home: another partition's report.
+    PoolReceived { from: SmolStr, increments: Nano, reserve: Nano },
+    /// Pool, at home.
     PartitionReported(Box<PartitionReported>),
     /// Pool, in another partition: copied decisions of home.
     PoolMirrored(Box<PoolMirrored>),
     /// System: new draw key (PL-28).
     GeneratorReseeded {
-        /// Key name; `None` in older logs.
+        /// `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System: new generation of draws (PL-40).
+    /// System (PL-40).
     GenerationBegun(Box<GenerationBegun>),
     /// System: new rounds of a part of the service switched off or on (PL-25).
-    SwitchSet {
-        /// Part of the service.
-        switch: Switch,
-        /// Whether it takes new rounds.
-        on: bool,
-        /// Reason.
-        reason: String,
-        /// Actor.
-        actor: String,
-    },
-    /// System: failed check of the program, books or a game's return (PL-22, PL-23, PL-29).
-    IntegrityFailed {
-        /// Failed check.
-        check: String,
-        /// Finding.
-        finding: String,
-    },
+    SwitchSet { switch: Switch, on: bool, reason: String, actor: String },
+    /// System: check of the program, books or a game's return (PL-22, PL-23, PL-29).
+    IntegrityFailed { check: String, finding: String },
     /// System: a start verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
     LogVerified {
         /// Last verified position.
         to: u64,
     },
-    /// System: step of a machine's clock (PL-22).
+    /// System (PL-22).
     ClockSkewed {
         /// Milliseconds, negative for a step back.
         by_ms: i64,
     },
-    /// System: proposed change (PL-27). The position is its id.
+    /// System (PL-27). The position is its id.
     ChangeProposed(ChangeProposed),
-    /// Pool or system: approval of the change that follows (PL-27). Player: approval of the void that follows (PL-38).
+    /// Pool or system: for the next event (PL-27). Player: for the next void (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
-        /// Actor of the proposal.
         proposed_by: String,
-        /// Approving actor, another one.
+        /// Another actor than the proposer.
         actor: String,
     },
-    /// System: rejected or withdrawn change (PL-27). Player: the same for a void (PL-38).
+    /// System: rejected or withdrawn (PL-27). Player: the same for a void (PL-38).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,
-        /// Actor.
         actor: String,
-        /// Reason.
         reason: String,
     },
 }
 
-/// Change proposed by an actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
-    /// Stream to change.
     pub stream: StreamId,
     /// Event to log, see [`Event::as_proposed`].
     pub change: Box<Event>,
-    /// Actor, the name of a credential.
     pub actor: String,
-    /// Expiry, Unix ms.
     pub lapses_ms: i64,
 }
 
 impl ChangeProposed {
-    /// Returns the actor's operator, if any.
     #[must_use]
     pub fn operator(&self) -> Option<&str> {
         operator_of(&self.actor)
@@ -437,10 +296,9 @@ impl ChangeProposed {
 }
 
 impl Event {
-    /// Log check in [`IntegrityFailed`](Self::IntegrityFailed).
     pub const CHECK_OF_LOG: &str = "log";
 
-    /// Returns the whole request's id, if these are a part.
+    /// Returns the id of the whole request that these are a part of.
     #[must_use]
     pub fn part_of(events: &[Self]) -> Option<&SmolStr> {
         events.iter().find_map(|event| match event {

@@ -1,174 +1,130 @@
-//! Requests of services. Their ids contain all parameters, so each has one effect after any crash. They have a slash,
-//! which callers' ids cannot have, and never change, since logs contain them.
+//! Requests of services. Ids contain all parameters, so each has one effect after any crash. They have a slash, unlike
+//! callers' ids, and never change, since logs contain them.
 
 use core::fmt;
 
 use super::session::SessionName;
 use crate::values::{Currency, is_id, number};
 
-/// Request of a service; `Display` gives its id.
+/// `Display` gives its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
-    /// Pays an award, on the winner's stream.
+    /// On the winner's stream.
     PayAward {
-        /// Pool.
         pool: &'a str,
-        /// Partition of the hit.
         partition: u32,
         /// Position of the hit.
         hit: u64,
     },
-    /// Sets an award aside, on the winner's stream.
+    /// On the winner's stream.
     SetAwardAside {
-        /// Pool.
         pool: &'a str,
-        /// Partition of the hit.
         partition: u32,
         /// Position of the hit.
         hit: u64,
     },
-    /// Opens a pool, on its stream.
+    /// On the pool's stream.
     OpenPool,
-    /// Appends a pool's next step at home.
+    /// At home.
     PoolStep {
-        /// Version of the stream after it.
+        /// Stream's version after the step.
         version: u64,
     },
-    /// Moves a retired pool's money, on the receiver's stream.
+    /// On the receiver's stream.
     ReceivePool {
-        /// Retired pool.
         from: &'a str,
     },
-    /// Reports contributions, on the pool's stream at home.
+    /// On the pool's stream at home.
     ReportPartition {
-        /// Pool.
         pool: &'a str,
-        /// Partition.
         partition: u32,
         /// Last reported position.
         to: u64,
     },
-    /// Mirrors a pool into a partition.
     MirrorPool {
-        /// Pool.
         pool: &'a str,
         /// Mirrored position of home.
         home_position: u64,
     },
-    /// Copies home's rates or system stream into another partition.
+    /// Copies home's rates or system stream.
     CopyHome {
-        /// Position at home.
+        /// At home.
         position: u64,
     },
-    /// Resolves a step automatically.
     AutomaticStep {
-        /// Round number.
         round: u64,
-        /// Step.
         step: u32,
     },
-    /// Collects a win in an Autospin series.
     CollectInSeries {
-        /// Round number.
         round: u64,
-        /// Step.
         step: u32,
     },
-    /// Begins a generation of draws (PL-40).
     BeginGeneration {
-        /// Number of the generation.
         number: u64,
     },
-    /// Seals a draw outside a step.
     SealDraw {
-        /// Number of the draw.
         number: u64,
     },
-    /// Opens a session, with the caller's fingerprint.
+    /// With the caller's fingerprint.
     OpenSession {
-        /// Caller's request id.
         request_id: &'a str,
     },
-    /// Requests a debit (PL-31); also the wallet's transaction id.
+    /// Also the wallet's transaction id (PL-31).
     AskDebit {
-        /// Id of the bet's request.
         request_id: &'a str,
     },
-    /// Requests a debit's rollback.
     AskRollback {
-        /// Id of the bet's request.
         request_id: &'a str,
     },
-    /// Records a paid credit; also the wallet's transaction id.
+    /// Also the wallet's transaction id.
     PayCredit {
-        /// Request that made it due, possibly internal.
         request_id: &'a str,
-        /// Currency of the account.
         currency: Currency,
     },
-    /// Logs overdue debits or credits.
     LogOverdue {
-        /// Operator.
         operator: &'a str,
-        /// Partition of the players.
         partition: u32,
-        /// Hours since 1970.
         hour: i64,
     },
-    /// Logs an event of a session.
     LogSession {
-        /// Session.
         session: SessionName,
-        /// Kind of event: open, seen, end.
+        /// Open, seen or end.
         moment: &'static str,
-        /// Version of the stream before it.
+        /// Stream's version before it.
         version: u64,
     },
-    /// Logs a step of the clock.
     LogClock {
-        /// Log time, Unix ms.
         now_ms: i64,
-        /// Step in milliseconds.
         by_ms: i64,
     },
-    /// Logs a failed check hourly.
+    /// At most hourly.
     LogIntegrity {
-        /// Check.
         check: &'a str,
-        /// Hours since 1970.
         hour: i64,
-        /// Digest of the finding, hexadecimal.
+        /// Digest, hexadecimal.
         finding: &'a str,
     },
-    /// Logs that the log is damaged.
     LogDamage {
-        /// End of the log.
         end: u64,
     },
-    /// Logs a verified log.
     LogVerified {
         /// Last verified position.
         to: u64,
     },
-    /// Logs a refused proposal of the steward.
     LogRefusal {
-        /// Proposal and reason.
         finding: &'a str,
     },
-    /// Operator's request on a shared stream, with the caller's fingerprint.
+    /// On a shared stream, with the caller's fingerprint.
     OfOperator {
-        /// Operator.
         operator: &'a str,
-        /// Caller's request id.
         request_id: &'a str,
     },
 }
 
 impl InternalRequest<'_> {
-    /// Fingerprint of internal requests.
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Returns whether an id on a shared stream is a caller's, directly or as [`OfOperator`](Self::OfOperator).
+    /// Returns whether an id on a shared stream is a caller's, also as [`OfOperator`](Self::OfOperator).
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")

@@ -1,5 +1,3 @@
-//! Contents of a log: commits, events, refusals.
-
 mod campaign;
 mod commit;
 mod draw;

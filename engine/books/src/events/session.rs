@@ -1,5 +1,3 @@
-//! Sessions in the log, with day limits (PL-16, PL-26).
-
 use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
@@ -7,43 +5,36 @@ use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor, Nano, Rates, exchange};
 
-/// Session's public name, a digest.
+/// Public name, a digest.
 pub type SessionName = [u8; 16];
 
-/// Opened session (see [`Event::SessionOpened`](crate::Event::SessionOpened)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOpened {
-    /// Name.
     pub session: SessionName,
-    /// Game.
     pub game: SmolStr,
-    /// Currency.
     pub currency: Currency,
-    /// Jurisdiction; empty for the unrestricted one.
+    /// Empty for the unrestricted one.
     pub jurisdiction: SmolStr,
-    /// Idle milliseconds until it expires.
     pub idle_ms: NonZeroU32,
-    /// Limits until the day's end, also for later sessions.
+    /// Until the day's end, also for later sessions.
     pub limits: DayLimits,
 }
 
-/// Limits of the day: the strictest of its sessions.
+/// The strictest of the day's sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
-    /// Time played until a reality check is due.
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time played until bets are refused.
+    /// Until bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
-    /// Maximum loss in whole EUR.
+    /// Whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Maximum losses over all currencies.
+    /// Over all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
-    /// Maximum costs of a round, converted to its currency.
+    /// Per round, converted to its currency.
     pub bets_max: Vec<(Currency, Minor)>,
 }
 
 impl DayLimits {
-    /// Takes the stricter of each limit.
     pub fn restrict(&mut self, other: &Self) {
         let least = |one: &mut Option<NonZeroU32>, other: Option<NonZeroU32>| {
             *one = one.iter().copied().chain(other).min();
@@ -61,7 +52,6 @@ impl DayLimits {
         }
     }
 
-    /// Returns the maximum cost in a currency.
     #[must_use]
     pub fn bet_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
         self.bets_max
@@ -71,7 +61,6 @@ impl DayLimits {
             .map(clamp)
     }
 
-    /// Returns the maximum loss in a currency.
     #[must_use]
     pub fn loss_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
         let eur = self

@@ -1,7 +1,5 @@
-//! Limits of new commits beyond the fold, above all ceilings of balances and amounts.
-//!
-//! Ceilings keep sums far below 64 bits. Deposits above are refused; wins and awards are not. Only the writer calls
-//! [`Stage::admit`], so older logs still fold.
+//! Limits of new commits, which keep sums far below 64 bits. Deposits above a ceiling are refused; wins and awards are
+//! not. Only the writer calls [`Stage::admit`], so older logs still fold.
 
 use super::stage::{Stage, Subject};
 use super::view::View;
@@ -18,7 +16,7 @@ const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 /// Keeps a pool's figure far below an account's limit in any currency.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
-/// Pending proposed voids per operator.
+/// Per operator.
 const VOID_PROPOSALS_MAX: usize = 256;
 
 /// 1,000 EUR.
@@ -32,7 +30,7 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// Checks a new commit after the staged ones; `subject` is its stream.
+    /// `subject` is the commit's stream after the staged commits.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }
@@ -55,7 +53,6 @@ impl Commit {
 }
 
 impl Books {
-    /// See [`Stage::admit`].
     pub fn admit(&self, commit: &Commit) -> Result<(), Refused> {
         let view = self.view();
         Admission { view, player: view.player(&commit.stream), commit }.admit()
@@ -64,7 +61,6 @@ impl Books {
 
 struct Admission<'a> {
     view: View<'a>,
-    /// Player of the stream, if any.
     player: Option<&'a PlayerState>,
     commit: &'a Commit,
 }
@@ -127,7 +123,6 @@ impl Admission<'_> {
         if waiting < most { Ok(()) } else { Err(Refused::TooManyChanges { most }) }
     }
 
-    /// Refuses the award of a hit after the suspension (BW-20).
     fn award(&self, award: &Award) -> Result<(), Refused> {
         let StreamId::Pool(name) = &self.commit.stream else { return Err(Refused::WrongStream) };
         let Some(pool) = self.view.pool(name) else { return Ok(()) };
@@ -142,7 +137,7 @@ impl Admission<'_> {
         }
     }
 
-    /// Checks that the operator that switched a part off, or the platform, switches it on (PL-25).
+    /// PL-25: only the operator that switched a part off, or the platform, switches it on.
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -159,7 +154,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// Checks that a win has room, and that few credits are due (PL-31).
+    /// A win needs room, and few credits may be due (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();
@@ -195,7 +190,7 @@ fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
 }
 
 impl Changes {
-    /// Limits the pending changes of each actor and operator.
+    /// Limits the pending changes per actor and operator.
     fn admit(&self, actor: &str, time_ms: i64) -> Result<(), Refused> {
         let waiting = |of: &dyn Fn(&str) -> bool| {
             let waiting = self.pending().filter(|(_, change)| time_ms < change.proposed.lapses_ms);

@@ -30,7 +30,6 @@ impl<'s> Transition<'s, '_> {
         self.pay_player(Account::Exchange, account, currency, amount)
     }
 
-    /// Sets aside an award without room on the account; the debt stays.
     pub fn set_aside(
         &mut self,
         round: u64,

@@ -1,5 +1,3 @@
-//! Events of campaigns (PL-18).
-
 use super::transition::Transition;
 use crate::events::{Campaign, Refused};
 use crate::state::CampaignState;

@@ -1,4 +1,4 @@
-//! Decision about a commit: computes all consequences on copies before anything changes.
+//! Decision about a commit: all consequences are computed on copies before anything changes.
 
 use super::delta::Delta;
 use super::price::TakenBack;
@@ -19,7 +19,6 @@ pub(super) fn decide<'s>(
     decide_on(view, commit, recalled, delta)
 }
 
-/// Decides a commit on a copy of its stream in `delta`.
 pub(super) fn decide_on<'s>(
     view: View<'s>,
     commit: &'s Commit,
@@ -46,7 +45,6 @@ pub(super) fn decide_on<'s>(
     Ok(transition.postings)
 }
 
-/// Checks position, version and time, and advances the copied head.
 fn place(view: View<'_>, commit: &Commit, delta: &mut Delta) -> Result<(), Refused> {
     let end = view.end(commit.partition);
     let expected = end.position + 1;
@@ -203,9 +201,7 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Checks again that the postings sum to zero.
 fn sum_to_zero(postings: &[Posting<'_>]) -> Result<(), Refused> {
-    // Usually few postings and one currency.
     for &Posting { currency, .. } in postings {
         let amounts = postings.iter().filter(|posting| posting.currency == currency);
         let by = Nano(amounts.map(|posting| posting.amount.0).sum());

@@ -1,5 +1,3 @@
-//! Consequences of one commit.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,18 +25,15 @@ pub(super) struct Delta {
     pub awarded: Vec<(AwardKey, UnpaidAward)>,
     pub paid: Vec<AwardKey>,
     pub void_sums: BTreeMap<VoidKey, VoidSum>,
-    /// Sums whose contributions were returned.
     pub returned: Vec<VoidKey>,
-    /// Totals of the stream's operator.
     pub operator: OperatorTotals,
-    /// Returns to operators' houses, in EUR.
+    /// EUR.
     pub houses: Vec<(SmolStr, Nano)>,
     pub exchange: PerCurrency<Nano>,
     pub transfer: Nano,
     pub interpartition: Nano,
 }
 
-/// Entries of a commit for pools.
 #[derive(Debug, Clone, Default)]
 pub struct Left {
     pub(super) pending: PendingDeltas,
@@ -50,7 +45,7 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Threads would contend for a shared count.
+    /// Not shared: threads would contend for the count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position and amount.
@@ -108,7 +103,6 @@ impl Delta {
         }
     }
 
-    /// Returns the entries for pools.
     pub fn merge_player(self, books: &mut Books, commit: &Commit) -> Left {
         if let StreamId::Player { operator, player: name } = &commit.stream {
             if !books.operators.contains_key(operator) {

@@ -1,5 +1,3 @@
-//! Events of sealed draws.
-
 use smallvec::SmallVec;
 
 use super::transition::Transition;
@@ -29,7 +27,6 @@ impl Transition<'_, '_> {
         Ok(())
     }
 
-    /// Refuses a seal of another generation than the current one (PL-40).
     fn expect_generation(&self, number: u64, found: u64) -> Result<(), Refused> {
         let expected = self.view.system().generations.current().number;
         match expected == found {
@@ -38,7 +35,7 @@ impl Transition<'_, '_> {
         }
     }
 
-    /// Uses the next draw. In older logs the step has its seed instead.
+    /// In older logs the step has its seed instead.
     pub fn draw(&mut self, step: &StepResolved) -> Result<Drawn, Refused> {
         let request_id = &self.commit.request_id;
         let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;

@@ -5,7 +5,6 @@ use crate::state::Books;
 use crate::values::StreamId;
 
 impl Event {
-    /// Returns the event to log for a proposed change.
     pub fn as_due(&self, stream: &StreamId, books: &Books) -> Result<Self, Refused> {
         let pool = || match stream {
             StreamId::Pool(name) => books.pool(name).ok_or_else(|| Refused::UnknownPool { pool: name.clone() }),

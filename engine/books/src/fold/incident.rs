@@ -1,5 +1,3 @@
-//! Events of a pool's stream about voids (PL-38).
-
 use std::sync::Arc;
 
 use super::price::{TakenBack, split};
@@ -9,7 +7,7 @@ use crate::events::{Decision, Event, Incident, Refused, VoidReturn};
 use crate::state::{Books, PoolState, RETURN_MINUTES, VoidKey, VoidSum};
 use crate::values::{Account, Currency, Nano};
 
-/// Incidents per pool with returnable contributions.
+/// Per pool, with returnable contributions.
 const INCIDENTS_MAX: usize = 256;
 
 struct Due<'s> {
@@ -87,7 +85,7 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returns contributions to the operator's house from K in the same cycle, else from R, else from H (BW-19).
+    /// Returns contributions to the operator's house from K in the same cycle, else R, else H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -129,7 +127,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns awards: the house's seed share to the house, the rest to the reserve.
+    /// Returns the house's seed share to the house, the rest to the reserve.
     pub fn reverse(
         &mut self,
         name: &'s str,
@@ -159,7 +157,6 @@ impl<'s> Transition<'s, '_> {
 }
 
 impl Books {
-    /// Returns the next due return of contributions.
     #[must_use]
     pub fn pool_return(&self, pool: &str) -> Option<Event> {
         let (view, state) = (self.view(), self.pool(pool).filter(|state| state.mirrors().is_none())?);

@@ -1,6 +1,6 @@
-//! Fold of commits into books: [`stage`] passes a commit to [`decide`], which runs its events on a [`transition`] and
-//! merges the [`delta`]. [`steward`], [`price`](mod@price) and [`due`] compute events of proposals, and [`admission`]
-//! checks their limits.
+//! Fold of commits: [`stage`] passes a commit to [`decide`], which runs its events on a [`transition`] and merges the
+//! [`delta`]. [`steward`], [`price`](mod@price) and [`due`] compute events of proposals, and [`admission`] checks
+//! limits.
 
 mod admission;
 mod award;

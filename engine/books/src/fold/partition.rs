@@ -1,5 +1,3 @@
-//! Reports at home, mirrors elsewhere.
-
 use std::sync::Arc;
 
 use super::pool::check_terms;
@@ -130,7 +128,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the mirror's state, created by its first commit.
     fn mirrored_pool(&mut self, name: &str, mirrored: &PoolMirrored) -> Result<&mut PoolState, Refused> {
         let PoolMirrored { home_position, terms, status, .. } = mirrored;
         check_terms(terms, terms.version.max(1))?;

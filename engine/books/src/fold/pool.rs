@@ -1,5 +1,3 @@
-//! Events of a pool's stream.
-
 use std::sync::Arc;
 
 use super::price::{TakenBack, price, take_back};
@@ -9,7 +7,6 @@ use crate::state::{PoolState, UnpaidAward};
 use crate::values::{Account, Currency, Nano};
 
 impl<'s> Transition<'s, '_> {
-    /// Returns the pool's copy.
     pub fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
         let pool = self.delta.pool.as_deref_mut();
         pool.ok_or_else(|| Refused::UnknownPool { pool: name.into() })
@@ -68,7 +65,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the oldest decision, if it is at this position and everything before is pooled.
+    /// The decision must be the oldest, and everything before it pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -77,7 +74,7 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// Applies an award, which must be exactly the hit's price (BW-16, BW-17).
+    /// The award must be exactly the hit's price (BW-16, BW-17).
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
@@ -118,7 +115,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Posts an award; the rest of the increments goes to the reserve.
     fn post_award(&mut self, name: &'s str, award: &Award, increments: Nano) {
         let payable = Account::JackpotPayable(name);
         let reserve = Account::Reserve(name);
@@ -131,7 +127,7 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Increments(name), reserve, Currency::EUR, rest);
     }
 
-    /// Takes back a voided contribution (BW-19).
+    /// See BW-19.
     pub fn take_back(
         &mut self,
         name: &'s str,
@@ -161,7 +157,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Changes the terms from the next cycle on (BW-20).
+    /// Takes effect with the next cycle (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
@@ -175,7 +171,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// See BW-20.
     pub fn suspend(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         let pool = self.pool_in(name, &PoolStatus::Active)?;
@@ -184,13 +179,12 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// See BW-20.
     pub fn resume(&mut self, name: &str) -> Result<(), Refused> {
         self.pool_in(name, &PoolStatus::Suspended)?.status = PoolStatus::Active;
         Ok(())
     }
 
-    /// Allows awards of earlier hits despite the suspension (BW-20).
+    /// Allows hits despite the suspension (BW-20).
     pub fn release_hits(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         self.pool_in(name, &PoolStatus::Suspended)?.release_hits(home, position);

@@ -1,10 +1,10 @@
-//! Arithmetic of pools in exact integers. Pools above 10^9 EUR can give an error, never a wrong figure.
+//! Arithmetic of pools in exact integers. Above 10^9 EUR it can return an error, never a wrong figure.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// Returns a coin's jackpot figure in the player's currency, P x coin / base coin (BW-13), rounded down to 1e-9.
+/// Returns the jackpot of a coin in the player's currency, P x coin / base coin (BW-13), rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0
@@ -22,9 +22,9 @@ fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
 
 /// Prices a hit (BW-16, BW-17) on the pool as of its place: contributions up to it pooled, earlier hits awarded.
 ///
-/// The value is `weighted x coin / base coin + whole`: a proportion of the base pool. For a second win within one refresh
-/// it is a proportion of the seed plus all increments. It is rounded down to the player's minor unit; the rest goes to
-/// the reserve.
+/// The value is `weighted x coin / base coin + whole`: a proportion of the base pool or, for a second win within one
+/// refresh, of the seed plus all increments. It is rounded down to the player's minor unit; the rest goes to the
+/// reserve.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));
@@ -109,16 +109,14 @@ impl Worth {
     }
 }
 
-/// Sources of a voided contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TakenBack {
     pub from_increments: Nano,
     pub from_reserve: Nano,
-    /// Rest, paid by the house.
     pub from_house: Nano,
 }
 
-/// Splits a contribution to take back (BW-19).
+/// See BW-19.
 #[must_use]
 pub fn take_back(pool: &PoolState, void: &TakeBack) -> TakenBack {
     let running = void.contributed_at > pool.marks(void.partition).cycle_from;

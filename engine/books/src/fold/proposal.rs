@@ -1,5 +1,3 @@
-//! Proposed voids of jackpot rounds (PL-38).
-
 use std::sync::Arc;
 
 use super::transition::Transition;

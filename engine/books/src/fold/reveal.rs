@@ -1,12 +1,9 @@
-//! Reveal of draws when a round ends.
-
 use smallvec::SmallVec;
 
 use crate::events::{Event, Refused};
 use crate::state::OpenRound;
 use crate::values::{Dealt, Seal, draw};
 
-/// Reveal required of the next event.
 pub(super) struct RevealDue {
     pub round: u64,
     seals: SmallVec<[Seal; 1]>,
@@ -15,7 +12,7 @@ pub(super) struct RevealDue {
 }
 
 impl RevealDue {
-    /// Returns the required reveal; `None` without a sealed step.
+    /// `None` without a sealed step.
     pub fn of(round: &OpenRound, voided: bool) -> Option<Self> {
         let seals: SmallVec<_> = round.draws().map(|draw| draw.seal).collect();
         (!seals.is_empty()).then_some(Self { round: round.started.round, seals, voided })

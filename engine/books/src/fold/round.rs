@@ -1,5 +1,3 @@
-//! Events of rounds.
-
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -65,7 +63,6 @@ impl<'s> Transition<'s, '_> {
             Some(_) if !currency.is_real() => Err(Refused::PlayMoney),
             None if started.campaign.is_some() || !currency.is_real() => Ok(()),
             Some(contribution) => self.contribute(house, started, contribution),
-            // An active pool takes its game's bets.
             None => match self.view.pool(&started.game) {
                 Some(pool) if pool.status == PoolStatus::Active => {
                     Err(Refused::ContributionMissing { pool: started.game.clone() })
@@ -75,7 +72,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// Refuses bets covered by a switch (PL-25).
+    /// See PL-25.
     fn check_switches(&self, operator: &str, started: &RoundStarted) -> Result<(), Refused> {
         let switches = &self.view.system().switches;
         match switches.against(operator, &started.game, &started.rules_version) {
@@ -111,7 +108,7 @@ impl<'s> Transition<'s, '_> {
         let Commit { partition, position, .. } = *self.commit;
         let change = self.pending(&given.pool);
         change.totals.open_rounds += 1;
-        // One entry for both rounds of a commit.
+        // Rounds of a commit share one entry.
         let earlier = change.contribution.map_or(Nano::ZERO, |(_, _, amount)| amount);
         change.contribution = Some((partition, position, super::transition::add_figure(earlier, expected)?));
         Ok(())
@@ -200,13 +197,12 @@ impl<'s> Transition<'s, '_> {
             self.pending(&given.pool).totals.open_rounds -= 1;
         }
         self.reveal = RevealDue::of(&round, false);
-        // Not below the credits.
         let due = win.checked_sub(round.credited).ok_or(Refused::BadAmount { amount: win })?;
         self.pay_player(house, account, round.started.currency, due)
     }
 }
 
-/// Checks the limits of the day (PL-26). Other limits are not in the log.
+/// Checks the limits of the day (PL-26); others are not in the log.
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

@@ -21,12 +21,11 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Refuses deposits and withdrawals of a seamless wallet (PL-31).
     pub fn check_kept_here(&mut self) -> Result<(), Refused> {
         if self.player()?.wallet.is_some() { Err(Refused::SeamlessWallet) } else { Ok(()) }
     }
 
-    /// Refuses to cancel a request with an open debit, which the wallet may have applied.
+    /// The wallet may have applied the debit, so its request cannot be cancelled.
     pub fn check_no_debit(&mut self) -> Result<(), Refused> {
         let request_id = &self.commit.request_id;
         match self.player()?.debit() {

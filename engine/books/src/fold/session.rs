@@ -1,10 +1,8 @@
-//! Events of sessions (PL-16, PL-26).
-
 use super::transition::{Transition, expect_positive};
 use crate::events::{Refused, SessionName, SessionOpened};
 
 impl Transition<'_, '_> {
-    /// Opens a session. The service decides who may.
+    /// Services decide who may open one.
     pub fn open_session(&mut self, opened: &SessionOpened) -> Result<(), Refused> {
         self.check_account(opened.currency)?;
         let limits = &opened.limits;

@@ -1,6 +1,3 @@
-//! Fold of some players separately, so that shares run on several threads. A player's commit depends on the player and
-//! on state changed only by other streams.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,14 +11,13 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Books for folding some players, which the caller has.
+/// Books for folding some players, so that shares run on several threads.
 ///
 /// The [`Books`] judge other streams, and take each commit's [`Left`] in log order and the shares' [`Totals`]. Shares
 /// [follow](Share::follow) changes of the shared state. The result equals [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
-/// State shared by all players.
 #[derive(Debug, Clone)]
 pub struct Shared {
     pools: BTreeMap<Arc<str>, PoolState>,
@@ -30,7 +26,6 @@ pub struct Shared {
     system: System,
 }
 
-/// Changes of common totals.
 #[derive(Debug, Clone)]
 pub struct Totals {
     operators: Vec<(SmolStr, OperatorTotals)>,
@@ -40,7 +35,6 @@ pub struct Totals {
 }
 
 impl Shared {
-    /// Returns whether a commit may change it.
     #[must_use]
     pub fn is_changed_by(commit: &Commit) -> bool {
         let takes_up = |event: &Event| {
@@ -59,7 +53,6 @@ impl Shared {
 }
 
 impl Share {
-    /// Returns the generations of draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> &Generations {
         self.0.generations()
@@ -89,7 +82,6 @@ impl Share {
         Ok(left)
     }
 
-    /// Takes the shared state.
     pub fn follow(&mut self, shared: &Shared) {
         let Self(books) = self;
         let Shared { pools, unpaid, rates, system } = shared.clone();
@@ -116,7 +108,7 @@ impl Share {
         Ok(())
     }
 
-    /// Returns the first difference of the parts updated by [`take_over`](Self::take_over).
+    /// Covers the parts updated by [`take_over`](Self::take_over).
     #[must_use]
     pub fn difference(&self, shared: &Shared, is_kept: impl Fn(&StreamId) -> bool) -> Option<&'static str> {
         let Self(books) = self;
@@ -133,7 +125,6 @@ impl Share {
         .find_map(|(what, is_same)| (!is_same).then_some(what))
     }
 
-    /// Returns the changes since the last call.
     pub fn take_totals(&mut self) -> Totals {
         let Self(books) = self;
         let operators = books.operators.iter_mut();
@@ -192,14 +183,13 @@ impl Books {
         }
     }
 
-    /// Returns the state shared by all players.
     #[must_use]
     pub fn shared(&self) -> Shared {
         let Self { pools, unpaid, rates, system, .. } = self;
         Shared { pools: pools.clone(), unpaid: unpaid.clone(), rates: rates.clone(), system: system.clone() }
     }
 
-    /// Takes a commit's entries for pools, in log order.
+    /// Takes entries in log order.
     pub fn take_left(&mut self, commit: &Commit, left: &Left) -> Result<(), Refused> {
         let end = self.end(commit.partition);
         let expected = end.position + 1;
@@ -214,7 +204,6 @@ impl Books {
         Ok(())
     }
 
-    /// Adds the totals of a share.
     pub fn take_totals(&mut self, totals: &Totals) {
         for (name, totals) in &totals.operators {
             self.operators.entry(name.clone()).or_default().totals.add(totals);

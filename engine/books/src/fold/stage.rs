@@ -1,5 +1,3 @@
-//! Staged commits.
-
 use std::collections::VecDeque;
 
 use super::decide::{decide, decide_on};
@@ -29,7 +27,7 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 /// }
 /// ```
 ///
-/// A group copies the players and pools that it changes. A lookup searches the groups, then the books.
+/// A group copies the players and pools that it changes.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
     /// Oldest first.
@@ -37,19 +35,16 @@ pub struct Stage {
     sealed: bool,
 }
 
-/// Copied stream on which a commit is decided.
 #[derive(Default)]
 pub struct Subject(pub(super) Delta);
 
 impl Subject {
-    /// Returns the stream's head.
     pub fn head(&mut self) -> Head {
         self.0.head_mut().copied().unwrap_or_default()
     }
 }
 
 impl Stage {
-    /// Creates an empty stage.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -59,7 +54,6 @@ impl Stage {
         View { durable: books, over: &self.groups }
     }
 
-    /// Ends the youngest group.
     pub fn seal(&mut self) {
         self.sealed = true;
     }
@@ -69,7 +63,7 @@ impl Stage {
         self.apply_recalling(books, commit, None)
     }
 
-    /// Adds a void of a settled round (see [`Refused::RecallNeeded`]).
+    /// Also applies a void of a settled round (see [`Refused::RecallNeeded`]).
     pub fn apply_recalling(
         &mut self,
         books: &Books,
@@ -82,7 +76,6 @@ impl Stage {
         Ok(())
     }
 
-    /// Copies a stream after all groups.
     pub fn copy(&self, books: &Books, stream: &StreamId, subject: &mut Subject) {
         subject.0.copy(self.over(books), stream);
     }
@@ -131,26 +124,22 @@ impl Stage {
         delta.merge_into(&mut over.books, commit);
     }
 
-    /// Returns a partition's end after all groups.
     #[must_use]
     pub fn end(&self, books: &Books, partition: u32) -> End {
         self.over(books).end(partition)
     }
 
-    /// Returns whether the oldest group has decisions for pools.
     #[must_use]
     pub fn leaves_decisions(&self) -> bool {
         let mut left = self.groups.front().into_iter().flat_map(|group| group.books.pending.values());
         left.any(|pending| pending.decisions.values().any(|waiting| !waiting.is_empty()))
     }
 
-    /// Returns a player after all groups.
     #[must_use]
     pub fn player<'a>(&'a self, books: &'a Books, stream: &StreamId) -> Option<&'a PlayerState> {
         self.over(books).player(stream)
     }
 
-    /// Returns a stream's head after all groups.
     #[must_use]
     pub fn head(&self, books: &Books, stream: &StreamId) -> Head {
         self.over(books).head(stream)
@@ -162,14 +151,14 @@ impl Books {
         View { durable: self, over: &NOTHING }
     }
 
-    /// Absorbs all groups, once durable.
+    /// All groups must be durable.
     pub fn absorb(&mut self, mut stage: Stage) {
         while !stage.groups.is_empty() {
             self.absorb_oldest(&mut stage);
         }
     }
 
-    /// Absorbs the oldest group, once durable.
+    /// The group must be durable.
     pub fn absorb_oldest(&mut self, stage: &mut Stage) {
         let Some(Overlay { books: over, rates_changed, system_changed, paid, returned }) = stage.groups.pop_front()
         else {
@@ -208,12 +197,12 @@ impl Books {
         self.interpartition.0 += over.interpartition.0;
     }
 
-    /// Applies a durable commit; a refusal has no effect.
+    /// A refusal has no effect.
     pub fn apply(&mut self, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(commit, None)
     }
 
-    /// Applies a void of a settled round (see [`Stage::apply_recalling`]).
+    /// See [`Stage::apply_recalling`].
     pub fn apply_recalling(&mut self, commit: &Commit, recalled: Option<&SettledRound>) -> Result<(), Refused> {
         let mut delta = Delta::default();
         decide(self.view(), commit, recalled, &mut delta)?;
@@ -221,7 +210,6 @@ impl Books {
         Ok(())
     }
 
-    /// Applies a durable commit with its record's hash.
     pub fn apply_recorded(
         &mut self,
         commit: &Commit,
@@ -235,7 +223,6 @@ impl Books {
         Ok(())
     }
 
-    /// Returns a commit's postings without applying it.
     pub fn postings<'a>(
         &'a self,
         commit: &'a Commit,

@@ -10,9 +10,9 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns the next events of a pool: contributions up to a partition's next hit or void, and its decision.
-    /// Consecutive voids are decided together, up to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a
-    /// decision come first, then the furthest behind.
+    /// Returns a partition's contributions up to its next hit or void, and the decision. Consecutive voids are decided
+    /// together, up to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a decision come first, then the
+    /// furthest behind.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -28,7 +28,6 @@ impl Books {
             let to = match (first, decision) {
                 (None, _) => end,
                 (Some(_), Some(decision)) => decision.position(),
-                // Pooled with the pending hit.
                 (Some(hit), None) => pending.last_before(partition, hit.position())?,
             };
             let waits = decision.is_some()
@@ -40,8 +39,7 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// Returns a partition's next report, if the pool needs one. `self` are home's durable books, `there` the
-    /// partition's.
+    /// `self` are home's durable books, `there` the partition's.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;
@@ -94,8 +92,7 @@ impl Books {
         (to >= from).then_some(PartitionReported { partition, from, to, contributions, end, voids, cycle })
     }
 
-    /// Returns the next event of a partition's mirror, unless current. `self` are home's durable books, `there` the
-    /// partition's.
+    /// `self` are home's durable books, `there` the partition's.
     #[must_use]
     pub fn pool_mirror(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
@@ -113,7 +110,6 @@ impl Books {
         (!is_current).then_some(mirrored)
     }
 
-    /// Returns the present mirror of a joined partition.
     #[must_use]
     pub fn mirror_as_of_now(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
@@ -170,7 +166,6 @@ impl Stretch<'_> {
     fn events(&self, pool: &PoolState, pending: &Pending) -> Result<Vec<Event>, MoneyError> {
         let Self { partition, from, to, decision } = *self;
         let mut events = Vec::with_capacity(2);
-        // Figures as of the decision's place.
         let mut as_of = pool.clone();
         let Some(_) = decision else {
             pool_stretch(&mut as_of, pending, (partition, from, to), &mut events)?;
@@ -195,7 +190,7 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// Returns whether the pool decides it now: a hit waits while the pool is suspended (BW-20).
+/// A hit waits while the pool is suspended (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),

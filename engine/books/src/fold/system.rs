@@ -1,5 +1,3 @@
-//! Events of the rates and system.
-
 use std::sync::Arc;
 
 use super::transition::Transition;
@@ -40,7 +38,6 @@ impl Transition<'_, '_> {
                 Ok(())
             }
             (Event::GenerationBegun(begun), Some(system)) => {
-                // Only evidence keeps seals.
                 let ends = matches!(begun.evidence, StartEvidence::Missing | StartEvidence::Restored);
                 let begins = (begun.unused_seals_end || !ends) && Arc::make_mut(&mut system.generations).begin(begun);
                 if begins { Ok(()) } else { Err(Refused::BadGeneration { number: begun.number }) }

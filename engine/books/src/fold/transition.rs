@@ -1,5 +1,3 @@
-//! Commit being decided, with common helpers.
-
 use super::delta::{Delta, PendingDelta};
 use super::reveal::RevealDue;
 use super::view::View;
@@ -17,13 +15,12 @@ pub(super) struct Transition<'s, 'd> {
     pub stepped: Option<u64>,
     /// One hit, void or report per commit.
     pub decided: bool,
-    /// Confirmed debit, until its round (PL-31).
+    /// Until its round (PL-31).
     pub debited: Option<(Currency, Minor)>,
-    /// Reveal required of the next event.
     pub reveal: Option<RevealDue>,
-    /// Approved change, required as the next event (PL-27).
+    /// Required as the next event (PL-27).
     pub approved: Option<Box<Event>>,
-    /// Round of the void required next (PL-38).
+    /// Round whose void is required next (PL-38).
     pub approved_void: Option<u64>,
     pub void_approved: bool,
 }
@@ -91,7 +88,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         &mut self.delta.pending[index]
     }
 
-    /// Leaves a decision to a pool, at most one per commit.
+    /// At most one per commit.
     pub fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
         if self.decided {
             return Err(Refused::SecondDecision);

@@ -1,5 +1,3 @@
-//! Durable books with the changes of staged groups.
-
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -15,9 +13,7 @@ pub(super) struct Overlay {
     /// Whether `books.rates` replaces the rates below.
     pub rates_changed: bool,
     pub system_changed: bool,
-    /// Paid awards.
     pub paid: BTreeSet<AwardKey>,
-    /// Sums whose contributions were returned.
     pub returned: BTreeSet<VoidKey>,
 }
 
@@ -32,7 +28,6 @@ pub(super) struct View<'a> {
 pub(super) static NOTHING: VecDeque<Overlay> = VecDeque::new();
 
 impl<'a> View<'a> {
-    /// Returns the groups, youngest first.
     fn groups(self) -> impl Iterator<Item = &'a Overlay> {
         self.over.iter().rev()
     }
@@ -106,7 +101,7 @@ impl<'a> View<'a> {
         self.durable.void_sums.get(key).copied()
     }
 
-    /// Returns the keys of these minutes; `last` is exclusive.
+    /// `last` is exclusive.
     pub fn void_keys(self, pool: &Arc<str>, (first, last): (i64, i64)) -> BTreeSet<&'a VoidKey> {
         let range = VoidKey::first(pool, first)..VoidKey::first(pool, last.max(first));
         let all = self.staged().chain([self.durable]);

@@ -1,5 +1,3 @@
-//! Voids of rounds (PL-04).
-
 use super::reveal::RevealDue;
 use super::transition::{Transition, expect_amount};
 use crate::events::{
@@ -72,7 +70,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Keeps the contribution in the pool at the cost of the operator's house (PL-38).
+    /// The operator's house pays (PL-38).
     fn keep_contribution(&mut self, operator: &str, started: &RoundStarted, (opened_at, opened_ms): (u64, i64)) {
         let Some(given) = &started.contribution else { return };
         let void = PendingVoid {
@@ -89,7 +87,7 @@ impl<'s> Transition<'s, '_> {
         self.pending(&given.pool).voids.push(void);
     }
 
-    /// Returns unpaid awards to the pool; paid ones stay with the player (PL-38).
+    /// Unpaid awards return to the pool; paid ones stay with the player (PL-38).
     fn void_awards(
         &mut self,
         operator: &'s str,
@@ -132,7 +130,7 @@ impl<'s> Transition<'s, '_> {
         )
     }
 
-    /// Pays the contribution back to the house, before the pool takes it back (BW-19).
+    /// Pays before the pool takes the contribution back (BW-19).
     fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
         let Some(given) = &started.contribution else {
             return Ok(());

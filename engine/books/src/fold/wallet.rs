@@ -1,5 +1,3 @@
-//! Events of accounts and collections.
-
 use smol_str::SmolStr;
 
 use super::transition::{Transition, add_cash, expect_positive};
@@ -8,7 +6,7 @@ use crate::state::PlayerState;
 use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s, '_> {
-    /// Returns the player, which exists from the first account on.
+    /// A player exists from the first account on.
     pub fn player(&mut self) -> Result<&mut PlayerState, Refused> {
         let Some(player) = &mut self.delta.player else { return Err(Refused::WrongStream) };
         if player.balances.is_empty() {
@@ -17,7 +15,6 @@ impl<'s> Transition<'s, '_> {
         Ok(player)
     }
 
-    /// Checks that the commit has no other effect (PL-33).
     pub fn cancel_request(&self) -> Result<(), Refused> {
         let does_more = |event: &Event| !matches!(event, Event::RequestCancelled | Event::ActedBy { .. });
         if self.commit.events.iter().any(does_more) { Err(Refused::NotCancelled) } else { Ok(()) }
@@ -37,7 +34,7 @@ impl<'s> Transition<'s, '_> {
         player.balance(currency).ok_or(Refused::UnknownAccount { currency })
     }
 
-    /// Refuses play money (PL-17).
+    /// See PL-17.
     pub fn check_real(&self, currency: Currency) -> Result<(), Refused> {
         self.check_account(currency)?;
         if currency.is_real() { Ok(()) } else { Err(Refused::PlayMoney) }
@@ -92,7 +89,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Takes cash; the balance is never negative (PL-09).
+    /// The balance is never negative (PL-09).
     pub fn charge_player(
         &mut self,
         player: Account<'s>,

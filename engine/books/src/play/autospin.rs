@@ -1,21 +1,17 @@
-//! When an Autospin series stops (BW-25, PL-07): a pure state machine over finished rounds.
+//! End of an Autospin series (BW-25, PL-07), a pure state machine over finished rounds.
 
 use crate::values::Minor;
 
-/// Limits that end a series early.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AutospinLimits {
-    /// Limit of the series' loss.
+    /// For the series.
     pub loss: Option<LossStop>,
-    /// Win limit of one round, with jackpot.
+    /// For one round, with jackpot.
     pub win: Option<WinStop>,
-    /// Stop at a jackpot.
     pub on_jackpot: bool,
-    /// Stop at a feature (WF-19).
     pub on_feature: bool,
 }
 
-/// Limit of a series' loss, not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossStop {
     /// Above the limit (BW-25, ME-19).
@@ -23,15 +19,9 @@ pub enum LossStop {
     /// At the limit (WF-19).
     Reached(Minor),
     /// Before the next bet could exceed it (DM-26).
-    Prevented {
-        /// Maximum loss.
-        limit: Minor,
-        /// Bet of each round, or zero.
-        bet: Minor,
-    },
+    Prevented { limit: Minor, bet: Minor },
 }
 
-/// Limit of one round's win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WinStop {
     /// At the limit (BW-25, WF-19).
@@ -60,35 +50,25 @@ impl WinStop {
     }
 }
 
-/// Reason why a series ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AutospinStop {
-    /// The jackpot was won.
     Jackpot,
-    /// Win limit.
     WinLimit,
-    /// Loss limit.
     LossLimit,
-    /// A feature was played.
     Feature,
-    /// All spins were played.
     Complete,
 }
 
-/// Finished round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FinishedRound {
-    /// Bet; zero after a refund.
+    /// Zero after a refund.
     pub bet: Minor,
-    /// Win without the jackpot.
+    /// Without the jackpot.
     pub win: Minor,
-    /// Jackpot payment, if any.
     pub jackpot: Option<Minor>,
-    /// Whether it played a feature.
     pub feature: bool,
 }
 
-/// Series in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Autospin {
     limits: AutospinLimits,
@@ -98,34 +78,29 @@ pub struct Autospin {
 }
 
 impl Autospin {
-    /// Maximum number of spins.
     pub const SPINS_MAX: u32 = 1000;
 
-    /// Returns the request id of a spin.
     #[must_use]
     pub fn spin_request_id(series: &str, spin: u32) -> String {
         format!("{series}.{spin}")
     }
 
-    /// Creates a series.
     #[must_use]
     pub fn new(spins: u32, limits: AutospinLimits) -> Self {
         Self { limits, spins_left: spins, bets: 0, wins: 0 }
     }
 
-    /// Returns the number of unfinished spins.
     #[must_use]
     pub fn spins_left(&self) -> u32 {
         self.spins_left
     }
 
-    /// Returns all bets of finished rounds.
     #[must_use]
     pub fn bets(&self) -> Minor {
         saturated(self.bets)
     }
 
-    /// Returns all wins, jackpots included.
+    /// Includes jackpots.
     #[must_use]
     pub fn wins(&self) -> Minor {
         saturated(self.wins)
@@ -141,7 +116,6 @@ impl Autospin {
         self.limits.loss.is_some_and(|stop| stop.ends(self.wins, self.bets))
     }
 
-    /// Counts a finished round; returns the reason to stop.
     pub fn finish(&mut self, round: FinishedRound) -> Option<AutospinStop> {
         let won = i128::from(round.win.0) + round.jackpot.map_or(0, |jackpot| i128::from(jackpot.0));
         self.spins_left = self.spins_left.saturating_sub(1);

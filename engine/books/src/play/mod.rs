@@ -1,4 +1,4 @@
-//! Rules of play in services, not in the log.
+//! Rules of play that the log does not contain.
 
 mod autospin;
 mod profile;

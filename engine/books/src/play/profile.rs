@@ -55,7 +55,6 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// Returns the stricter of each.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         let least = |one: Option<NonZeroU32>, other: Option<NonZeroU32>| one.into_iter().chain(other).min();
@@ -75,7 +74,6 @@ impl Profile {
         }
     }
 
-    /// Returns whether bets need a session.
     #[must_use]
     pub fn needs_session(&self) -> bool {
         self.reality_check_ms.is_some()

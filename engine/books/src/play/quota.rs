@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
-/// Slots of one kind.
 #[derive(Debug, Clone)]
 pub struct Quota {
-    /// Reserved slots per operator.
+    /// Reserved per operator.
     own: usize,
-    /// Free common slots.
     common: usize,
-    /// Taken slots by operator, without zeros.
     taken: BTreeMap<SmolStr, usize>,
 }
 
@@ -23,7 +20,6 @@ impl Quota {
         Self { own: own.max(1), common: places / 2, taken: BTreeMap::new() }
     }
 
-    /// Takes a slot, if one is free.
     pub fn take(&mut self, operator: &str) -> bool {
         let taken = self.taken.get(operator).copied().unwrap_or_default();
         if taken >= self.own {
@@ -37,7 +33,6 @@ impl Quota {
         true
     }
 
-    /// Releases a slot of an operator.
     pub fn give(&mut self, operator: &str) {
         let Some(taken) = self.taken.get_mut(operator) else { return };
         if *taken > self.own {

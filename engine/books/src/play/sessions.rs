@@ -1,7 +1,7 @@
 //! Table of sessions (BW-26, BW-27, PL-16), not in the log.
 //!
-//! A session ends when closed, idle or disconnected; then the game is held for a while. Bets are refused while a
-//! reality check is due and after the time limit (PL-26). There is at most one live session per player and game, plus
+//! A session ends when closed, idle or disconnected; a disconnected one holds its game for a while. Bets are refused
+//! while a reality check is due and after the time limit (PL-26). A player has at most one live session per game, plus
 //! one in play money.
 
 use core::num::NonZeroU32;
@@ -13,14 +13,13 @@ use super::profile::Profile;
 use super::quota::Quota;
 use crate::values::{Currency, Minor, StreamId};
 
-/// Limits of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Idle limit in ms (BW-26).
+    /// BW-26.
     pub idle_ms_max: i64,
-    /// Hold after a dropped connection in ms (BW-27).
+    /// Hold after a dropped connection (BW-27).
     pub hold_ms: i64,
-    /// Maximum number of sessions and holds.
+    /// Sessions and holds.
     pub count_max: usize,
 }
 
@@ -30,61 +29,49 @@ impl Default for SessionLimits {
     }
 }
 
-/// Secret id, from a cryptographic generator.
 pub type SessionId = u128;
 
-/// Fixed terms of a session (PL-16).
+/// PL-16.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOf {
-    /// Player with its operator.
     pub stream: StreamId,
-    /// Currency of the account.
     pub currency: Currency,
-    /// Game.
     pub game: SmolStr,
-    /// Name of the jurisdiction.
     pub jurisdiction: SmolStr,
     /// Strictest profile.
     pub profile: Profile,
-    /// Maximum loss in minor units, set by the player.
+    /// Minor units, set by the player.
     pub loss_max: Option<Minor>,
-    /// Maximum cost of a round in minor units, set by player or operator.
+    /// Per round in minor units, set by player or operator.
     pub bet_max: Option<Minor>,
 }
 
-/// Refusal of a session or an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
-    /// The player has a live session of the game, or it has another connection.
     #[error("the session is in use")]
     InUse,
-    /// The connection dropped recently (BW-27).
+    /// BW-27.
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held {
         /// Milliseconds until it is possible.
         left_ms: i64,
     },
-    /// No such live session of the player.
     #[error("the session is over")]
     Expired,
-    /// Another game or currency.
     #[error("the session is bound to another game or currency")]
     Mismatch,
-    /// The id was used for another currency.
     #[error("the request id was used for a different session")]
     RequestIdReused,
-    /// A reality check is due (PL-26).
+    /// PL-26.
     #[error("a reality check is due: it must be acknowledged before the next bet")]
     RealityCheckDue,
-    /// The time limit is reached (PL-26).
     #[error("the session's time limit is reached: it takes no more bets")]
     TimeUp,
-    /// All slots are taken.
     #[error("there are too many sessions")]
     Full,
 }
 
-/// Sessions. `K` is a connection's handle, dropped when its session ends.
+/// `K` is the handle of a connection, dropped when its session ends.
 #[derive(Debug)]
 pub struct Sessions<K> {
     limits: SessionLimits,
@@ -95,7 +82,7 @@ pub struct Sessions<K> {
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Player, game, and whether with real money (PL-17).
+/// Player, game, whether with real money (PL-17).
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
@@ -114,7 +101,6 @@ struct Entry<K> {
     of: SessionOf,
     request_id: SmolStr,
     opened_ms: i64,
-    /// Time of the last acknowledgement, or of the opening.
     acknowledged_ms: i64,
     /// Expiry, or end of a hold.
     deadline_ms: i64,
@@ -123,27 +109,24 @@ struct Entry<K> {
 
 #[derive(Debug)]
 enum State<K> {
-    /// With the handle of its connection.
     Live(Option<K>),
-    /// The connection dropped.
     Held,
 }
 
 impl<K> Sessions<K> {
-    /// Creates an empty table.
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
         let quota = Quota::new(limits.count_max, 1);
         Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// Divides the slots between operators (see [`Quota`]).
+    /// Divides the slots (see [`Quota`]).
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session under a new id; a repetition gets its live session's.
+    /// A repetition returns its live session's id.
     pub fn open(
         &mut self,
         of: SessionOf,
@@ -179,7 +162,6 @@ impl<K> Sessions<K> {
         Ok(fresh)
     }
 
-    /// Records an action in a live session, of this game if given.
     pub fn act(
         &mut self,
         id: SessionId,
@@ -199,7 +181,6 @@ impl<K> Sessions<K> {
         Ok(())
     }
 
-    /// Records a bet; returns the session's terms.
     pub fn bet(
         &mut self,
         id: SessionId,
@@ -221,7 +202,7 @@ impl<K> Sessions<K> {
         Ok(&entry.of)
     }
 
-    /// Records an acknowledged reality check; returns terms and duration in ms.
+    /// Returns the session's terms and duration in ms.
     pub fn acknowledge(&mut self, id: SessionId, now_ms: i64) -> Result<(&SessionOf, i64), SessionRefused> {
         self.expire(now_ms);
         self.live(id)?;
@@ -231,20 +212,18 @@ impl<K> Sessions<K> {
         Ok((&entry.of, now_ms.saturating_sub(entry.opened_ms)))
     }
 
-    /// Returns a live session's terms.
     pub fn of(&mut self, id: SessionId, now_ms: i64) -> Option<&SessionOf> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| &entry.of)
     }
 
-    /// Returns the idle limit in ms (BW-26).
     #[must_use]
     pub fn idle_ms_max(&self, of: &SessionOf) -> i64 {
         let profile = of.profile.idle_ms_max.map_or(i64::MAX, |limit| limit.get().into());
         self.limits.idle_ms_max.min(profile)
     }
 
-    /// Ties a live session to one connection.
+    /// Ties a session to one connection.
     pub fn keep(&mut self, id: SessionId, keeper: K, now_ms: i64) -> Result<(), SessionRefused> {
         self.expire(now_ms);
         match &mut self.live(id)?.state {
@@ -256,7 +235,6 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Ends a disconnected session and holds its game (BW-27).
     pub fn drop_connection(&mut self, id: SessionId, now_ms: i64) {
         self.expire(now_ms);
         if let Ok(entry) = self.live(id) {
@@ -265,13 +243,11 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Returns a hold's duration in ms.
     #[must_use]
     pub fn hold_ms(&self) -> u32 {
         u32::try_from(self.limits.hold_ms.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Closes a session; returns its handle.
     pub fn close(&mut self, id: SessionId, now_ms: i64) -> Option<K> {
         self.expire(now_ms);
         self.live(id).ok()?;
@@ -281,19 +257,17 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Returns a live session's remaining idle ms.
+    /// Returns the remaining idle time of a live session.
     pub fn left_ms(&mut self, id: SessionId, now_ms: i64) -> Option<i64> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| entry.deadline_ms.saturating_sub(now_ms))
     }
 
-    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

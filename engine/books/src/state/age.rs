@@ -1,8 +1,8 @@
-//! Ages: intervals between starts of snapshots.
+//! Ages count starts of snapshots.
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {
-    /// Current age; 0 while not watched.
+    /// 0 while not watched.
     pub age: u32,
     /// Latest age in a snapshot.
     pub written: u32,
@@ -15,7 +15,6 @@ impl Watch {
     }
 }
 
-/// Progress of snapshots is not part of the state.
 impl PartialEq for Watch {
     fn eq(&self, _: &Self) -> bool {
         true

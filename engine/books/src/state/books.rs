@@ -1,5 +1,3 @@
-//! State of the log, with queries.
-
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -38,7 +36,6 @@ impl CurrentRates {
     }
 }
 
-/// State of the system stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct System {
     pub head: Head,
@@ -49,13 +46,11 @@ pub(crate) struct System {
     pub log_damaged: bool,
 }
 
-/// Partition and position of the hit.
 pub(crate) type AwardKey = (u32, u64);
 
-/// State of one partition's log.
+/// State of one partition's log. Lookups are O(log n) in players or pools; memory does not grow with the log.
 ///
-/// Lookups are O(log n) in players or pools. Memory does not grow with the log. Players are serialized separately
-/// ([`Books::freeze`]). Commits are applied by [`Stage`](crate::Stage) or [`Books::apply`].
+/// Players are serialized separately ([`Books::freeze`]). [`Stage`](crate::Stage) or [`Books::apply`] apply commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     pub(crate) ends: BTreeMap<u32, End>,
@@ -75,7 +70,6 @@ pub struct Books {
 }
 
 impl Books {
-    /// Creates empty books.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -93,13 +87,11 @@ impl Books {
         self.pools.insert(Arc::clone(&pool.name), pool);
     }
 
-    /// Returns a partition's end.
     #[must_use]
     pub fn end(&self, partition: u32) -> End {
         self.ends.get(&partition).copied().unwrap_or(End::EMPTY)
     }
 
-    /// Returns the head of a stream.
     #[must_use]
     pub fn head(&self, stream: &StreamId) -> Head {
         match stream {
@@ -111,13 +103,11 @@ impl Books {
         .unwrap_or_default()
     }
 
-    /// Returns a player by stream.
     #[must_use]
     pub fn player(&self, stream: &StreamId) -> Option<&PlayerState> {
         self.shared_player(stream).map(AsRef::as_ref)
     }
 
-    /// Returns a player for sharing.
     #[must_use]
     pub fn shared_player(&self, stream: &StreamId) -> Option<&Arc<PlayerState>> {
         match stream {
@@ -126,21 +116,19 @@ impl Books {
         }
     }
 
-    /// Returns players by operator and name.
     pub fn players(&self) -> impl Iterator<Item = (&str, &str, &PlayerState)> {
         self.operators.iter().flat_map(|(name, operator)| {
             operator.players.by_name().map(move |(player, state)| (name.as_str(), player, state))
         })
     }
 
-    /// Returns an operator's open rounds with bets after a position, oldest first (PL-20).
+    /// Bets are after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(Name::of(name))?.open_round(number)?))
         })
     }
 
-    /// Returns an operator's number of open rounds.
     #[must_use]
     pub fn open_count(&self, operator: &str) -> usize {
         self.operators.get(operator).map_or(0, |operator| operator.open.len())
@@ -154,83 +142,76 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
-    /// Returns an operator's players with a debit or credit in progress (PL-31).
+    /// Returns players with a debit or credit in progress (PL-31).
     pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.busy.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Returns those for whom the wallet must be called.
+    /// Returns players for whom the wallet must be called.
     pub fn owing_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.owing.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Returns an operator's debits waiting for their bets, oldest first: Unix ms, name.
+    /// Returns debits waiting for their bets, oldest first: Unix ms, name.
     pub fn waiting_debits(&self, operator: &str) -> impl Iterator<Item = (i64, &str)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(|operator| &operator.waiting).map(|(asked_ms, name)| (*asked_ms, name.as_str()))
     }
 
-    /// Returns a pool.
     #[must_use]
     pub fn pool(&self, pool: &str) -> Option<&PoolState> {
         self.pools.get(pool)
     }
 
-    /// Returns every pool, by name.
     pub fn pools(&self) -> impl Iterator<Item = &PoolState> {
         self.pools.values()
     }
 
-    /// Returns EUR per unit; 1 for EUR and play money.
     #[must_use]
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         self.rates.of(currency)
     }
 
-    /// Returns the highest cost of open campaigns in EUR (PL-36). Each counts in full until its day of expiry ends.
+    /// Returns EUR (PL-36). Each campaign counts in full until its day of expiry ends.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)
     }
 
-    /// Returns the generations of draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> &Arc<Generations> {
         &self.system.generations
     }
 
-    /// Returns whether the log was found damaged and not verified since.
     #[must_use]
     pub fn is_log_damaged(&self) -> bool {
         self.system.log_damaged
     }
 
-    /// Returns all switches that are off (PL-25).
+    /// See PL-25.
     pub fn switched_off(&self) -> impl Iterator<Item = (&Switch, &SwitchedOff)> {
         self.system.switches.off()
     }
 
-    /// Returns the first switch covering a bet.
     #[must_use]
     pub fn switched_off_for(&self, operator: &str, game: &str, rules_version: &str) -> Option<(&Switch, &SwitchedOff)> {
         self.system.switches.against(operator, game, rules_version)
     }
 
-    /// Returns pending changes by position, including lapsed ones (PL-27).
+    /// Includes lapsed ones (PL-27).
     pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.system.changes.pending()
     }
 
-    /// Returns a pool's pending decisions, in log order per partition.
+    /// Sorted in log order per partition.
     pub fn pending_decisions(&self, pool: &str) -> impl Iterator<Item = &Decision> {
         self.pending.get(pool).into_iter().flat_map(|pending| pending.decisions.values().flatten())
     }
 
-    /// Returns the hits among [`Books::pending_decisions`].
     pub fn pending_hits(&self, pool: &str) -> impl Iterator<Item = &Hit> {
         self.pending_decisions(pool).filter_map(|decision| match decision {
             Decision::Hit(hit) => Some(hit),
@@ -238,7 +219,6 @@ impl Books {
         })
     }
 
-    /// Returns a partition's pending contributions up to a position.
     #[must_use]
     pub fn pending_contributions(&self, pool: &str, partition: u32, to: u64) -> Nano {
         let from = self.pool(pool).map_or(0, |pool| pool.pooled_to(partition)) + 1;
@@ -253,18 +233,16 @@ impl Books {
         u64::try_from(totals.open_rounds).unwrap_or_default()
     }
 
-    /// Returns unpaid awards, by the hit's position.
+    /// Sorted by the hit's position.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }
 
-    /// Returns a hit's unpaid award.
     #[must_use]
     pub fn unpaid_award(&self, partition: u32, hit: u64) -> Option<&UnpaidAward> {
         self.unpaid.get(&(partition, hit))
     }
 
-    /// Returns the latest pending void at this position.
     #[must_use]
     pub fn void_at(&self, pool: &str, position: u64) -> Option<ReportedVoids> {
         let pending = self.pending.get(pool)?;
@@ -282,7 +260,7 @@ impl Books {
         })
     }
 
-    /// Returns kept contributions of voids, by operator (PL-38).
+    /// Returns sums by operator (PL-38).
     #[must_use]
     pub fn voids_not_returned(&self, pool: &str) -> BTreeMap<SmolStr, VoidSum> {
         let mut sums = BTreeMap::<_, VoidSum>::new();
@@ -292,7 +270,6 @@ impl Books {
         sums
     }
 
-    /// Returns an operator's pending proposed voids (PL-38).
     pub fn proposed_voids(&self, operator: &str, now_ms: i64) -> impl Iterator<Item = (&str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let after = (now_ms.saturating_add(1), SmolStr::default(), 0);
@@ -300,7 +277,6 @@ impl Books {
         waiting.map(|(_, player, round)| (player.as_str(), *round))
     }
 
-    /// Returns an account's holding.
     #[must_use]
     pub fn holding(&self, account: Account<'_>, currency: Currency) -> Nano {
         let of = |name: &str, holding: fn(&OperatorTotals) -> &PerCurrency<Nano>| {
@@ -331,20 +307,17 @@ impl Books {
         }
     }
 
-    /// Returns an operator's sum of balances.
     #[must_use]
     pub fn players_total(&self, operator: &str, currency: Currency) -> Nano {
         let operator = self.operators.get(operator);
         operator.map_or(Nano::ZERO, |operator| operator.totals.players.held(currency))
     }
 
-    /// Returns an operator's players in memory and open rounds.
     #[must_use]
     pub fn activity(&self, operator: &str) -> (usize, usize) {
         self.operators.get(operator).map_or((0, 0), |of| (of.players.count(), of.open.len()))
     }
 
-    /// Returns the operators with players.
     pub fn operators(&self) -> impl Iterator<Item = &str> {
         self.operators.keys().map(SmolStr::as_str)
     }

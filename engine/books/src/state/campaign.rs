@@ -6,20 +6,15 @@ use serde::{Deserialize, Serialize};
 use crate::events::{Campaign, CampaignOver, Refused, RoundStarted};
 use crate::values::{Minor, is_id};
 
-/// Campaign with its use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignState {
-    /// Grant.
     pub campaign: Campaign,
-    /// Position of the grant.
     pub granted_at: u64,
-    /// Time of the grant, Unix ms.
     pub granted_ms: i64,
     /// Rounds begun.
     pub begun: u64,
     /// Voided rounds, which can be played again.
     pub given_back: u64,
-    /// Whether it was cancelled.
     pub cancelled: bool,
 }
 
@@ -42,13 +37,12 @@ impl CampaignState {
         }
     }
 
-    /// Returns the rounds left.
     #[must_use]
     pub fn left(&self) -> u64 {
         u64::from(self.campaign.rounds) + self.given_back - self.begun
     }
 
-    /// Returns why no round can begin, if so.
+    /// Returns the reason why no round can begin.
     #[must_use]
     pub fn over(&self, now_ms: i64) -> Option<CampaignOver> {
         match self {
@@ -74,7 +68,7 @@ impl CampaignState {
         }
     }
 
-    /// Cancels the campaign, only before its first round.
+    /// Fails after its first round.
     pub(crate) fn cancel(&mut self, now_ms: i64) -> Result<(), Refused> {
         let campaign = || self.campaign.id.clone();
         match self.over(now_ms) {

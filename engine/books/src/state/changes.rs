@@ -1,5 +1,5 @@
-//! Changes that need two actors (PL-27), proposed on the system stream and approved in the commit that makes them. The
-//! fold checks both. A change lapses without an event.
+//! Changes that need two actors (PL-27), proposed on the system stream and approved in the commit that makes them. A
+//! change lapses without an event.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::{ChangeProposed, Refused};
 
-/// Maximum number of pending changes.
+/// Pending changes.
 const CHANGES_MAX: usize = 512;
 
-/// Pending change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingChange {
-    /// Proposal.
     pub proposed: ChangeProposed,
-    /// Time of the proposal, Unix ms.
     pub time_ms: i64,
 }
 
-/// Position of the proposal to the change.
+/// Keyed by the proposal's position.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changes(BTreeMap<u64, PendingChange>);
 
@@ -31,7 +28,7 @@ impl Changes {
         self.0.iter().map(|(position, change)| (*position, change))
     }
 
-    /// Drops lapsed ones.
+    /// Drops lapsed changes.
     pub fn propose(&mut self, position: u64, time_ms: i64, proposed: &ChangeProposed) -> Result<(), Refused> {
         let ChangeProposed { stream, change, actor, lapses_ms } = proposed;
         let is_valid = stream.is_valid() && change.is_change_of(stream) && change.as_proposed() == **change;
@@ -46,7 +43,6 @@ impl Changes {
         Ok(())
     }
 
-    /// Removes a pending change.
     pub fn take(&mut self, change: u64, time_ms: i64) -> Result<ChangeProposed, Refused> {
         let PendingChange { proposed, .. } = self.0.remove(&change).ok_or(Refused::NoSuchChange { change })?;
         if time_ms < proposed.lapses_ms { Ok(proposed) } else { Err(Refused::ChangeLapsed { change }) }

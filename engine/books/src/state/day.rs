@@ -1,5 +1,3 @@
-//! Player's day (PL-16, PL-26).
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +7,7 @@ use crate::values::{Currency, Minor, Rates, exchange};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A longer pause is not play.
+/// A longer pause does not count as play.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
 /// Day with real or with play money (PL-17), in UTC by log time. A loss counts for its bet's day. Time played is the
@@ -17,15 +15,12 @@ pub const BREAK_MS: i64 = 30 * 60_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     number: i64,
-    /// Time of the latest action.
     acted_ms: Option<i64>,
-    /// Time played in the day, ms.
     played_ms: u32,
-    /// Time played since the last acknowledgement, also on earlier days, ms.
+    /// Since the last acknowledgement, also on earlier days.
     unseen_ms: u32,
     /// Wins minus bets in the first currency of the day.
     net: Option<(Currency, i128)>,
-    /// Other currencies.
     more: Option<Arc<Vec<(Currency, i128)>>>,
     limits: Option<Arc<DayLimits>>,
 }
@@ -65,33 +60,30 @@ impl Day {
         }
     }
 
-    /// Returns the day of the latest action, since 1970.
     #[must_use]
     pub fn number(&self) -> i64 {
         self.number
     }
 
-    /// Returns the limits of a day.
     #[must_use]
     pub fn limits(&self, now_ms: i64) -> Option<&DayLimits> {
         self.limits.as_deref().filter(|_| self.is_of(now_ms))
     }
 
-    /// Returns the ms played on the day of `now_ms`.
+    /// Returns the time played on the day of `now_ms`.
     #[must_use]
     pub fn played_ms(&self, now_ms: i64) -> i64 {
         let before = if self.is_of(now_ms) { i64::from(self.played_ms) } else { 0 };
         before.saturating_add(self.pause(now_ms).min(now_ms.rem_euclid(DAY_MS)))
     }
 
-    /// Returns the ms played since the last acknowledgement.
     #[must_use]
     pub fn unseen_ms(&self, now_ms: i64) -> i64 {
         i64::from(self.unseen_ms).saturating_add(self.pause(now_ms))
     }
 
-    /// Returns the day's wins minus bets in minor units. Other currencies are converted, losses rounded up and wins
-    /// down. Jackpots and voids of settled rounds do not count.
+    /// Returns wins minus bets in minor units. Other currencies are converted, losses rounded up and wins down.
+    /// Jackpots and voids of settled rounds do not count.
     #[must_use]
     pub fn net(&self, currency: Currency, rates: Rates<'_>, now_ms: i64) -> i128 {
         let all = self.net.iter().chain(self.more.iter().flat_map(|more| more.iter()));
@@ -99,7 +91,6 @@ impl Day {
         all.filter_map(|(of, net)| exchange(*net, *of, currency, rates)).sum()
     }
 
-    /// Returns the latest action's time.
     #[must_use]
     pub fn acted_ms(&self) -> Option<i64> {
         self.acted_ms
@@ -117,7 +108,7 @@ impl Day {
         }
     }
 
-    /// Returns the time played since the latest action.
+    /// Returns the time since the latest action that counts as played.
     fn pause(&self, time_ms: i64) -> i64 {
         let since = self.acted_ms.map_or(0, |acted| time_ms.saturating_sub(acted));
         if (0..=BREAK_MS).contains(&since) { since } else { 0 }

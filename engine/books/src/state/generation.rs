@@ -8,21 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::events::GenerationBegun;
 use crate::values::{Epoch, Salt};
 
-/// Generation; 0 is that of logs without salts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generation {
-    /// Number within the partition.
+    /// 0 for logs without salts.
     pub number: u64,
-    /// Salt; `None` for generation 0.
     pub salt: Option<Salt>,
 }
 
-/// Generations of a partition, with draw keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
-    /// Salts from generation 1 on.
+    /// From generation 1 on.
     salts: Vec<Salt>,
-    /// Earlier generations' unused seals are revoked.
+    /// Unused seals of earlier generations are revoked.
     first_usable: u64,
     /// Last position accepted as lost.
     lost_to: u64,
@@ -31,14 +28,12 @@ pub struct Generations {
 }
 
 impl Generations {
-    /// Returns the generation of new seals.
     #[must_use]
     pub fn current(&self) -> Generation {
         let number = self.salts.len() as u64;
         Generation { number, salt: self.salts.last().copied() }
     }
 
-    /// Returns a generation by its number.
     #[must_use]
     pub fn get(&self, number: u64) -> Option<Generation> {
         let Some(before) = number.checked_sub(1) else { return Some(Generation { number, salt: None }) };
@@ -46,24 +41,22 @@ impl Generations {
         Some(Generation { number, salt: Some(salt) })
     }
 
-    /// Returns whether a generation's unused seals are valid.
+    /// Returns whether its unused seals are valid.
     #[must_use]
     pub fn is_usable(&self, generation: u64) -> bool {
         generation >= self.first_usable
     }
 
-    /// Returns the last position accepted as lost, or 0.
     #[must_use]
     pub fn lost_to(&self) -> u64 {
         self.lost_to
     }
 
-    /// Returns the names of draw keys, without lost ones.
+    /// Excludes lost keys.
     pub fn keys(&self) -> impl Iterator<Item = Epoch> + '_ {
         self.keys.iter().copied()
     }
 
-    /// Returns whether a key's loss was accepted.
     #[must_use]
     pub fn is_lost(&self, key: Epoch) -> bool {
         self.lost_keys.contains(&key)

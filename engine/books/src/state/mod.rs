@@ -1,5 +1,3 @@
-//! State of a log.
-
 mod age;
 mod books;
 mod campaign;

@@ -1,5 +1,3 @@
-//! State of one operator.
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -17,17 +15,17 @@ use crate::values::{Nano, PerCurrency};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
-    /// Players in memory; a snapshot has them separately.
+    /// In memory; a snapshot has them separately.
     #[serde(skip)]
     pub players: Players,
-    /// Open rounds: position of the bet, player, number.
+    /// Position of the bet, player, number.
     pub open: BTreeSet<(u64, SmolStr, u64)>,
     pub busy: BTreeSet<SmolStr>,
     /// Players for whom the wallet must be called.
     pub owing: BTreeSet<SmolStr>,
-    /// Debits waiting for their bets: request time and player.
+    /// Debits waiting for their bets: request time, player.
     pub waiting: BTreeSet<(i64, SmolStr)>,
-    /// Proposed voids: expiry, player, round.
+    /// Expiry, player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 
@@ -76,7 +74,7 @@ fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
     }
 }
 
-/// A trial balance does not depend on the number of players.
+/// A trial balance takes the same time for any number of players.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency<Nano>,

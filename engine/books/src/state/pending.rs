@@ -11,22 +11,17 @@ use super::void_sums::PendingVoid;
 use crate::events::{Decision, MirroredAward};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Unpaid award.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnpaidAward {
-    /// Pool.
     pub pool: Arc<str>,
-    /// Winner.
     pub stream: StreamId,
-    /// Winner's round.
     pub round: u64,
-    /// Debt in the player's currency.
+    /// In the player's currency.
     pub amount: Minor,
-    /// Player's currency.
     pub currency: Currency,
-    /// Amount booked as paid, EUR.
+    /// Booked as paid, EUR.
     pub paid: Nano,
-    /// House's seed share, EUR; 0 in older logs.
+    /// EUR; 0 in older logs.
     pub seed_from_house: Nano,
     /// Whether the account lacks room.
     pub set_aside: bool,
@@ -42,14 +37,13 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// Partition to ascending positions; dropped once taken up.
+    /// Per partition, in ascending positions; dropped once taken up.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
-    /// Partition to ascending positions.
+    /// Per partition, in ascending positions.
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,
 }
 
-/// Figures that can be added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingTotals {
     /// Holding of `ContributionsDue`.

@@ -16,7 +16,6 @@ use super::wallet::{Debit, Wallet};
 use crate::events::{RoundStarted, SessionName};
 use crate::values::{Currency, Epoch, Head, Minor, PerCurrency};
 
-/// Keys and values of one collection.
 pub type Collection = BTreeMap<SmolStr, i64>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,18 +31,14 @@ impl Kept {
     }
 }
 
-/// State of one player.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerState {
-    /// Head of the stream.
     pub head: Head,
-    /// Number of rounds begun.
     pub rounds_started: u64,
-    /// Next draw; `None` in older logs.
+    /// `None` in older logs.
     pub draw: Option<NextDraw>,
     last_bet_ms: Option<i64>,
     day: Day,
-    /// Few players have one.
     demo_day: Option<Arc<Day>>,
     pub(crate) seats: Seats,
     pub(crate) balances: PerCurrency<Minor>,
@@ -65,7 +60,6 @@ pub struct PlayerState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     session: SessionName,
-    /// Wins minus bets in minor units.
     net: i128,
 }
 
@@ -76,18 +70,16 @@ impl PlayerState {
         self.draw.into_iter().chain(used).map(|draw| draw.epoch)
     }
 
-    /// Returns an account's balance.
     #[must_use]
     pub fn balance(&self, currency: Currency) -> Option<Minor> {
         self.balances.get(currency).copied()
     }
 
-    /// Returns every account in currency order.
     pub fn balances(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
         self.balances.iter().map(|(currency, balance)| (currency, *balance))
     }
 
-    /// Returns credits due by currency, with zeros; empty for a transfer wallet (PL-31).
+    /// Includes zeros; empty for a transfer wallet (PL-31).
     pub fn due(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
         self.wallet.iter().flat_map(|wallet| {
             let real = self.balances().map(|(currency, _)| currency).filter(|currency| currency.is_real());
@@ -95,12 +87,11 @@ impl PlayerState {
         })
     }
 
-    /// Returns open rounds, oldest first (PL-20).
+    /// Oldest first (PL-20).
     pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
         self.open.iter().map(AsRef::as_ref)
     }
 
-    /// Returns an open round by number.
     #[must_use]
     pub fn open_round(&self, number: u64) -> Option<&OpenRound> {
         self.open_rounds().find(|round| round.started.round == number)
@@ -113,13 +104,12 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.game == game && same(round.started.currency))
     }
 
-    /// Returns the latest bet's time in Unix ms, at any game (RTS 14E).
+    /// Returns the time of the latest bet at any game (RTS 14E).
     #[must_use]
     pub fn last_bet_ms(&self) -> Option<i64> {
         self.last_bet_ms
     }
 
-    /// Returns the day of a currency's kind of money.
     #[must_use]
     pub fn day(&self, currency: Currency) -> &Day {
         if currency.is_real() { &self.day } else { self.demo_day.as_deref().unwrap_or(Day::NONE) }
@@ -129,19 +119,17 @@ impl PlayerState {
         if real { &mut self.day } else { Arc::make_mut(self.demo_day.get_or_insert_default()) }
     }
 
-    /// Returns the state of a seamless wallet.
     #[must_use]
     pub fn wallet(&self) -> Option<&Wallet> {
         self.wallet.as_deref()
     }
 
-    /// Returns the open debit.
     #[must_use]
     pub fn debit(&self) -> Option<&Debit> {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns the player with an amount added, as after a confirmed debit.
+    /// Adds an amount, as after a confirmed debit.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();
@@ -151,25 +139,22 @@ impl PlayerState {
         funded
     }
 
-    /// Returns the seat at a game.
     #[must_use]
     pub fn seat(&self, game: &str, currency: Currency) -> Option<&Seat> {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// Returns seats in order of opening.
+    /// Sorted by opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
 
-    /// Returns a live session at any game.
     #[must_use]
     pub fn live_seat(&self, currency: Currency, now_ms: i64) -> Option<&Seat> {
         let acted_ms = self.day(currency).acted_ms();
         self.seats(currency).find(|seat| seat.is_live(acted_ms, now_ms))
     }
 
-    /// Returns a collection, unless empty.
     #[must_use]
     pub fn collection(&self, game: &str, scope: &str) -> Option<&Collection> {
         let kept = self.collections.as_deref()?;
@@ -177,42 +162,38 @@ impl PlayerState {
         kept.get(index).map(|kept| &kept.collection)
     }
 
-    /// Returns all collections: game, scope, contents.
     pub fn collections(&self) -> impl Iterator<Item = (&str, &str, &Collection)> {
         let kept = self.collections.iter().flat_map(|kept| kept.iter());
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// Returns campaigns in order (PL-18).
+    /// Sorted by grant (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }
 
-    /// Returns a campaign by name.
     #[must_use]
     pub fn campaign(&self, id: &str) -> Option<&CampaignState> {
         self.campaigns().find(|state| state.campaign.id == id)
     }
 
-    /// Returns a round's void.
     #[must_use]
     pub fn voided_at(&self, round: u64) -> Option<u64> {
         self.voided.as_ref()?.position(round)
     }
 
-    /// Returns proposed voids, including lapsed ones (PL-38).
+    /// Includes lapsed ones (PL-38).
     pub fn void_proposals(&self) -> impl Iterator<Item = &VoidProposal> {
         self.void_proposals.iter().flat_map(|proposals| proposals.iter())
     }
 
-    /// Returns a round's pending proposed void.
     #[must_use]
     pub fn waiting_void(&self, round: u64, now_ms: i64) -> Option<&VoidProposal> {
         self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
-    /// Returns a session's wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before
-    /// its first bet, and after another session's bet.
+    /// Returns wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before the first
+    /// bet, and after another session's bet.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));
@@ -234,7 +215,7 @@ impl PlayerState {
         }
     }
 
-    /// Counts a win or refund for the day and the session. An earlier session has no tally any more.
+    /// Counts a win or refund for the day and the session, if that is still the latest.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());

@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by a hash of the name so that a lookup compares numbers. Players who choose names
-//! with equal hashes slow down only their operator.
+//! Players of an operator, ordered by a hash of the name so that a lookup compares numbers. Names with equal hashes
+//! slow down only their operator.
 //!
 //! [Watched](super::watch) books record which players changed since the latest snapshot, and keep former states for one
 //! in progress.
@@ -15,7 +15,7 @@ use super::player::PlayerState;
 
 type Named = (SmolStr, Arc<PlayerState>);
 
-/// Players with equal hashes, rarely several.
+/// Players with equal hashes.
 type Place = SmallVec<[Slot; 1]>;
 
 #[derive(Debug, Clone)]
@@ -44,9 +44,9 @@ impl<'a> Name<'a> {
 pub(crate) struct Players {
     places: BTreeMap<u64, Place>,
     count: usize,
-    /// Places changed since the latest snapshot, with duplicates.
+    /// With duplicates.
     changed: Vec<u64>,
-    /// Former states of players changed during a snapshot.
+    /// States as of the snapshot's start, of players changed since.
     before: BTreeMap<u64, Vec<Named>>,
 }
 
@@ -80,7 +80,7 @@ impl Players {
         Some(before)
     }
 
-    /// Adds a player from a snapshot, unless present.
+    /// Does nothing if the player is present.
     pub fn load(&mut self, name: &str, state: PlayerState, watch: Watch) {
         let alike = self.places.entry(hash(name)).or_default();
         if !alike.iter().any(|slot| *slot.name == *name) {
@@ -96,7 +96,7 @@ impl Players {
         all.into_iter()
     }
 
-    /// Returns the players in a fixed but arbitrary order.
+    /// The order is fixed but arbitrary.
     pub fn into_states(self) -> impl Iterator<Item = Named> {
         self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
     }
@@ -105,7 +105,7 @@ impl Players {
         self.count
     }
 
-    /// Returns the approximate number of players changed since the latest snapshot.
+    /// Returns an approximate number, since the latest snapshot.
     pub fn changed(&self) -> usize {
         self.changed.len()
     }
@@ -115,7 +115,7 @@ impl Players {
         std::mem::take(&mut self.changed)
     }
 
-    /// Returns a place's players as of the snapshot's start.
+    /// Returns players as of the snapshot's start.
     pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let unchanged = self.places.get(&place).into_iter().flatten();
         let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);
@@ -123,7 +123,7 @@ impl Players {
         unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
     }
 
-    /// Ends a snapshot; the next one writes `unwritten`.
+    /// The next snapshot writes `unwritten`.
     pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
         self.changed.extend(unwritten);
         std::mem::take(&mut self.before)
@@ -150,7 +150,6 @@ impl Players {
     }
 }
 
-/// Bookkeeping for snapshots is not part of the state.
 impl PartialEq for Players {
     fn eq(&self, other: &Self) -> bool {
         let mut alike = self.places.values().flatten().zip(other.places.values().flatten());

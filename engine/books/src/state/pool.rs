@@ -1,5 +1,3 @@
-//! Jackpot pool.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -9,40 +7,36 @@ use smol_str::SmolStr;
 use crate::events::{Hit, Incident, MirroredAward, PoolStatus, PoolTerms, VoidReturn};
 use crate::values::{Head, Nano};
 
-/// Figures of a pool, in EUR.
+/// All amounts are EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
-    /// Name.
     pub name: Arc<str>,
-    /// Head of the stream.
     pub head: Head,
-    /// Terms of the running cycle.
     pub terms: PoolTerms,
-    /// Terms of the next cycle (BW-20).
+    /// BW-20.
     pub pending_terms: Option<PoolTerms>,
-    /// Status.
     pub status: PoolStatus,
-    /// Cycle, 1-based; each award ends one.
+    /// 1-based; each award ends one.
     pub cycle: u64,
-    /// K: increments of the running cycle.
+    /// K, of the running cycle.
     pub increments: Nano,
-    /// R: reserve.
+    /// R.
     pub reserve: Nano,
-    /// H: seed funding by the house.
+    /// H, seed funding.
     pub house_funding: Nano,
-    /// Pooled contributions, without those taken back.
+    /// Without those taken back.
     pub contributions: Nano,
-    /// Sum of awards booked as paid.
+    /// Awards booked as paid.
     pub paid: Nano,
-    /// Received from retired pools.
+    /// From retired pools.
     pub moved_in: Nano,
-    /// Given away at retirement.
+    /// At retirement.
     pub moved_out: Nano,
-    /// Last awarded hit's time, Unix ms (BW-17).
+    /// Time of the hit (BW-17).
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
-    /// Last suspension, or 0.
+    /// Position, or 0.
     pub(crate) suspended_at: u64,
     /// Hits awarded despite the suspension (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
@@ -50,11 +44,10 @@ pub struct PoolState {
     /// First minute with returnable contributions.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// Copied home position of a mirror; 0 at home.
+    /// 0 at home.
     pub(crate) home_position: u64,
 }
 
-/// Progress with one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
     pub pooled_to: u64,
@@ -63,7 +56,6 @@ pub(crate) struct Marks {
     pub cycle_from: u64,
 }
 
-/// Latest reports of another partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reported {
     /// Last reported position.
@@ -117,38 +109,35 @@ impl PoolState {
         Nano(self.terms.seed.0 + self.increments.0)
     }
 
-    /// Returns a partition's last pooled position.
     #[must_use]
     pub fn pooled_to(&self, partition: u32) -> u64 {
         self.marks(partition).pooled_to
     }
 
-    /// Returns a partition's last decided position.
     #[must_use]
     pub fn decided_to(&self, partition: u32) -> u64 {
         self.marks(partition).decided_to
     }
 
-    /// Returns a partition's last reported position.
     #[must_use]
     pub fn reported_to(&self, partition: u32) -> u64 {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// Returns a mirror's home position. Mirrors have no figures.
+    /// Returns the home position of a mirror. Mirrors have no figures.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)
     }
 
-    /// Returns whether a hit can be awarded now (BW-20).
+    /// See BW-20.
     #[must_use]
     pub fn awards_now(&self, hit: &Hit) -> bool {
         let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();
         self.status != PoolStatus::Suspended || hit.position <= awarded_to()
     }
 
-    /// Returns incidents with returnable contributions (PL-38).
+    /// With returnable contributions (PL-38).
     pub fn incidents(&self) -> impl Iterator<Item = &Incident> {
         self.incidents.values()
     }
@@ -164,7 +153,6 @@ impl PoolState {
         self.awarded_to = reported.chain([(home, position)]).collect();
     }
 
-    /// Returns the version of new terms.
     #[must_use]
     pub fn next_terms_version(&self) -> u32 {
         self.pending_terms.as_ref().unwrap_or(&self.terms).version.saturating_add(1)

@@ -1,5 +1,3 @@
-//! Open and settled rounds.
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,71 +7,55 @@ use super::draw::NextDraw;
 use crate::events::{Automatic, Commit, Event, RoundJackpot, RoundStarted, SettledRound};
 use crate::values::{Epoch, Minor, Seal, contribution};
 
-/// Open round (PL-02).
+/// PL-02.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenRound {
-    /// Bet and terms.
     pub started: Arc<RoundStarted>,
-    /// Position of the bet.
     pub opened_at: u64,
-    /// Time of the bet, Unix ms.
     pub opened_ms: i64,
-    /// Last event, Unix ms: start of the wait (PL-03).
+    /// Last event: start of the wait (PL-03).
     pub last_ms: i64,
-    /// Position of the last event.
     pub last_position: u64,
-    /// Steps, usually one.
     pub steps: SmallVec<[Step; 1]>,
-    /// Win after the last step.
     pub win: Minor,
-    /// Amount already credited (ME-16).
+    /// ME-16.
     pub credited: Minor,
     /// Reason of a last automatic step; then the round must be finished.
     pub automatic: Option<Automatic>,
-    /// Jackpot hits.
     pub jackpots: Vec<RoundJackpot>,
 }
 
 impl RoundJackpot {
     pub(crate) fn pay(all: &mut [Self], hit: u64, started: &RoundStarted, amount: Minor) {
         if let Some(jackpot) = all.iter_mut().find(|jackpot| jackpot.hit == hit) {
-            // 1,000,000 parts per million: the whole amount.
             jackpot.paid = contribution(amount, started.currency, started.rate, 1_000_000).ok();
         }
     }
 }
 
-/// Inputs of a step, to resolve it again (PL-06).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Source of its seed.
     pub drawn: Drawn,
-    /// Choice, usually a few bytes.
+    /// Usually a few bytes.
     pub choice: SmallVec<[u8; 16]>,
 }
 
-/// Source of a step's seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Drawn {
-    /// Seed from an older log.
+    /// From an older log.
     Seed([u8; 32]),
-    /// Sealed draw.
     Sealed {
-        /// Number among the player's draws.
         number: u64,
-        /// Draw key of its dealt value.
         epoch: Epoch,
-        /// Generation of its seal.
         generation: u64,
-        /// Seal.
         seal: Seal,
-        /// Client seed, never empty.
+        /// Never empty.
         client_seed: SmallVec<[u8; 32]>,
     },
 }
 
 impl OpenRound {
-    /// Returns its sealed draws, to reveal when it ends.
+    /// Returns draws to reveal when the round ends.
     pub fn draws(&self) -> impl Iterator<Item = NextDraw> {
         self.steps.iter().filter_map(|step| match step.drawn {
             Drawn::Sealed { number, epoch, generation, seal, .. } => {

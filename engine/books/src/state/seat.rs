@@ -1,5 +1,4 @@
-//! Seats: the latest session of each game (PL-16, BW-27). A session is in one process; the log shows it to the others.
-//! It expires without an event.
+//! Seats: the latest session of each game (PL-16, BW-27), shown to other processes. It expires without an event.
 
 use std::sync::Arc;
 
@@ -11,14 +10,10 @@ use crate::events::{SessionName, SessionOpened};
 /// The oldest is dropped.
 const SEATS_MAX: usize = 32;
 
-/// Latest session of a game.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
-    /// Game.
     pub game: SmolStr,
-    /// Whether it has real money.
     pub real: bool,
-    /// Session.
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
@@ -38,7 +33,6 @@ impl Seat {
         }
     }
 
-    /// Returns the opening in Unix ms.
     #[must_use]
     pub fn opened_ms(&self) -> i64 {
         self.opened_ms
@@ -48,14 +42,13 @@ impl Seat {
         self.session == session && self.held.is_none()
     }
 
-    /// Returns whether its session is live.
     #[must_use]
     pub fn is_live(&self, acted_ms: Option<i64>, now_ms: i64) -> bool {
         let since = acted_ms.map_or(self.opened_ms, |acted| acted.max(self.opened_ms));
         self.held.is_none() && now_ms.saturating_sub(since) < self.idle_ms
     }
 
-    /// Returns a hold's remaining ms.
+    /// Returns the remaining time of a hold.
     #[must_use]
     pub fn held_ms(&self, now_ms: i64) -> Option<i64> {
         let (since, hold_ms) = self.held?;
@@ -64,7 +57,6 @@ impl Seat {
     }
 }
 
-/// In order of opening.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Seats(Option<Arc<Vec<Seat>>>);
 
@@ -73,7 +65,6 @@ impl Seats {
         self.0.iter().flat_map(|seats| seats.iter())
     }
 
-    /// Replaces the game's earlier session.
     pub fn sit(&mut self, opened: &SessionOpened, time_ms: i64) {
         let seats = Arc::make_mut(self.0.get_or_insert_default());
         seats.retain(|seat| seat.game != opened.game || seat.real != opened.currency.is_real());
@@ -83,7 +74,7 @@ impl Seats {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// Returns false if it is not the latest, or has ended.
+    /// Returns false if the session is not the latest, or has ended.
     pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
         let Some(seats) = &mut self.0 else { return false };
         let Some(index) = seats.iter().position(|seat| seat.is_of(session)) else { return false };

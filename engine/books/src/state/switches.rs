@@ -7,21 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::events::Refused;
 use crate::values::{Switch, operator_of};
 
-/// Reason and time of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchedOff {
-    /// Reason.
     pub reason: String,
-    /// Actor.
     pub actor: String,
-    /// Position of the switch.
     pub position: u64,
-    /// Time of the switch, Unix ms.
     pub time_ms: i64,
 }
 
 impl SwitchedOff {
-    /// Returns the actor's operator, if any.
     #[must_use]
     pub fn operator(&self) -> Option<&str> {
         operator_of(&self.actor)
@@ -40,7 +34,7 @@ impl Switches {
         self.off().find(|(switch, _)| switch.covers(operator, game, rules_version))
     }
 
-    /// Switches off, or on with `None`. The platform can take over an operator's switch.
+    /// `None` switches on. The platform can take over an operator's switch.
     pub fn set(&mut self, switch: &Switch, off: Option<SwitchedOff>) -> Result<(), Refused> {
         if !switch.is_valid() {
             return Err(Refused::BadSwitch);

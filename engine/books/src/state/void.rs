@@ -6,40 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Refused;
 
-/// Maximum hold of awards, 72 hours in ms.
+/// Maximum hold of awards, 72 hours.
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
 /// Awards are paid within this time.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
-/// Proposals per player.
+/// Per player.
 const PROPOSALS_MAX: usize = 16;
 
-/// Proposed void.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidProposal {
-    /// Round number.
     pub round: u64,
-    /// Position of the proposal.
     pub position: u64,
-    /// Time of the proposal, Unix ms.
     pub time_ms: i64,
-    /// Actor.
     pub actor: String,
-    /// Reason.
     pub reason: String,
-    /// Whether it was rejected or withdrawn.
+    /// Rejected or withdrawn.
     pub rejected: bool,
 }
 
 impl VoidProposal {
-    /// Returns the expiry in Unix ms.
     #[must_use]
     pub fn lapses_ms(&self) -> i64 {
         self.time_ms.saturating_add(VOID_HOLD_MS)
     }
 
-    /// Returns whether it holds awards.
     #[must_use]
     pub fn waits(&self, now_ms: i64) -> bool {
         !self.rejected && now_ms < self.lapses_ms()
@@ -61,7 +53,7 @@ impl VoidProposal {
 
 const CHUNK_MAX: usize = 128;
 
-/// Sorted by round. A void copies the state, so entries are in shared chunks.
+/// Sorted by round, in shared chunks, since each void copies the state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 

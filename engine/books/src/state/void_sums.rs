@@ -1,5 +1,5 @@
-//! Contributions of voided rounds kept in a pool until an incident (PL-38), summed as [`VoidSum`] by operator, game,
-//! version and minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
+//! Contributions of voided rounds kept in a pool until an incident (PL-38), summed by operator, game, version and
+//! minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
 
 use std::sync::Arc;
 
@@ -9,14 +9,11 @@ use smol_str::SmolStr;
 use crate::events::Incident;
 use crate::values::Nano;
 
-/// 92 days.
 pub(crate) const RETURN_MINUTES: i64 = 92 * 24 * 60;
 
-/// Key of a sum of voids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct VoidKey {
     pub pool: Arc<str>,
-    /// Minute of the bets.
     pub minute: i64,
     pub operator: SmolStr,
     pub game: SmolStr,
@@ -25,7 +22,6 @@ pub(crate) struct VoidKey {
 }
 
 impl VoidKey {
-    /// Returns the smallest key of a pool's minute.
     pub fn first(pool: &Arc<str>, minute: i64) -> Self {
         let (operator, game, rules_version) = Default::default();
         Self { pool: Arc::clone(pool), minute, operator, game, rules_version, partition: 0 }
@@ -38,31 +34,28 @@ impl VoidKey {
     }
 }
 
-/// Kept contributions of voids.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidSum {
-    /// Number of voids.
     pub voids: u64,
-    /// Cycle of `in_cycle`.
     cycle: u64,
     in_cycle: Nano,
     earlier: Nano,
 }
 
 impl VoidSum {
-    /// Returns all contributions in EUR.
+    /// Returns EUR.
     #[must_use]
     pub fn amount(&self) -> Nano {
         Nano(self.in_cycle.0 + self.earlier.0)
     }
 
-    /// Returns the part of a cycle, EUR.
+    /// Returns EUR.
     #[must_use]
     pub fn in_cycle(&self, cycle: u64) -> Nano {
         if self.cycle == cycle { self.in_cycle } else { Nano::ZERO }
     }
 
-    /// Adds a void; `cycle` is the pool's running one.
+    /// `cycle` is the pool's running one.
     pub(crate) fn add(&mut self, void: &PendingVoid, cycle: u64, cycle_from: u64) {
         if self.cycle != cycle {
             self.earlier = self.amount();
@@ -88,7 +81,6 @@ impl VoidSum {
     }
 }
 
-/// Place of a bet, which determines its cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BetPlace {
     /// Position in the pool's own partition.

@@ -1,8 +1,8 @@
 //! Snapshots of changing books.
 //!
-//! [`Books::freeze`] begins one, and former states of players are kept until [`Books::thaw`], so it equals the books at
-//! one position. An unchanged player can be evicted ([`Books::evict`]) and must be loaded ([`Books::load`]) before a
-//! commit on its stream: missing players count as new ones.
+//! [`Books::freeze`] begins one, and former states of players are kept until [`Books::thaw`]. An unchanged player can
+//! be evicted ([`Books::evict`]) and must be loaded ([`Books::load`]) before a commit on its stream: missing players
+//! count as new ones.
 
 use std::sync::Arc;
 
@@ -15,7 +15,6 @@ use crate::values::StreamId;
 /// Places of players to write, by operator.
 pub type Frozen = Vec<(SmolStr, Vec<u64>)>;
 
-/// Where [`Books::evict`] continues.
 #[derive(Debug, Clone, Default)]
 pub struct Hand {
     operator: SmolStr,
@@ -23,24 +22,23 @@ pub struct Hand {
 }
 
 impl Books {
-    /// Starts recording which players change.
+    /// Starts to record which players change.
     pub fn watch(&mut self) {
         self.watch.age = self.watch.age.max(1);
     }
 
-    /// Returns the players in memory.
     #[must_use]
     pub fn players_in_memory(&self) -> usize {
         self.operators.values().map(|operator| operator.players.count()).sum()
     }
 
-    /// Returns about how many changed since the latest snapshot.
+    /// Returns an approximate number, since the latest snapshot.
     #[must_use]
     pub fn players_changed(&self) -> usize {
         self.operators.values().map(|operator| operator.players.changed()).sum()
     }
 
-    /// Returns the latest snapshot; evicted players are unchanged since.
+    /// Evicted players are unchanged since then.
     #[must_use]
     pub fn latest_snapshot(&self) -> u32 {
         self.watch.written
@@ -54,7 +52,6 @@ impl Books {
         operators.map(|(name, operator)| (name.clone(), operator.players.freeze())).collect()
     }
 
-    /// Returns players as of the snapshot's start.
     pub fn frozen(&self, operator: &str, place: u64) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
@@ -72,7 +69,6 @@ impl Books {
         kept.collect::<Vec<_>>()
     }
 
-    /// Loads an evicted player.
     pub fn load(&mut self, stream: &StreamId, state: PlayerState) {
         let StreamId::Player { operator, player } = stream else { return };
         let watch = self.watch;

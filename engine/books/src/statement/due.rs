@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// Credits due by player, from all commits.
+/// Per player, from all commits.
 #[derive(Debug, Default)]
 pub struct Dues(BTreeMap<StreamId, PerCurrency<Minor>>);
 
 impl Dues {
-    /// Takes a player's next commit and adds credits due to its balances.
     pub fn take(&mut self, stream: &StreamId, balances_after: &[(Currency, Minor)], transactions: &mut [Transaction]) {
         let change = due_change(balances_after, transactions);
         if change.is_empty() && !self.0.contains_key(stream) {
@@ -29,7 +28,6 @@ impl Dues {
     }
 }
 
-/// Adds credits due to a commit's balances.
 pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction]) {
     for of in transactions {
         let due = due_after.get(of.currency).copied().unwrap_or_default();
@@ -37,7 +35,7 @@ pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction])
     }
 }
 
-/// Returns the change of credits due: money that left the account for no payment.
+/// Returns the money that left the account for no payment.
 #[must_use]
 pub fn due_change(balances_after: &[(Currency, Minor)], transactions: &[Transaction]) -> PerCurrency<Minor> {
     let (mut came, mut change) = (PerCurrency::<Minor>::default(), PerCurrency::<Minor>::default());

@@ -9,41 +9,30 @@ use smol_str::SmolStr;
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, date};
 
-/// Key of revenue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RevenueKey {
-    /// UTC day since 1970.
     pub day: i64,
-    /// Operator.
     pub operator: SmolStr,
-    /// Game.
     pub game: SmolStr,
-    /// Currency, including play money.
     pub currency: Currency,
 }
 
 /// Minor units, and counts of rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevenueSums {
-    /// Paid rounds begun.
+    /// Paid rounds.
     pub rounds: u64,
-    /// Free rounds begun.
     pub free_rounds: u64,
-    /// Rounds voided, paid or free.
+    /// Paid or free.
     pub voided: u64,
-    /// Bets of players.
     pub bets: i128,
-    /// Bets of free rounds.
     pub free_bets: i128,
-    /// Wins credited, without jackpots.
+    /// Without jackpots.
     pub wins: i128,
-    /// Jackpots paid by pools.
     pub jackpots: i128,
-    /// Bets refunded by voids.
     pub refunds: i128,
-    /// Free bets refunded to the promotion.
+    /// To the promotion.
     pub free_bets_returned: i128,
-    /// Wins taken back by voids.
     pub wins_taken_back: i128,
 }
 
@@ -54,7 +43,6 @@ impl RevenueSums {
         self.bets - self.refunds - self.wins + self.wins_taken_back
     }
 
-    /// Adds other sums.
     pub fn add(&mut self, of: &Self) {
         self.rounds += of.rounds;
         self.free_rounds += of.free_rounds;
@@ -97,15 +85,12 @@ impl RevenueSums {
     }
 }
 
-/// Revenue by key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revenue(BTreeMap<RevenueKey, RevenueSums>);
 
 impl Revenue {
-    /// Adds one commit's transactions.
     pub fn take(&mut self, operator: &str, time_ms: i64, transactions: &[Transaction]) {
         for transaction in transactions.iter().filter(|transaction| !transaction.game.is_empty()) {
-            // Not revenue.
             if matches!(transaction.kind, TransactionKind::Debit | TransactionKind::Credit) {
                 continue;
             }
@@ -119,12 +104,11 @@ impl Revenue {
         }
     }
 
-    /// Returns all sums in order.
     pub fn iter(&self) -> btree_map::Iter<'_, RevenueKey, RevenueSums> {
         self.0.iter()
     }
 
-    /// Returns a range of days, after a key.
+    /// Returns sums of a range of days, after a key.
     pub fn of_days(
         &self,
         from: i64,

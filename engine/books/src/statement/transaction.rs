@@ -9,76 +9,66 @@ use smol_str::SmolStr;
 use crate::events::{Commit, Event, RoundStarted};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// Stream and round number.
 pub type RoundKey = (StreamId, u64);
 
-/// Kind of a transaction, with its direction.
+/// Kinds, by the direction of the balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
-    /// Up: deposit to a transfer wallet.
+    /// Up, in transfer wallets.
     Deposit,
-    /// Down: withdrawal from a transfer wallet.
+    /// Down, in transfer wallets.
     Withdrawal,
-    /// Up: play money given.
+    /// Up.
     PlayMoney,
-    /// Up: confirmed debit of the wallet.
+    /// Up: confirmed by the wallet.
     Debit,
-    /// Down: credit paid to the wallet.
+    /// Down: paid to the wallet.
     Credit,
-    /// Down: bet.
+    /// Down.
     Bet,
-    /// None: bet paid by the promotion.
+    /// Unchanged: the promotion pays.
     FreeBet,
-    /// Up: win or part of one.
+    /// Up: a win or a part of one.
     Win,
-    /// Up: jackpot.
+    /// Up.
     Jackpot,
-    /// Up: bet of a voided round.
+    /// Up, by a void.
     Refund,
-    /// None: voided free round.
+    /// Unchanged, by a void.
     FreeBetReturned,
-    /// Down: win of a voided round.
+    /// Down, by a void.
     WinTakenBack,
 }
 
-/// Change of a player's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
     /// Number of its event, 1-based; a void can have two transactions.
     pub number: u32,
-    /// Kind.
     pub kind: TransactionKind,
-    /// Currency of the account.
     pub currency: Currency,
-    /// Change, negative for less money.
+    /// Negative for less money.
     pub amount: Minor,
-    /// Balance after it, without credits due (see [`Dues`](super::Dues)).
+    /// After it, without credits due (see [`Dues`](super::Dues)).
     pub balance: Minor,
-    /// Round, if any.
     pub round: Option<u64>,
-    /// Game, or empty.
+    /// Empty if none.
     pub game: SmolStr,
     /// Bet of a free round, or 0.
     pub promotion: Minor,
 }
 
-/// Bet of a round, for transactions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bet {
-    /// Game.
     pub game: SmolStr,
-    /// Currency of the account.
     pub currency: Currency,
-    /// Stake.
     pub bet: Minor,
     /// Whether the operator's promotion paid it.
     pub free: bool,
-    /// Amount credited before the settlement.
+    /// Before the settlement.
     pub credited: Minor,
 }
 
 impl Bet {
-    /// Creates it for a new round.
     #[must_use]
     pub fn of(started: &RoundStarted) -> Self {
         let RoundStarted { game, currency, bet, campaign, .. } = started;
@@ -87,19 +77,17 @@ impl Bet {
     }
 }
 
-/// Unknown bet: earlier commits are missing.
+/// Earlier commits are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the bet of round {round} is not known")]
 pub struct UnknownBet {
-    /// Round number.
     pub round: u64,
 }
 
-/// Converts commits to transactions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     open: BTreeMap<RoundKey, Bet>,
-    /// Partition and position of the hit to its game.
+    /// Game by partition and position of the hit.
     hits: BTreeMap<(u32, u64), SmolStr>,
 }
 
@@ -131,8 +119,8 @@ impl Statement {
         })
     }
 
-    /// Returns the next commit's transactions. `known` has the bets of settled rounds and of those from before the
-    /// first commit. After an error nothing changed.
+    /// `known` has the bets of settled rounds and of those from before the first commit. After an error nothing
+    /// changed.
     pub fn take(
         &mut self,
         commit: &Commit,
@@ -184,7 +172,6 @@ impl Statement {
         let less = |amount: Minor| Minor(amount.0.saturating_neg());
         let key = |round: u64| (commit.stream.clone(), round);
         let known = |round: u64| known.get(&key(round)).cloned().ok_or(UnknownBet { round });
-        // Removes an open round's bet.
         let taken = |open: &mut BTreeMap<RoundKey, Bet>, begun: &mut Option<(u64, Bet)>, round: u64| {
             let bet = begun.take_if(|(of, _)| *of == round).map(|(_, bet)| bet);
             bet.or_else(|| open.remove(&key(round))).map_or_else(|| known(round), Ok)

@@ -6,16 +6,10 @@ use core::fmt;
 use super::currency::Currency;
 use super::money::Nano;
 
-/// Account of the books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Account<'a> {
     /// Player's cash, never negative.
-    Player {
-        /// Operator.
-        operator: &'a str,
-        /// Player.
-        player: &'a str,
-    },
+    Player { operator: &'a str, player: &'a str },
     /// Outside: withdrawals minus deposits.
     External(&'a str),
     /// House: bets minus wins and contributions.
@@ -24,15 +18,15 @@ pub enum Account<'a> {
     Promotion(&'a str),
     /// Credits due (PL-31).
     Transit(&'a str),
-    /// Contributions not pooled yet; EUR.
+    /// EUR; not pooled yet.
     ContributionsDue(&'a str),
-    /// K, increments; EUR.
+    /// K; EUR.
     Increments(&'a str),
-    /// R, reserve of a pool; EUR.
+    /// R; EUR.
     Reserve(&'a str),
-    /// Minus H, seed funding; EUR.
+    /// Minus H; EUR.
     SeedFunding(&'a str),
-    /// Awards not paid yet; EUR.
+    /// EUR; not paid yet.
     JackpotPayable(&'a str),
     /// Exchange of EUR for currencies.
     Exchange,
@@ -63,13 +57,10 @@ impl fmt::Display for Account<'_> {
     }
 }
 
-/// Change of an account's holding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting<'a> {
-    /// Account.
     pub account: Account<'a>,
-    /// Currency.
     pub currency: Currency,
-    /// Change, negative for the giving account.
+    /// Negative for the giving account.
     pub amount: Nano,
 }

@@ -1,12 +1,10 @@
-//! Ceilings by currency.
-
 use super::currency::Currency;
 use super::money::Minor;
 
-/// Ceilings in minor units.
+/// Minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
-    /// Ceiling of balances for deposits.
+    /// For deposits.
     pub balance: Minor,
     /// One deposit, bet or limit.
     pub amount: Minor,
@@ -22,7 +20,6 @@ const CEILINGS: [Ceiling; 5] = [
 ];
 
 impl Currency {
-    /// Returns the ceilings of this currency.
     #[must_use]
     pub fn ceiling(self) -> Ceiling {
         let digits = usize::try_from(self.digits()).unwrap_or(usize::MAX);

@@ -1,5 +1,4 @@
-//! Currencies of ISO 4217 with a minor unit, and XTS as play money (PL-35). List one as of 2026-01-01; a test compares
-//! it with a maintained crate.
+//! Currencies of ISO 4217 (list one as of 2026-01-01) with a minor unit, and XTS as play money (PL-35).
 
 use core::fmt;
 use core::str::FromStr;
@@ -8,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::error::MoneyError;
 
-/// Currency, or play money.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8")]
 pub struct Currency(u8);
@@ -38,31 +36,26 @@ static CURRENCIES: [(&str, u32); 166] = [
 ];
 
 impl Currency {
-    /// Euro, of every pool (BW-12).
+    /// Currency of every pool (BW-12).
     pub const EUR: Self = Self(0);
-    /// US dollar.
     pub const USD: Self = Self(1);
-    /// Swedish krona.
     pub const SEK: Self = Self(2);
-    /// Japanese yen: no minor unit.
+    /// Zero digits.
     pub const JPY: Self = Self(3);
-    /// Kuwaiti dinar: three digits.
+    /// Three digits.
     pub const KWD: Self = Self(4);
-    /// Play money (PL-17), ISO 4217's code for tests.
+    /// Play money (PL-17): ISO 4217's code for tests.
     pub const PLAY: Self = Self(5);
 
-    /// Returns all currencies in order.
     pub fn all() -> impl Iterator<Item = Self> {
         (0u8..).zip(&CURRENCIES).map(|(place, _)| Self(place))
     }
 
-    /// Returns the ISO 4217 code.
     #[must_use]
     pub fn code(self) -> &'static str {
         CURRENCIES[usize::from(self.0)].0
     }
 
-    /// Returns the minor unit's digits.
     #[must_use]
     pub fn digits(self) -> u32 {
         CURRENCIES[usize::from(self.0)].1

@@ -10,41 +10,36 @@ use smallvec::SmallVec;
 use super::decimal::digits;
 use super::stream::StreamId;
 
-/// Secret value until its reveal.
+/// Secret until its reveal.
 pub type Dealt = [u8; 32];
-/// Commitment to a dealt value.
 pub type Seal = [u8; 32];
 
 /// SHA-256 of a stored record.
 pub type RecordHash = [u8; 32];
-/// Draw key's name, from its digest.
+/// Name of a draw key, from its digest.
 pub type Epoch = [u8; 4];
 
 /// Random bytes of a generation.
 pub type Salt = [u8; 32];
 
-/// Name of a draw. With key and salt it determines the dealt value.
+/// With key and salt it determines the dealt value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawName {
-    /// Number among the player's draws.
+    /// Contiguous per player.
     pub number: u64,
-    /// Draw key.
     pub epoch: Epoch,
-    /// Generation.
     pub generation: u64,
 }
 
-/// Maximum bytes of a client seed.
 pub const CLIENT_SEED_MAX: usize = 64;
 
-/// Returns a draw key's name.
 #[must_use]
 pub fn epoch(key: &[u8; 32]) -> Epoch {
     let digest = Lines::new().text("motherlode/epoch/v1").hex(key).hash();
     [digest[0], digest[1], digest[2], digest[3]]
 }
 
-/// Returns a dealt value: HMAC-SHA256 (RFC 2104).
+/// Computes HMAC-SHA256 (RFC 2104).
 #[must_use]
 pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
     DealKey::new(key).deal(stream, number)
@@ -55,13 +50,11 @@ pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
 pub struct DealKey(Hmac);
 
 impl DealKey {
-    /// Precomputes the key's part of HMAC.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
         Self(Hmac::new(key))
     }
 
-    /// See [`deal`].
     #[must_use]
     pub fn deal(&self, stream: &StreamId, number: u64) -> Dealt {
         let mut lines = Lines::new();
@@ -70,7 +63,7 @@ impl DealKey {
     }
 }
 
-/// Returns a generation's key: HMAC-SHA256 of the salt (PL-40).
+/// Computes HMAC-SHA256 of the salt (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();
@@ -78,13 +71,12 @@ pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     Hmac::new(key).of(&lines.0)
 }
 
-/// Returns a dealt value's seal.
 #[must_use]
 pub fn seal(dealt: &Dealt) -> Seal {
     Lines::new().text("motherlode/seal/v1").hex(dealt).hash()
 }
 
-/// Returns a step's seed. `round` is `operator/player/number`.
+/// `round` is `operator/player/number`.
 #[must_use]
 pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 32] {
     let mut lines = Lines::new();
@@ -94,7 +86,7 @@ pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 3
 /// Names have at most 64 characters.
 const ROOM: usize = 512;
 
-/// Faster to hash than pieces.
+/// Hashes faster than pieces.
 struct Lines(SmallVec<[u8; ROOM]>);
 
 impl Lines {
@@ -143,7 +135,6 @@ impl Lines {
     }
 }
 
-/// With the key's part precomputed.
 #[derive(Clone)]
 struct Hmac {
     inner: Sha256,
@@ -170,7 +161,7 @@ impl Hmac {
 mod tests {
     use super::*;
 
-    /// Compares with test cases 1 and 2 of RFC 4231.
+    /// Test cases 1 and 2 of RFC 4231.
     #[test]
     fn hmac_is_that_of_the_rfc() {
         let cases: [(&[u8], &[u8], &str); 2] = [

@@ -1,5 +1,3 @@
-//! Plain exact values.
-
 mod account;
 mod actor;
 mod ceiling;

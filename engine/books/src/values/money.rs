@@ -15,22 +15,19 @@ use super::error::MoneyError;
 pub struct Minor(pub i64);
 
 impl Minor {
-    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// Returns the sum; `None` on overflow.
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
 
-    /// Returns the difference; `None` on overflow.
     #[must_use]
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// Converts to 1e-9; always fits.
+    /// Always fits.
     #[must_use]
     pub fn to_nano(self, currency: Currency) -> Nano {
         Nano(i128::from(self.0) * currency.nanos_per_minor())
@@ -55,26 +52,20 @@ impl fmt::Display for Minor {
 pub struct Nano(pub i128);
 
 impl Nano {
-    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// Decimals of the major unit.
     pub const DIGITS: u32 = 9;
-    /// Nanos per major unit.
     pub const PER_MAJOR: i128 = 1_000_000_000;
 
-    /// Creates whole major units.
     #[must_use]
     pub const fn major(units: i64) -> Self {
         Self(units as i128 * Self::PER_MAJOR)
     }
 
-    /// Returns the sum; `None` on overflow.
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
 
-    /// Returns the difference; `None` on overflow.
     #[must_use]
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         self.0.checked_sub(other.0).map(Self)
@@ -100,26 +91,23 @@ impl fmt::Display for Nano {
 impl FromStr for Nano {
     type Err = MoneyError;
 
-    /// Refuses more than nine decimals.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         decimal::parse(text, Self::DIGITS).map(Self).ok_or(MoneyError::Malformed)
     }
 }
 
 impl Currency {
-    /// Returns nanos per minor unit.
     #[must_use]
     pub fn nanos_per_minor(self) -> i128 {
         10i128.pow(Nano::DIGITS - self.digits())
     }
 }
 
-/// Coin value in 1e-6 of a major unit.
+/// 1e-6 of a major unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CoinValue(pub u64);
 
 impl CoinValue {
-    /// Decimals of the major unit.
     pub const DIGITS: u32 = 6;
 }
 
@@ -139,7 +127,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// Returns coins in minor units, rounded half to even (PL-09).
+/// Rounds half to even (PL-09).
 pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
     i128::from(coins)
         .checked_mul(i128::from(coin.0))

@@ -1,13 +1,11 @@
-//! Allowed names and texts.
-
-/// Returns whether a name has 1 to 64 characters of `[A-Za-z0-9._~-]`.
+/// Allows 1 to 64 characters of `[A-Za-z0-9._~-]`.
 #[must_use]
 pub fn is_id(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'~' | b'-'))
 }
 
-/// Returns whether a new name is allowed: an id, not only dots.
+/// Allows ids that are not only dots.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
@@ -35,7 +33,7 @@ pub fn is_visible(letter: char) -> bool {
         | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// Returns whether a text can be logged: [visible](is_visible) characters, not only spaces.
+/// Allows [visible](is_visible) characters, not only spaces.
 #[must_use]
 pub fn is_text(text: &str, characters_max: usize) -> bool {
     text.len() <= characters_max.saturating_mul(4)
@@ -73,7 +71,7 @@ mod tests {
         }
     }
 
-    /// A sample of Unicode's tables.
+    /// Tests a sample of Unicode's tables.
     #[test]
     fn uf_09_what_cannot_be_seen_or_turns_the_writing_is_no_text() {
         let hidden = [

@@ -1,5 +1,3 @@
-//! Figures by currency.
-
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -21,25 +19,21 @@ impl<T> PerCurrency<T> {
         self.0.binary_search_by_key(&currency, |(of, _)| *of)
     }
 
-    /// Returns the figure of a currency.
     #[must_use]
     pub fn get(&self, currency: Currency) -> Option<&T> {
         self.0.get(self.place(currency).ok()?).map(|(_, figure)| figure)
     }
 
-    /// Sets the figure of a currency.
     pub fn set(&mut self, currency: Currency, figure: T) {
         match self.place(currency) {
             Ok(place) => self.0[place].1 = figure,
             Err(place) => {
-                // More are rare.
                 self.0.reserve_exact(1);
                 self.0.insert(place, (currency, figure));
             }
         }
     }
 
-    /// Returns a figure, created as the default.
     pub fn entry(&mut self, currency: Currency) -> &mut T
     where
         T: Default,
@@ -51,12 +45,10 @@ impl<T> PerCurrency<T> {
         &mut self.0[place].1
     }
 
-    /// Returns all figures.
     pub fn iter(&self) -> impl Iterator<Item = (Currency, &T)> {
         self.0.iter().map(|(currency, figure)| (*currency, figure))
     }
 
-    /// Returns whether there are no figures.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -64,7 +56,7 @@ impl<T> PerCurrency<T> {
 }
 
 impl PerCurrency<Nano> {
-    /// Returns a holding, or zero.
+    /// Returns zero if there is none.
     #[must_use]
     pub fn held(&self, currency: Currency) -> Nano {
         self.get(currency).copied().unwrap_or_default()

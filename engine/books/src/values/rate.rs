@@ -1,5 +1,3 @@
-//! Exact exchange rates.
-
 use core::fmt;
 use core::str::FromStr;
 
@@ -18,16 +16,12 @@ pub struct FxRate {
 }
 
 impl FxRate {
-    /// Rate of the euro.
     pub const ONE: Self = Self { mantissa: 1, exponent: 0 };
     /// Twelve significant digits.
     pub const MANTISSA_LIMIT: u64 = 1_000_000_000_000;
-    /// Smallest exponent: twelve decimals.
     pub const EXPONENT_MIN: i8 = -12;
-    /// Largest exponent.
     pub const EXPONENT_MAX: i8 = 6;
 
-    /// Creates a normalised rate.
     pub fn new(mantissa: u64, exponent: i8) -> Result<Self, MoneyError> {
         let (mut mantissa, mut exponent) = (mantissa, exponent);
         while mantissa != 0 && mantissa % 10 == 0 && exponent < Self::EXPONENT_MAX {
@@ -39,19 +33,17 @@ impl FxRate {
         if fits { Ok(Self { mantissa, exponent }) } else { Err(MoneyError::OutOfRange) }
     }
 
-    /// Returns the mantissa.
     #[must_use]
     pub fn mantissa(self) -> u64 {
         self.mantissa
     }
 
-    /// Returns the exponent.
     #[must_use]
     pub fn exponent(self) -> i8 {
         self.exponent
     }
 
-    /// Returns numerator and denominator, both below 10^18.
+    /// Returns two numbers below 10^18.
     pub(crate) fn fraction(self) -> (i128, i128) {
         let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
@@ -65,11 +57,10 @@ impl FxRate {
         minor.and_then(|minor| i64::try_from(minor).ok()).map(Minor).ok_or(MoneyError::OutOfRange)
     }
 
-    /// Returns whether a coin is worth at most `base` (BW-21).
+    /// See BW-21.
     #[must_use]
     pub fn coin_within(self, coin: CoinValue, base: CoinValue) -> bool {
         let (numerator, denominator) = self.fraction();
-        // Both fit in 128 bits.
         i128::from(coin.0) * numerator <= i128::from(base.0) * denominator
     }
 }
@@ -102,8 +93,8 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// Returns a bet's contribution: EUR at its rate, times parts per million (BW-11), rounded half to even to 1e-9 EUR.
-/// Fails above 10^18 EUR, so that sums fit in 128 bits.
+/// Returns EUR: the bet at its rate, times parts per million (BW-11), rounded half to even to 1e-9. Fails above 10^18
+/// EUR, so that sums fit in 128 bits.
 pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
     let (numerator, denominator) = rate.fraction();
     let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));
@@ -116,7 +107,6 @@ pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> R
     exact().map(Nano).filter(|amount| *amount <= CONTRIBUTION_MAX).ok_or(MoneyError::OutOfRange)
 }
 
-/// Lookup of rates by currency.
 pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
 
 /// Rounds towards a loss.

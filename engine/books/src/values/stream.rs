@@ -1,5 +1,3 @@
-//! Streams: subjects of commits.
-
 use core::fmt;
 use core::str::FromStr;
 
@@ -15,22 +13,16 @@ pub const HOME: u32 = 0;
 /// Subject of commits, written `player/acme/alice`, `pool/lantern`, `rates`, `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
-    /// Player at an operator.
     Player {
-        /// Operator.
         operator: SmolStr,
-        /// Player, unique at the operator.
+        /// Unique at the operator.
         player: SmolStr,
     },
-    /// Jackpot pool.
     Pool(SmolStr),
-    /// Exchange rates.
     Rates,
-    /// Service itself.
     System,
 }
 
-/// Malformed stream name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a stream: expected player/<operator>/<player>, pool/<pool>, rates or system, each id 1 to 64 of A-Z a-z 0-9 . _ ~ -"
@@ -38,13 +30,11 @@ pub enum StreamId {
 pub struct NotAStream;
 
 impl StreamId {
-    /// Creates a player's stream.
     pub fn player(operator: impl Into<SmolStr>, player: impl Into<SmolStr>) -> Self {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
-    /// Returns whether an operator may read its commits ([`Commit::concerns`](crate::Commit::concerns)); `None` if
-    /// their events decide.
+    /// `None` if the events decide ([`Commit::concerns`](crate::Commit::concerns)).
     #[must_use]
     pub fn concerns(&self, operator: &str) -> Option<bool> {
         match self {
@@ -55,13 +45,12 @@ impl StreamId {
         }
     }
 
-    /// Creates a pool's stream.
     pub fn pool(pool: impl Into<SmolStr>) -> Self {
         Self::Pool(pool.into())
     }
 
-    /// Returns its partition: for a player the first 8 bytes, big-endian, of the SHA-256 over operator, a zero byte and
-    /// player, modulo `partitions`; otherwise [`HOME`].
+    /// For a player the first 8 bytes, big-endian, of the SHA-256 over operator, a zero byte and player, modulo
+    /// `partitions`; otherwise [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {
         let Self::Player { operator, player } = self else { return HOME };
@@ -73,7 +62,6 @@ impl StreamId {
         u32::try_from(first % u64::from(partitions)).unwrap_or(HOME)
     }
 
-    /// Returns whether its ids are valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         match self {
@@ -115,7 +103,7 @@ impl FromStr for StreamId {
 mod tests {
     use super::*;
 
-    /// Compares with another language's SHA-256: partitions of players never change.
+    /// Compares with another language's SHA-256.
     #[test]
     fn players_are_placed_by_the_documented_hash() {
         let counts = [1, 2, 3, 4, 7];

@@ -1,5 +1,3 @@
-//! Switches of new rounds (PL-25).
-
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -7,19 +5,16 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Bets that match all its names; an empty name matches all.
+/// Covers bets that match all its names; an empty name matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
-    /// Operator.
     pub operator: SmolStr,
-    /// Game.
     pub game: SmolStr,
-    /// Rules version; only with a game.
+    /// Only with a game.
     pub rules_version: SmolStr,
 }
 
 impl Switch {
-    /// Returns whether its names are valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let Self { operator, game, rules_version } = self;

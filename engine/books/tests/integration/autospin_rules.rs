@@ -1,5 +1,3 @@
-//! When autospin ends (BW-25, PL-07), also compared with the rule over random series.
-
 use motherlode_books::{Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Minor, WinStop};
 use proptest::{collection::vec, option, prelude::*};
 

@@ -1,5 +1,3 @@
-//! Free rounds (PL-18): accepted and refused commits.
-
 use crate::common::*;
 use motherlode_books::*;
 
@@ -61,7 +59,6 @@ fn pl_18_a_free_round_costs_the_player_nothing_pays_real_money_and_the_promotion
     assert_eq!(world.books.holding(Account::House("acme"), EUR).0 - house.0, nano("3").0 - nano("7").0);
     assert_eq!(world.books.holding(Account::ContributionsDue(POOL), EUR), due, "nothing for the pool");
     assert_eq!(left(&world), 1);
-    // Free rounds need no money.
     let withdrawn = Event::Withdrawn { currency: EUR, amount: Minor(world.balance("alice", EUR)) };
     world.write(player("alice"), vec![withdrawn]);
     let round = whole(free(&world), 0);
@@ -194,7 +191,6 @@ fn pl_18_a_void_takes_the_win_back_and_gives_the_round_back() {
     world.void("alice", 2, 0, 0).unwrap();
     assert_eq!((world.balance("alice", EUR), left(&world)), (before, 1));
     assert_eq!(world.books.holding(Account::Promotion("acme"), EUR), Nano::ZERO);
-    // Voided rounds cannot be played after the expiry.
     world.now_ms = EXPIRES;
     assert_eq!(world.try_write(player("alice"), whole(free(&world), 0)), Err(over(CampaignOver::Expired)));
 }
@@ -236,16 +232,14 @@ fn pl_36_the_order_of_the_log_decides_which_campaign_is_past_the_cap() {
     let mut world = World::with_players(&[]);
     let expires = DAY_MS + 5;
     world.write(StreamId::System, reserved("acme", "600", expires, "1000"));
-    // Each alone would fit.
     world.write(StreamId::System, reserved("acme", "400", expires, "1000"));
     let above = Refused::LiabilityAboveCap { open: nano("1000"), highest: nano("0.000000001"), cap: nano("1000") };
     let refused = world.try_write(StreamId::System, reserved("acme", "0.000000001", expires, "1000"));
     assert_eq!(refused, Err(above));
-    // Other operators have their own cap.
     world.write(StreamId::System, reserved("other", "1000", expires, "1000"));
     world.write(StreamId::System, reserved("free", "1000000", expires, "0"));
     assert_eq!(world.books.open_liability("acme", world.now_ms), nano("1000"));
-    // A campaign counts until the end of its day of expiry.
+    // A campaign counts until its day of expiry ends.
     world.now_ms = 2 * DAY_MS - 1;
     assert!(world.try_write(StreamId::System, reserved("acme", "1", 3 * DAY_MS, "1000")).is_err());
     world.now_ms = 2 * DAY_MS;

@@ -1,5 +1,3 @@
-//! Limits of new commits, and awards waiting for room.
-
 use crate::common::*;
 use motherlode_books::*;
 
@@ -88,7 +86,6 @@ fn uf_01_rates_are_admitted_as_far_as_a_minor_unit_is_worth_something() {
     }
 }
 
-/// alice's account is full.
 fn owed() -> (World, Award) {
     let mut world = World::with_players(&["alice", "bob"]);
     world.hit("alice", EUR, 1_000, "1");

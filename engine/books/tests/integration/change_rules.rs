@@ -1,5 +1,3 @@
-//! Changes of pools and switches need two actors (PL-27).
-
 use crate::common::*;
 use motherlode_books::*;
 
@@ -18,7 +16,6 @@ fn suspension() -> Event {
     Event::PoolSuspended { reason: "test".into(), actor: "ann".into() }
 }
 
-/// Returns the proposal's id.
 fn proposed() -> (World, u64) {
     let mut world = World::with_players(&["alice"]);
     let change = world.write(StreamId::System, vec![proposal(pool_stream(), &suspension(), "ann")]);

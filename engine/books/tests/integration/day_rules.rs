@@ -1,5 +1,3 @@
-//! Player's day and seats (BW-27, PL-16, PL-26, uf_06).
-
 use crate::common::*;
 use motherlode_books::*;
 use std::num::NonZeroU32;
@@ -137,7 +135,6 @@ fn uf_06_time_played_is_the_time_between_actions_but_for_breaks_whatever_the_ses
     world.now_ms += MINUTE;
     let now = world.now_ms;
     assert_eq!((day(&world).played_ms(now), day(&world).unseen_ms(now)), (21 * MINUTE, MINUTE));
-    // Unacknowledged time remains after midnight.
     world.now_ms = 11 * DAY - 5 * MINUTE;
     round(&mut world, 10, 0).unwrap();
     world.now_ms = 11 * DAY + 3 * MINUTE;

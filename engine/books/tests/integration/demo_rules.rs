@@ -1,5 +1,3 @@
-//! Play money (PL-17) is separate from money.
-
 use crate::common::*;
 use motherlode_books::*;
 

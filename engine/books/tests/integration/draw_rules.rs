@@ -1,5 +1,3 @@
-//! Sealed draws, also against another implementation.
-
 use crate::common::*;
 use motherlode_books::*;
 use proptest::{prelude::*, test_runner::RngSeed};
@@ -51,14 +49,12 @@ fn started(world: &World) -> Event {
     Event::RoundStarted(world.start("alice", POOL, Currency::EUR, 100, "0.2").into())
 }
 
-/// Returns a world in which Alice has a sealed draw.
 fn world() -> World {
     let mut world = World::with_players(&["alice"]);
     world.write(alice(), vec![sealed(1, SealReason::Opened)]);
     world
 }
 
-/// Returns a world in which Alice's open round used draws 1 and 2.
 fn open() -> World {
     let mut world = world();
     let started = started(&world);
@@ -163,7 +159,6 @@ fn pl_06_a_step_names_the_record_in_which_its_draw_was_sealed_or_none() {
     let mut untold = world.books.clone();
     untold.apply(&world.next(alice(), vec![sealed(1, SealReason::Opened)])).unwrap();
     assert_eq!(untold.apply(&first(Some(opening))), Err(elsewhere));
-    // Sealed by the last step's record.
     let mut stage = Stage::new();
     stage
         .apply_recorded(&books, &first(Some(opening)), None, |player| {
@@ -195,7 +190,6 @@ fn pl_01_a_player_of_an_older_log_plays_as_ever_until_a_draw_is_sealed() {
         world.try_write(alice(), vec![bet.clone(), Event::StepResolved(StepResolved { seed: None, ..*plain }.into())]);
     assert_eq!(neither, Err(Refused::DrawMissing { number: 0 }));
     world.write(alice(), vec![bet, step(1, 1, 30)]);
-    // Only the sealed draws are revealed.
     world.write(alice(), vec![sealed(1, SealReason::Unsealed)]);
     assert_eq!(world.try_write(alice(), vec![step(1, 2, 30)]), Err(Refused::DrawMissing { number: 1 }));
     world.write(alice(), vec![Event::StepResolved(drawn(1, 2, 1, 50).into()), settled(1, 50), revealed(1, [1])]);
@@ -220,7 +214,6 @@ fn pl_06_the_end_of_a_round_reveals_every_dealt_value_under_its_seal() {
     assert_eq!(refused(vec![step(1, 4, 50), revealed(1, [1, 2, 3])]), missing);
     assert_eq!(refused(vec![revealed(1, [1, 3, 2])]), Refused::RevealWrong { round: 1, step: 2 });
     assert_eq!(refused(vec![revealed(1, [4, 2, 3])]), Refused::RevealWrong { round: 1, step: 1 });
-    // A void may lose a key, a settlement may not.
     let unfounded = Refused::RevealUnfounded { round: 1 };
     assert_eq!(refused(vec![Event::DrawsLost { round: 1 }]), unfounded);
     assert_eq!(refused(vec![revealed(1, [1, 2, 3]), revealed(1, [1, 2, 3])]), unfounded);
@@ -260,7 +253,6 @@ fn a_draw_is_sealed_apart_from_a_step_for_a_reason_that_is_true() {
             assert_eq!(refused(&mut world, sealed(number, reason)), unfounded(number));
         }
     }
-    // Draw 1 is revoked.
     for number in [0, 1, 3] {
         assert_eq!(refused(&mut world, sealed(number, SealReason::KeyLost)), unfounded(number));
     }

@@ -1,4 +1,4 @@
-//! Invariants hold over random histories, and an independent model of the pool gives the same figures.
+//! Invariants hold over random histories; an independent model of the pool gives the same figures.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,6 @@ struct ModelHit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ModelRound {
     currency: Currency,
-    /// Millionths.
     coin: i128,
     rate: i128,
     at: u64,
@@ -111,7 +110,7 @@ impl Model {
         self.hits.insert(commit.position, ModelHit { round, paid, from_house, is_paid: false });
     }
 
-    /// Reverses a void's effect; a paid award returns only if the operator bears it (PL-38).
+    /// A paid award returns only if the operator bears it (PL-38).
     fn reverse(&mut self, commit: &Commit, round: u64, effect: VoidedJackpot) {
         let round = (commit.stream.clone(), round);
         for hit in self.hits.values().filter(|hit| hit.round == round) {
@@ -143,7 +142,6 @@ const PLAYERS: [(&str, Currency); 4] =
 const COINS: [&str; 5] = ["0.01", "0.2", "0.25", "1", "2.5"];
 const GAMES: [&str; 2] = [POOL, "neptune"];
 
-/// Kind, player, number.
 pub type Op = (u8, usize, u64);
 
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -162,7 +160,6 @@ pub fn begin() -> World {
     world
 }
 
-/// Tries one operation. A refusal must have no effect.
 pub fn attempt(world: &mut World, (kind, who, x): Op) {
     let (name, currency) = PLAYERS[who];
     let amount = Minor(i64::try_from(x).unwrap());
@@ -288,7 +285,6 @@ fn void(world: &mut World, stream: &StreamId, state: &PlayerState, x: u64) -> Re
     world.try_write(stream.clone(), vec![voided_as(round, bet.0, back, effect(x / 3))])
 }
 
-/// A valid commit with one fault.
 fn spoil(world: &World, (_, who, x): Op) -> Commit {
     let (name, currency) = PLAYERS[who];
     let mut started = world.start(name, "spoilt", currency, 10, "0.2");
@@ -319,14 +315,13 @@ fn spoil(world: &World, (_, who, x): Op) -> Commit {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// `World` checks the invariants after every commit.
     #[test]
     fn pl_09_bw_18_hold_at_every_position_and_the_model_agrees(ops in ops()) {
         let mut world = begin();
         for op in ops {
             attempt(&mut world, op);
         }
-        // Hits of a suspended pool wait (BW-20).
+        // BW-20.
         let _ = world.try_write(pool_stream(), vec![Event::PoolResumed { actor: "ops".into() }]);
         world.settle_pool();
 
@@ -379,7 +374,6 @@ proptest! {
             if room == 0 || is_pools {
                 stage.seal();
                 (room, sealed) = (*sizes.next().unwrap(), sealed + 1);
-                // Pools take up durable entries only.
                 while sealed > if is_pools { 0 } else { at_once } {
                     books.absorb_oldest(&mut stage);
                     sealed -= 1;
@@ -434,7 +428,6 @@ proptest! {
         prop_assert!(world.books.apply(&spoilt).is_err());
         prop_assert_eq!(&world.books, &before);
 
-        // A refusal leaves the stage unchanged.
         let deposit = Event::Deposited { currency: Currency::EUR, amount: Minor(5) };
         let good = world.next(player("ann"), vec![deposit]);
         let mut stage = Stage::new();

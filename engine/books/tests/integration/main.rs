@@ -1,5 +1,3 @@
-//! Integration tests in one binary.
-
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod autospin_rules;

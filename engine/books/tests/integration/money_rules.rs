@@ -1,5 +1,3 @@
-//! Formats and rounding of money (PL-09), and names of streams.
-
 use motherlode_books::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +26,6 @@ fn pl_09_currencies_have_the_digits_of_iso_4217() {
     for currency in Currency::all() {
         assert_eq!(currency.code().parse(), Ok(currency));
     }
-    // Records of old logs depend on this order.
     let first: Vec<_> = Currency::all().take(6).map(|currency| (currency.code(), currency.digits())).collect();
     assert_eq!(first, [("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2)]);
     assert_eq!("eur".parse::<Currency>(), Err(MoneyError::UnknownCurrency));
@@ -39,7 +36,7 @@ fn pl_09_currencies_have_the_digits_of_iso_4217() {
     assert_eq!(["12.30", "1230", "1.230"], [Currency::EUR, Currency::JPY, Currency::KWD].map(shown));
 }
 
-/// Compares with a maintained crate; differences must be added to the list.
+/// Compares with a maintained crate.
 #[test]
 fn pl_35_the_currencies_are_those_of_iso_4217() {
     let letters = || 'A'..='Z';
@@ -144,7 +141,6 @@ proptest! {
         prop_assert_eq!(format!("{whole}.{part}").parse(), Ok(Nano(expected)));
     }
 
-    /// Checks that the rounded quotient is at most half a nano off.
     #[test]
     fn bw_11_a_contribution_is_the_nearest_nano(
         bet in 1i64..1_000_000_000,

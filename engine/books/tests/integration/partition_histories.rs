@@ -1,5 +1,4 @@
-//! Random histories over several partitions with a crashing steward: the pool's figures equal those of the same bets in
-//! the decided order.
+//! Random histories over several partitions with a crashing steward: the pool's figures equal those of one ordered log.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,6 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec((0u8..26, 0usize..4, 0u64..10_000), 1..110)
 }
 
-/// With the commit of a crashed steward.
 struct History {
     parts: Parts,
     in_mind: Vec<(usize, Event)>,
@@ -29,7 +27,6 @@ impl History {
         Self { parts: Parts::new(partitions), in_mind: vec![] }
     }
 
-    /// Tries one operation. A refusal must have no effect.
     fn attempt(&mut self, (kind, who, x): Op) {
         let at = who % self.parts.0.len();
         let name = format!("p{at}");
@@ -87,7 +84,6 @@ impl History {
                 let reason = "test".into();
                 home.try_write(pool_stream(), vec![Event::HitsReleased { reason, actor: actor() }])
             }
-            // Written once, twice or never.
             19 if at > 0 => {
                 self.in_mind.extend(self.parts.report_of(at).map(|event| (0, event)));
                 self.in_mind.extend(self.parts.mirror_of(at).map(|event| (at, event)));
@@ -196,7 +192,6 @@ impl History {
         sum
     }
 
-    /// Feeds a model in the decided order.
     fn tell(&self, model: &mut Model) {
         for event in events(&self.parts.home().log) {
             match event {
@@ -220,7 +215,7 @@ fn events(log: &[Commit]) -> impl Iterator<Item = &Event> {
 /// Round, paid, house's share, whether the player has it.
 type ModelHit = ((StreamId, u64), i128, i128, bool);
 
-/// The jackpot by the rules, without partitions. EUR.
+/// The jackpot by the rules, without partitions; EUR.
 #[derive(Debug, Default)]
 struct Model {
     k: i128,
@@ -289,7 +284,7 @@ impl Model {
         self.hits.insert((commit.partition, commit.position), (round, amount * 10_000_000, from_house, false));
     }
 
-    /// Contributions stay until an incident, and unpaid awards return (PL-38).
+    /// See PL-38.
     fn keep(&mut self, round: &(StreamId, u64), charged: bool) {
         if self.rounds.contains_key(round) {
             self.kept.push(round.clone());
@@ -345,7 +340,6 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each world checks the invariants after every commit.
     #[test]
     fn bw_16_any_number_of_partitions_comes_to_what_the_decided_order_makes(ops in ops(), partitions in 1u32..5) {
         let mut history = History::new(partitions);
@@ -353,7 +347,7 @@ proptest! {
             history.attempt(op);
             prop_assert_eq!(history.parts.interpartition().0, history.under_way());
         }
-        // Hits of a suspended pool wait (BW-20).
+        // BW-20.
         let resumed = Event::PoolResumed { actor: "ops".into() };
         let _ = history.parts.0[0].try_write(pool_stream(), vec![resumed]);
         history.parts.settle();
@@ -384,14 +378,13 @@ proptest! {
             left -= usize::from(!is_paid);
         }
         prop_assert_eq!(left, 0, "each once");
-        // PL-38: contributions of unapproved voids stay in the pool.
+        // PL-38.
         let left: i128 = model.kept.iter().map(|round| model.rounds[round].1).sum();
         let sums = history.parts.home().books.voids_not_returned(POOL);
         prop_assert_eq!(sums.values().map(|sum| sum.amount().0).sum::<i128>(), left);
 
     }
 
-    /// Any batches and order of partitions give the same books.
     #[test]
     fn pl_06_each_partition_replays_by_itself(ops in ops(), size in 1usize..9) {
         let mut history = History::new(3);
@@ -400,7 +393,6 @@ proptest! {
             let (mut books, mut stage, mut room) = (Books::new(), Stage::new(), size);
             for commit in &world.log {
                 prop_assert_eq!(commit.partition, number(at));
-                // Pools take up durable entries only.
                 if room == 0 || matches!(commit.stream, StreamId::Pool(_)) {
                     books.absorb(std::mem::take(&mut stage));
                     room = size;

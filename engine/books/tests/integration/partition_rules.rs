@@ -1,10 +1,7 @@
-//! A pool over several partitions.
-
 use crate::common::*;
 use crate::parts::Parts;
 use motherlode_books::*;
 
-/// The pool's stream orders the partitions' bets.
 #[test]
 fn bw_16_a_pool_takes_up_several_partitions_each_in_its_own_order() {
     let mut parts = Parts::new(2);
@@ -66,7 +63,6 @@ fn bw_19_a_void_in_another_partition_takes_its_contribution_back() {
     assert_eq!(parts.interpartition(), Nano::ZERO);
 }
 
-/// Each partition's sums are zero with money in transit.
 #[test]
 fn pl_09_what_is_said_on_one_side_only_is_between_the_partitions() {
     let mut parts = Parts::new(2);
@@ -104,7 +100,6 @@ fn bw_20_bets_are_judged_by_the_mirror_of_their_partition() {
     assert_eq!(parts.0[1].pool().terms, next);
 }
 
-/// Every partition must confirm the suspension first.
 #[test]
 fn bw_20_a_pool_is_retired_when_all_partitions_are_done() {
     let mut parts = Parts::new(3);
@@ -136,7 +131,6 @@ fn bw_20_a_pool_is_retired_when_all_partitions_are_done() {
     parts.settle();
     let PoolStatus::Retired { into, increments, .. } = &parts.0[1].pool().status else { panic!("not retired") };
     assert_eq!((into.as_str(), *increments), ("heir", nano("0.10")));
-    // The house pays.
     parts.0[2].void("p2", 1, 2_000, 0).unwrap();
     parts.settle();
     assert_eq!((parts.pool().house_funding, parts.interpartition()), (nano("0.10"), Nano::ZERO));
@@ -164,7 +158,6 @@ fn pl_09_a_report_or_mirror_that_is_late_or_repeated_or_out_of_order_is_refused(
     assert_eq!(twice, Err(Refused::SecondDecision));
 }
 
-/// Changes one thing in a valid report.
 #[test]
 fn pl_09_a_spoilt_report_is_refused() {
     let mut parts = Parts::new(2);
@@ -196,7 +189,6 @@ fn pl_09_a_spoilt_report_is_refused() {
     assert!(matches!(refuse(&standing, joins), Refused::WrongStretch { .. }));
 }
 
-/// Changes one thing in a valid mirror.
 #[test]
 fn pl_09_a_spoilt_mirror_is_refused() {
     let mut parts = Parts::new(2);

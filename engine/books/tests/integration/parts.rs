@@ -1,5 +1,3 @@
-//! Partitions with the steward's reports and mirrors.
-
 use crate::common::*;
 use motherlode_books::*;
 
@@ -8,7 +6,7 @@ use motherlode_books::*;
 pub struct Parts(pub Vec<World>);
 
 impl Parts {
-    /// Opens and mirrors the pool. Players `p0`, `p1` have a million EUR each.
+    /// Players `p0`, `p1` have a million EUR each.
     pub fn new(partitions: u32) -> Self {
         let worlds = (0..partitions).map(|partition| World { partition, ..World::default() });
         let mut parts = Self(worlds.collect());
@@ -44,31 +42,26 @@ impl Parts {
             .map(|mirror| Event::PoolMirrored(mirror.into()))
     }
 
-    /// Returns whether there was a stretch.
     pub fn report(&mut self, at: usize) -> bool {
         let report = self.report_of(at);
         report.map(|report| self.0[0].write(pool_stream(), vec![report])).is_some()
     }
 
-    /// Returns whether it changed.
     pub fn mirror(&mut self, at: usize) -> bool {
         let mirror = self.mirror_of(at);
         mirror.map(|mirror| self.0[at].write(pool_stream(), vec![mirror])).is_some()
     }
 
-    /// Returns whether there was a step.
     pub fn step(&mut self) -> bool {
         let events = self.home().books.pool_step(POOL).unwrap();
         events.map(|events| self.0[0].write(pool_stream(), events)).is_some()
     }
 
-    /// Returns whether any were due.
     pub fn give_back(&mut self) -> bool {
         let returned = self.home().books.pool_return(POOL);
         returned.map(|returned| self.0[0].write(pool_stream(), vec![returned])).is_some()
     }
 
-    /// Returns the number of awards.
     pub fn pay(&mut self, at: usize) -> usize {
         let world = &mut self.0[at];
         let unpaid = world.books.unpaid_awards().map(|(_, hit, award)| (hit, award.clone())).collect::<Vec<_>>();
@@ -80,7 +73,6 @@ impl Parts {
         unpaid.len()
     }
 
-    /// Returns the number of commits.
     pub fn settle(&mut self) -> usize {
         let commits = |parts: &Self| parts.0.iter().map(|world| world.log.len()).sum::<usize>();
         let before = commits(self);
@@ -104,7 +96,7 @@ impl Parts {
         }
     }
 
-    /// Returns the sum over partitions, EUR.
+    /// EUR.
     pub fn interpartition(&self) -> Nano {
         Nano(self.0.iter().map(|world| world.books.holding(Account::Interpartition, Currency::EUR).0).sum())
     }

@@ -1,9 +1,6 @@
-//! Progressive jackpot, rule by rule (BW-11 to BW-20).
-
 use crate::common::*;
 use motherlode_books::*;
 
-/// Returns K, R, H and paid.
 fn figures(world: &World) -> [String; 4] {
     let pool = world.pool();
     [pool.increments, pool.reserve, pool.house_funding, pool.paid].map(|figure| figure.to_string())
@@ -229,7 +226,6 @@ fn bw_17_order_decides_and_nothing_else() {
     let mut world = World::with_players(&["alice", "bob"]);
     let (_, first) = world.hit("alice", Currency::EUR, 1_000, "1");
     let (_, second) = world.hit("bob", Currency::EUR, 1_000, "1");
-    // Neither skip the first hit nor decide the second.
     let contribution = nano("0.10");
     let pooled = Event::ContributionsPooled { partition: 0, from: 1, to: second, amount: contribution };
     let refused = world.try_write(pool_stream(), vec![pooled]);
@@ -273,7 +269,6 @@ fn bw_18_the_worked_example() {
     world.write(pool_stream(), vec![pooled]);
     assert_eq!(figures(&world), ["2000.00", "0.00", "0.00", "0.00"]);
     assert_eq!(counters(&world), ["22.00", "440.00", "2200.00"]);
-    // A at coin 0.2 wins 440.
     let award = world.settle_pool().remove(0);
     assert_eq!((award.amount, award.paid), (Minor(44_000), nano("440")));
     assert_eq!((award.increments, award.seed_from_house), (nano("40"), nano("400")));

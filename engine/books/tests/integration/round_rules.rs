@@ -1,5 +1,3 @@
-//! Accounts, rounds, voids and the order of the log (PL, BW-05, BW-28, BW-29).
-
 use crate::common::*;
 use motherlode_books::*;
 

@@ -53,7 +53,6 @@ struct Model {
     answers: BTreeSet<Answer>,
 }
 
-/// Distinguishes states.
 type Key = (u32, Option<bool>, usize, Debited, u32, Vec<Call>, Vec<Answer>);
 
 impl Model {
@@ -99,7 +98,6 @@ impl Model {
         if debit.is_none() && self.ended().is_none() {
             steps.push(Step::Ask);
         }
-        // Only after the commit is durable.
         match debit.map(|debit| debit.rolling_back) {
             Some(false) => steps.extend([Step::Send(Call::Debit), Step::GiveUp]),
             Some(true) => steps.push(Step::Send(Call::Rollback)),
@@ -134,12 +132,10 @@ impl Model {
                 let event = Event::RollbackAsked { request_id: "r".into(), reason: "late".into() };
                 self.commit("rollback/r", vec![event]);
             }
-            // Answers are lost, calls are not.
             Step::ServiceCrashes => self.answers.clear(),
         }
     }
 
-    /// Applies a call at the wallet, whose state survives crashes.
     fn arrives(&mut self, call: Call) -> Answer {
         match call {
             Call::Debit => {
@@ -195,7 +191,6 @@ impl Model {
         assert!(!paid || self.credits == 1, "what counts as paid is paid");
     }
 
-    /// Runs without further failures until everything ends.
     fn finish(mut self) {
         for _ in 0..20 {
             let debit = self.wallet().debit.as_ref().map(|debit| debit.rolling_back);

@@ -1,5 +1,3 @@
-//! Seamless wallets: debits and credits due (PL-31, PL-32).
-
 use crate::common::*;
 use motherlode_books::*;
 
@@ -112,7 +110,6 @@ fn pl_32_a_debit_ends_in_exactly_one_way() {
             assert_eq!(end(&mut world), Err(Refused::NoSuchDebit), "its rollback is asked first");
             named(&mut world, "rollback/r", vec![roll_back("r")]).unwrap();
             assert_eq!(named(&mut world, "again", vec![roll_back("r")]), Err(Refused::NoSuchDebit));
-            // Whatever the wallet answers later.
             assert_eq!(ends[0](&mut world), Err(Refused::NoSuchDebit));
             assert_eq!(ends[1](&mut world), Err(Refused::NoSuchDebit));
         }

@@ -1,5 +1,3 @@
-//! Sessions (BW-26, BW-27, PL-16), also against a model.
-
 use motherlode_books::{
     Currency, Minor, Profile, SessionId, SessionLimits, SessionOf, SessionRefused, Sessions, StreamId,
 };
@@ -29,7 +27,6 @@ fn at_game() -> Option<(&'static str, Currency)> {
     Some(("bewitched", Currency::EUR))
 }
 
-/// Returns a table with one session, id 1.
 fn opened() -> Sessions<Rc<()>> {
     let mut sessions = Sessions::new(LIMITS);
     assert_eq!(sessions.open(of("alice", "bewitched"), "o1", 1, 0), Ok(1));
@@ -40,7 +37,6 @@ fn opened() -> Sessions<Rc<()>> {
 fn bw_26_a_session_without_an_action_for_the_set_minutes_is_over() {
     let mut sessions = opened();
     assert_eq!(sessions.act(1, &alice(), at_game(), 30 * MINUTE - 1), Ok(()), "a moment before");
-    // An action restarts the idle time.
     assert_eq!(sessions.left_ms(1, 60 * MINUTE - 2), Some(1));
     assert_eq!(sessions.act(1, &alice(), at_game(), 60 * MINUTE - 1), Err(SessionRefused::Expired));
     assert!(sessions.is_empty());
@@ -136,7 +132,6 @@ fn bw_26_the_end_of_a_session_lets_go_of_its_connection() {
     assert_eq!(Rc::strong_count(&connection), 1);
 }
 
-/// A session's whole history.
 struct Known {
     id: SessionId,
     player: u8,
@@ -259,13 +254,11 @@ proptest! {
             }
             let held = |one: &Known| one.dropped_ms.is_some_and(|at| now - at < LIMITS.hold_ms);
             let count = known.iter().filter(|one| one.is_live(now) || held(one)).count();
-            // Every such call drops expired entries.
             prop_assert_eq!(sessions.len(), count);
         }
     }
 }
 
-/// Returns a table with one session, id 1.
 fn under(profile: Profile) -> Sessions<Rc<()>> {
     let mut sessions = Sessions::new(LIMITS);
     sessions.open(SessionOf { profile, ..of("alice", "bewitched") }, "o1", 1, 0).unwrap();
@@ -328,7 +321,6 @@ fn pl_16_jurisdiction_and_limits_are_bound_like_the_game() {
     }
 }
 
-/// Compared with a second calculation.
 #[test]
 fn pl_26_the_strictest_wins_field_by_field() {
     let profile = |bits: u32| Profile {

@@ -1,5 +1,3 @@
-//! Transactions and revenue (PL-34) match balances, houses and events.
-
 use std::collections::BTreeMap;
 
 use crate::common::*;
@@ -10,7 +8,6 @@ use proptest::prelude::*;
 const FASTER: i64 = 20_000;
 const DAY_MS: i64 = 86_400_000;
 
-/// Returns the settled rounds that a commit voids.
 fn known(log: &[Commit], commit: &Commit) -> BTreeMap<RoundKey, Bet> {
     let settled = recall(log, commit).map(|settled| {
         let bet = Bet { credited: settled.win, ..Bet::of(&settled.started) };
@@ -44,7 +41,6 @@ fn told(log: &[Commit]) -> (Revenue, Books, Vec<Transaction>) {
     (revenue, books, all)
 }
 
-/// Counts from the events only.
 fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
     let mut rounds = BTreeMap::new();
     let mut sums: BTreeMap<_, [i128; 5]> = BTreeMap::new();
@@ -76,7 +72,7 @@ fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
     sums
 }
 
-/// Returns the house without contributions and awards of voided rounds.
+/// Without contributions and awards of voided rounds.
 fn house(books: &Books, log: &[Commit], currency: Currency) -> i128 {
     let (mut given, mut rates, mut awards, mut charged) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::<_, i128>::new(), 0);
@@ -133,7 +129,6 @@ proptest! {
         }
         let begun = transactions.iter().filter(|of| matches!(of.kind, Kind::Bet | Kind::FreeBet)).count() as u64;
         prop_assert_eq!(revenue.iter().map(|(_, of)| of.rounds + of.free_rounds).sum::<u64>(), begun);
-        // Pages of one row add up to the whole.
         let mut paged: Vec<(RevenueKey, RevenueSums)> = vec![];
         loop {
             let last = paged.last().map(|(key, _)| key.clone());

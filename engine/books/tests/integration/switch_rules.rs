@@ -1,5 +1,3 @@
-//! Switches refuse bets from the next position on (PL-25).
-
 use crate::common::*;
 use motherlode_books::*;
 
@@ -28,7 +26,6 @@ fn is_off(tried: &Result<(), Refused>) -> bool {
 
 #[test]
 fn pl_25_a_switch_refuses_the_bets_that_match_all_its_names_and_no_others() {
-    // At "acme", version 1.6.
     let cases = [
         (part("", "", ""), true, true),
         (part("acme", "", ""), true, true),

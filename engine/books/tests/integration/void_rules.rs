@@ -1,5 +1,3 @@
-//! Voids of jackpot rounds (PL-38), and hits of a suspended pool (BW-20).
-
 use crate::common::*;
 use motherlode_books::*;
 use std::sync::Arc;
@@ -23,7 +21,7 @@ fn incident(world: &World, id: &str) -> Event {
     )
 }
 
-/// Returns a round bet before the pool's suspension, which hits after it.
+/// A round bet before the pool's suspension, which hits after it.
 fn suspended() -> (World, u64) {
     let mut world = World { now_ms: 1_000_000, ..World::default() };
     for pool in [POOL, "heir"] {
@@ -45,7 +43,6 @@ fn bw_20_a_hit_after_the_suspension_waits_and_holds_up_the_retirement() {
     assert_eq!(world.books.pending_hits(POOL).count(), 1);
     let retire = world.try_write(pool_stream(), vec![retirement(&world)]);
     assert_eq!(retire, Err(Refused::PoolOutstanding));
-    // Not proposed, and not admitted.
     let award = price(world.pool(), world.books.pending_hits(POOL).next().unwrap()).unwrap();
     let commit = world.next(pool_stream(), vec![Event::JackpotAwarded(award.into())]);
     assert_eq!(world.books.admit(&commit), Err(Refused::PoolStatus { status: PoolStatus::Suspended }));
@@ -69,7 +66,6 @@ fn bw_20_a_hit_before_the_suspension_is_awarded_by_its_place_in_the_log() {
     assert_eq!(world.settle_pool().len(), 1);
 }
 
-/// Returns a round with a priced, unpaid award.
 fn awarded() -> (World, u64, Award) {
     let mut world = World { now_ms: 1_000_000, ..World::default() };
     world.write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
@@ -138,7 +134,7 @@ fn pl_38_b_a_proposal_holds_for_72_hours_of_logged_time_and_holds_nothing_twice(
     world.pay(&award).unwrap();
 }
 
-/// PL-37: a void's settled round is checked against its records.
+/// See PL-37.
 #[test]
 fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
     let (mut world, round, _) = awarded();

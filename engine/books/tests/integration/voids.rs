@@ -1,5 +1,3 @@
-//! A history with a voided round gives the same books as without it (PL-04, BW-19).
-
 use crate::common::*;
 use motherlode_books::*;
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
@@ -8,7 +6,7 @@ const NAMES: [&str; 2] = ["ann", "ben"];
 
 type Op = (u8, usize, i64);
 
-/// Preceding op, player, bet, win.
+/// Preceding operations, player, bet, win.
 type Special = (usize, usize, i64, i64);
 
 fn config() -> ProptestConfig {
@@ -28,7 +26,7 @@ fn happen(world: &mut World, (kind, who, x): Op) {
     }
 }
 
-/// Runs the history with the round, if any; its void comes last.
+/// The void comes last.
 fn told(ops: &[Op], special: Option<Special>) -> World {
     let mut world = World::with_players(&NAMES);
     let mut played = None;

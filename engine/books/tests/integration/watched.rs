@@ -1,5 +1,3 @@
-//! Snapshots of changing books equal the books at one position.
-
 use std::collections::BTreeMap;
 
 use motherlode_books::{
@@ -11,9 +9,7 @@ use proptest::prelude::*;
 enum Act {
     Deposit(usize, bool),
     Freeze,
-    /// Writes this many places.
     Write(usize),
-    /// Aborts an incomplete one.
     Thaw(bool),
     Evict(usize, bool),
 }
@@ -29,7 +25,6 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 struct Snapshot {
-    /// Books at its start.
     whole: Books,
     frozen: Frozen,
     /// Operator and place still to write.
@@ -38,7 +33,6 @@ struct Snapshot {
 }
 
 struct World {
-    /// Never evicts.
     whole: Books,
     books: Books,
     snapshot: Option<Snapshot>,
@@ -80,7 +74,6 @@ impl World {
         if staged {
             let mut stage = Stage::new();
             stage.apply(&self.books, &commit).unwrap();
-            // A commit may be in progress.
             self.books.evict(&mut self.hand, 3, true);
             self.books.absorb(stage);
         } else {

@@ -1,5 +1,3 @@
-//! Credits of an open round: HALVE (ME-16).
-
 use crate::common::{World, player, settled, step, voided};
 use motherlode_books::{Currency, Event, Minor, Refused};
 
@@ -9,7 +7,7 @@ fn credited(round: u64, amount: i64) -> Event {
     Event::WinCredited { round, amount: Minor(amount) }
 }
 
-/// Returns an open round: balance 10.00, bet 1.00, won 0.51.
+/// Balance 10.00, bet 1.00, won 0.51.
 fn gambling() -> (World, u64) {
     let mut world = World::default();
     world.open_account("eve", EUR, 1_000);
@@ -55,13 +53,12 @@ fn me_16_pl_04_a_void_takes_back_both() {
     assert_eq!(world.balance("eve", EUR), 1_000);
 }
 
-/// PL-09: the house bears withdrawn credits.
+/// The house bears withdrawn credits.
 #[test]
 fn me_16_pl_09_a_void_takes_back_as_far_as_the_balance_goes() {
     let (mut world, round) = gambling();
     world.write(player("eve"), vec![step(round, 2, 51), credited(round, 26)]);
     world.write(player("eve"), vec![Event::Withdrawn { currency: EUR, amount: Minor(926) }]);
-    // The refund of 1.00 covers the 0.26.
     world.write(player("eve"), vec![voided(round, 100, 26)]);
     assert_eq!(world.balance("eve", EUR), 74);
 }
@@ -78,7 +75,6 @@ fn me_16_only_what_an_open_round_has_won_is_credited_and_only_after_a_step() {
     let other = round + 1;
     assert_eq!(refused(vec![step(round, 2, 51), credited(other, 10)]), Refused::NoSuchRound { round: other });
     world.write(player("eve"), vec![step(round, 2, 51), credited(round, 26)]);
-    // Later steps cannot lose credits.
     let lost = world.try_write(player("eve"), vec![step(round, 3, 25), settled(round, 25)]);
     assert_eq!(lost.unwrap_err(), bad(25));
     let past = world.try_write(player("eve"), vec![step(round, 3, 51), credited(round, 26)]);

@@ -1,5 +1,3 @@
-//! Attacks on proofs, detected with the log's key or an older checkpoint.
-
 use crate::naive::{entries, grown};
 use motherlode_tiles::{
     AddCheckpoint, Checkpoint, Hash, KeyKind, Note, Proof, Seen, SignerKey, Tree, Unwitnessed, consistency, inclusion,
@@ -70,7 +68,6 @@ fn a_checkpoint_of_another_key_or_with_another_text_is_none_of_the_log() {
         let honest = checkpoint(&tree);
         let forged = match attempt % 3 {
             0 => honest.clone().with(vec![thief.sign(honest.text())]),
-            // The log key's id.
             1 => {
                 let mut signature = thief.sign(honest.text());
                 signature.id = key().verifier().id();
@@ -91,7 +88,6 @@ fn whoever_kept_a_checkpoint_sees_a_rewritten_log_though_chain_tree_and_signatur
     let (whole, levels) = grown(&honest);
     let mut roll = dice(3);
     for attempt in 0..100 {
-        // The witness cosigned a size, then an earlier entry was rewritten.
         let (kept, rewritten) = (1 + roll(SIZE - 1), roll(SIZE));
         let rewritten = rewritten % kept;
         let seen = Tree::read(&levels, kept as u64).unwrap();
@@ -111,7 +107,6 @@ fn whoever_kept_a_checkpoint_sees_a_rewritten_log_though_chain_tree_and_signatur
         let split = AddCheckpoint { old: SIZE as u64, path: vec![], checkpoint: checkpoint(&tree) };
         let seen = Seen { size: SIZE as u64, root: whole.root() };
         assert_eq!(judge(&split, key().verifier(), Some(seen)), Err(Unwitnessed::Inconsistent));
-        // Truncated tree.
         let (cut, _) = grown(&entries(kept));
         let shorter = AddCheckpoint { old: cut.size(), path: vec![], checkpoint: checkpoint(&cut) };
         assert_eq!(judge(&shorter, key().verifier(), Some(seen)), Err(Unwitnessed::Conflict(SIZE as u64)));

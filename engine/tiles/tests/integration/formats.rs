@@ -1,5 +1,3 @@
-//! Text formats: examples of the specifications, round trips, invalid texts.
-
 use motherlode_tiles::{
     AddCheckpoint, Checkpoint, KeyKind, Note, NoteError, Policy, Proof, Seen, SignerKey, Tile, Unwitnessed,
     VerifierKey, empty, judge,
@@ -38,7 +36,6 @@ fn no_text_in_base64_has_its_padding_within() {
     let log = log();
     let note = checkpoint().sign(&log).unwrap().to_string();
     let (head, signature) = note.trim_end().rsplit_once(' ').unwrap();
-    // The same bytes in two spellings.
     let bytes = data_encoding::BASE64.decode(signature.as_bytes()).unwrap();
     let spelled = [&bytes[..1], &bytes[1..]].map(|part| data_encoding::BASE64.encode(part)).concat();
     assert_eq!(data_encoding::BASE64.decode(spelled.as_bytes()).unwrap(), bytes);
@@ -179,10 +176,8 @@ fn a_cosignature_tells_its_time_and_is_no_signature() {
     note.signatures.push(witness().cosign(note.text(), 1_679_315_147));
     assert_eq!(note.verify(log().verifier()), Ok(0));
     assert_eq!(note.verify(witness().verifier()), Ok(1_679_315_147));
-    // The signature covers the time.
     note.signatures[1].bytes[7] ^= 1;
     assert_eq!(note.verify(witness().verifier()), Err(NoteError::False));
-    // A witness key doesn't sign checkpoints as a log, and vice versa.
     let other = SignerKey::new("witness.example/w1", KeyKind::Log, [8; 32]).unwrap();
     assert_ne!(other.verifier().id(), witness().verifier().id());
     assert_eq!(note.verify(other.verifier()), Err(NoteError::Unsigned));

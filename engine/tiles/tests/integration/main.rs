@@ -1,5 +1,3 @@
-//! Compares with the specifications' examples and a naive tree.
-
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod attacks;

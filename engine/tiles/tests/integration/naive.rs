@@ -52,12 +52,10 @@ fn split(n: usize) -> usize {
     k
 }
 
-/// Returns distinct entries.
 pub fn entries(count: usize) -> Vec<Hash> {
     (0..count).map(|at| Sha256::digest(format!("entry {at}")).into()).collect()
 }
 
-/// Tile levels in memory.
 #[derive(Default)]
 pub struct Levels(pub Vec<Vec<Hash>>);
 
@@ -71,7 +69,6 @@ impl Stored for Levels {
     }
 }
 
-/// Returns the tree of these entries, with its tiles' hashes.
 pub fn grown(entries: &[Hash]) -> (Tree, Levels) {
     let (mut tree, mut levels) = (Tree::default(), Levels::default());
     for entry in entries {

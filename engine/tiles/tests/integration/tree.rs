@@ -1,5 +1,3 @@
-//! Roots and proofs equal their definition; changes are refused.
-
 use crate::naive::{entries, grown, mth, path, subproof};
 use motherlode_tiles::{Tree, consistency, empty, inclusion, is_consistent, is_included, leaf, root};
 use proptest::prelude::*;

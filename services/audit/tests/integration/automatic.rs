@@ -1,5 +1,3 @@
-//! Automatic steps are checked against the rule of their game (PL-03).
-
 use crate::common::{Tale, audited, divergence, step};
 use motherlode_books::{Automatic, Event};
 use motherlode_proto::convert::record::Logged;

@@ -1,5 +1,3 @@
-//! Campaigns in a log (PL-18): the audit counts them independently, and finds faults that the books accept.
-
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Campaign, CoinValue, Currency, Event, Minor, SettledRound};
 use motherlode_slots::Awaiting;

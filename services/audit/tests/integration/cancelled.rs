@@ -1,5 +1,3 @@
-//! Cancelled requests in a log (PL-42): the audit finds commits after a cancellation.
-
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Currency, Event, Minor};
 

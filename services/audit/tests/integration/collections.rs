@@ -1,5 +1,3 @@
-//! Collections carried between rounds, and the gamble's limit: a forged change is found where it was made.
-
 use crate::common::{Tale, audited, found, player, step};
 use motherlode_books::{Currency, Event, FxRate, LoggedTerms, Minor, RoundTerms, StreamId};
 use motherlode_proto::convert::record::Logged;
@@ -112,7 +110,7 @@ fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     }
 }
 
-/// Version 1.0 gave its gift in each currency. Such a log stays valid, and a gift outside these rules is found.
+/// Version 1.0 gave its gift in each currency.
 #[test]
 fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid() {
     let krona: Currency = "SEK".parse().unwrap();
@@ -221,7 +219,7 @@ fn change_win(logged: &mut Logged, other: i64) {
     logged.balances_after[0].1.0 += other - before.0;
 }
 
-/// All coins at the spin's value would be another win: those of the collection's free spins are worth 0.015.
+/// All coins at the spin's value would be another win: those of the free spins are worth 0.015.
 #[test]
 fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_is_due() {
     let tale = mine();
@@ -251,7 +249,7 @@ fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     assert_eq!((other.expected.as_str(), other.found.as_str()), ("25", "50"));
 }
 
-/// ME-16: a half that is credited differently or not at all is found at its step.
+/// ME-16: a half that is credited differently or not at all is found.
 #[test]
 fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     let mut tale = Tale::with_players(&["eve"]);
@@ -278,7 +276,6 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         logged.balances_after[0].1.0 -= 25;
     });
     assert_eq!(none.what, "the outcome credits a part of the win");
-    // A void of the open round takes the half back (PL-04).
     let (reason, actor) = ("reel 3 stuck".into(), "support".into());
     let voided = Event::RoundVoided {
         round,

@@ -1,5 +1,3 @@
-//! An operator's copy of the log (PL-30): a sound one passes, changed or missing records are found.
-
 use crate::common::{Tale, chained, options, store};
 use bytes::Bytes;
 use motherlode_audit::{CopyReport, audit, audit_copy, digest};
@@ -174,7 +172,7 @@ fn pl_30_a_forged_copy_is_found() {
     let mut foreign = copy.clone();
     foreign[settled].operator = "other".into();
     assert!(audited(&foreign).divergence.unwrap().what.contains("another operator"));
-    // Records adjacent in the log: a byte without other effect changes the hash that the next record names.
+    // A byte without other effect changes the hash that the next record names.
     let side_by_side = copy.windows(2).position(|pair| pair[0].position + 1 == pair[1].position).unwrap();
     let mut unlinked = copy.clone();
     unlinked[side_by_side] = changed(&copy[side_by_side], |it| it.commit.fingerprint[0] ^= 1);

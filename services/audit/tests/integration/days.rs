@@ -1,6 +1,3 @@
-//! A player's day in a log (PL-26, uf_06): a bet past the limit of a session of the day is found, and a sound log
-//! passes.
-
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Currency, DayLimits, Event, Minor, SessionOpened};
 use std::num::NonZeroU32;

@@ -1,5 +1,3 @@
-//! Comparison of the index with the books, at each balance's position.
-
 use crate::common::{Tale, chained, player, step, store};
 use motherlode_audit::{Comparison, Options, Report, audit};
 use motherlode_books::{Currency, Event, Minor};
@@ -86,7 +84,6 @@ async fn pl_09_another_balance_in_the_index_is_found_at_its_position() {
     assert_eq!(found.position, balance.position);
     assert!(found.what.starts_with("the index has another balance"), "{found}");
 
-    // A position of another stream, and one past the end.
     for position in [1, tale.log.len() as u64 + 1] {
         put(&options, ProjectedBalance { position, ..balance.clone() });
         assert!(audited(&options).divergence.unwrap().what.starts_with("the index has a balance of"));

@@ -1,6 +1,3 @@
-//! Logs with several partitions: copies are compared with originals, and a steward's false statement is found where it
-//! was made.
-
 use crate::common::{POOL, Tale, chained, pool, store_partition, terms};
 use motherlode_audit::{Divergence, Options, Whole, audit_all};
 use motherlode_books::*;
@@ -197,7 +194,6 @@ fn pl_09_a_clean_log_of_several_partitions_holds_and_adds_up() {
     assert_eq!((whole.voids().get(Currency::EUR).unwrap().rounds, whole.in_transit), (1, Nano::ZERO));
 }
 
-/// Stops the steward at each possible place.
 #[test]
 fn pl_09_what_is_under_way_between_partitions_is_what_their_accounts_hold() {
     let mut tales = Tales::new();
@@ -255,7 +251,7 @@ fn pl_09_a_partition_that_is_missing_is_found() {
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
     let whole = audited(&logs);
     assert!(whole.divergence().is_some());
-    // A player's partition depends on the number of partitions; without players, the reports show it.
+    // Depends on the number of partitions; without players, the reports show it.
     let mut tales = Tales::new();
     tales.0.iter_mut().for_each(|tale| tale.log.retain(|logged| logged.commit.stream == pool()));
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
@@ -273,7 +269,7 @@ fn a_player_in_another_partition_is_found() {
     assert_eq!((found.partition, found.position, &*found.expected), (1, at, "partition 2"), "{found}");
 }
 
-/// A steward's false report is found at the report, though home's books accept it.
+/// Home's books accept the report.
 #[test]
 fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
     let lie = |prepare: fn(&mut Tales), spoil: fn(&mut PartitionReported)| {
@@ -350,7 +346,7 @@ fn made_up(report: &PartitionReported) -> Hit {
     Hit { partition: 1, position: report.to, time_ms: 1_700_000_000_000, stream, round: 1, currency, coin_value, rate }
 }
 
-/// A steward's false mirror is found at the mirror, though the partition's books accept it.
+/// The partition's books accept the mirror.
 #[test]
 fn bw_20_a_mirror_that_is_not_what_home_says_is_found() {
     let lie = |prepare: fn(&mut Tales), spoil: fn(&mut PoolMirrored)| {

@@ -1,4 +1,4 @@
-//! A forger chains the log again after each change; the audit finds the change by content, at its position.
+//! A forger chains the log again after each change.
 
 use crate::common::{Tale, audited, chained, change_outcome, divergence, found, options, segments, step, store};
 use motherlode_audit::audit;
@@ -32,7 +32,7 @@ fn pl_06_the_field_of_an_outcome_that_differs_is_named() {
     assert!(found.what.ends_with("spin 1, stops"), "{found}");
 }
 
-/// Only steps with windows: a card or a prize can follow from another seed, which only the chain protects.
+/// A card or a prize can follow from another seed, which only the chain protects.
 #[test]
 fn pl_06_another_seed_or_choice_is_found_in_every_step() {
     let tale = Tale::of_everything();
@@ -270,7 +270,6 @@ fn bw_20_terms_of_a_pool_that_were_changed_after_the_fact_are_found() {
     assert_eq!(divergence(&log).position, first_bet as u64 + 1);
 }
 
-/// Without chaining again: any changed byte of a block is found, with file and place.
 #[test]
 fn pl_30_every_changed_byte_of_the_files_is_found_and_its_place_named() {
     let mut tale = Tale::with_players(&["alice"]);

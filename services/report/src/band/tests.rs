@@ -1,12 +1,12 @@
 use super::*;
 use motherlode_slots::{Draws, Seed};
 
-/// A game with few high wins: wins in bets, and their chances in millionths.
+/// Wins in bets, and their chances in millionths.
 #[derive(Clone)]
 struct Toy(Vec<(f64, u32)>);
 
 impl Toy {
-    /// Returns 0.775 with a standard deviation of 13.5: one round in 100,000 wins 4,000 bets.
+    /// Returns 0.775 with a standard deviation of 13.5.
     fn sound() -> Self {
         Self(vec![(4_000.0, 10), (200.0, 500), (20.0, 8_000), (2.0, 150_000), (0.5, 350_000)])
     }
@@ -45,7 +45,7 @@ struct Mixed {
 }
 
 impl Mixed {
-    /// Stakes and their shares in thousandths; the highest is 5,000 times the lowest.
+    /// Stakes and their shares in thousandths.
     fn new() -> Self {
         Self { stakes: [(10.0, 900), (100.0, 80), (2_000.0, 19), (50_000.0, 1)], wins: Default::default() }
     }
@@ -77,8 +77,7 @@ fn seed(of: &str, number: u32) -> Seed {
     seed
 }
 
-/// 60 lives of 20,000 rounds at mixed stakes, with verdicts after each of the first 200 and every 500th later round: no
-/// row of a sound game leaves its band. Of the 360 rows, 1 in 10,000 may.
+/// 60 lives of 20,000 rounds, judged after each of the first 200 and every 500th later round.
 #[test]
 fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     let toy = Toy::sound();
@@ -97,11 +96,9 @@ fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     }
 }
 
-/// At a chance of one in a hundred, sound games stay within it, including the cap's worst case with all variance in one
-/// high win.
+/// Includes the cap's worst case: all variance in one high win.
 #[test]
 fn pl_23_the_false_alarm_rate_is_within_the_stated_one() {
-    // One win of 1,000 bets in 1,000 rounds: the heaviest tail with this mean and variance.
     for (name, toy) in [("sound", Toy::sound()), ("heavy", Toy(vec![(1_000.0, 1_000)]))] {
         let theory = toy.theory();
         let (mut out, lives) = (0_u32, 400_u32);
@@ -128,8 +125,8 @@ fn found_after(faulty: &Toy, theory: Theory, of: &str, rounds_max: u32) -> Optio
     })
 }
 
-/// Games with all wins a tenth too high or too low, or one doubled entry, are found although a few rounds at 5,000
-/// times the usual stake outweigh all others.
+/// All wins are a tenth too high or too low, or one entry is doubled; a few rounds at 5,000 times the usual stake
+/// outweigh all others.
 #[test]
 fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
     let sound = Toy(Toy::sound().0[1..].to_vec());
@@ -147,7 +144,6 @@ fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
     assert_eq!(found_after(&sound, theory, "sound", 600_000), None);
 }
 
-/// One high stake is nearly all of the sum by stake, so its effective rounds are few.
 #[test]
 fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() {
     let theory = Toy::sound().theory();
@@ -158,12 +154,11 @@ fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() 
     let of = |parts: &[Part<'_>]| verdict(parts, 0.0).effective_rounds;
     let alike = Part { weight: 7.0, wins: &many, theory };
     assert!((of(&[alike]) - 1_000.0).abs() < 1e-6);
-    // 1,000 stakes of 1 and one of 1,000: (1,000 + 1,000)^2 / (1,000 + 1,000,000).
+    // (1,000 + 1,000)^2 / (1,000 + 1,000,000).
     let mixed = [Part { weight: 1.0, wins: &many, theory }, Part { weight: 1_000.0, wins: &one, theory }];
     assert!((of(&mixed) - 4_000_000.0 / 1_001_000.0).abs() < 1e-9);
 }
 
-/// The band is a number of deviations over the root of the effective rounds, at most 1.45 z.
 #[test]
 fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     let theory = Toy::sound().theory();
@@ -176,7 +171,6 @@ fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     }
 }
 
-/// A single win beyond the paytable neither widens the band nor leaves it.
 #[test]
 fn pl_23_one_great_win_neither_alarms_nor_hides_anything() {
     let theory = Toy::sound().theory();

@@ -1,6 +1,6 @@
 //! Files of significant events: a chained log in the log's segment format, derived from the log.
 //!
-//! Files that are missing, damaged, foreign or shorter than the [kept figures](crate::kept) state are deleted with
+//! Missing, damaged or foreign files, or files shorter than the [kept figures](crate::kept) state, are deleted with
 //! these and rebuilt by the next start. Events beyond those figures, left by a crash, stay: folding gives the same
 //! ones.
 
@@ -30,7 +30,7 @@ struct Stored {
     event: Option<SignificantEvent>,
 }
 
-/// Number of events in files, and the hash of the last record, which identifies the files.
+/// The hash of the last record identifies the files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Away {
     pub(crate) count: u64,
@@ -40,13 +40,11 @@ pub(crate) struct Away {
 pub(crate) struct EventFiles {
     folder: PathBuf,
     store: Option<SegmentStore>,
-    /// Whether foreign files may still exist.
     of_others: bool,
     trust: Arc<Trust>,
 }
 
 struct Trust {
-    /// File of the figures that depend on these files.
     kept: PathBuf,
     lost: AtomicBool,
 }
@@ -108,7 +106,6 @@ impl EventFiles {
         Ok(self.store.insert(store))
     }
 
-    /// Whether figures that depend on the files can be kept.
     pub(crate) fn are_sound(&self) -> bool {
         !self.trust.lost.load(Ordering::Relaxed)
     }
@@ -130,10 +127,7 @@ impl EventFiles {
         deleted
     }
 
-    /// Appends events from this number on, skipping those already in the files.
-    ///
-    /// # Errors
-    /// Not all of them are in the files; the call can be repeated.
+    /// Skips events already in the files; can be repeated after an error.
     pub(crate) fn append(
         &mut self,
         first: u64,
@@ -161,15 +155,12 @@ fn hash_at(records: &dyn Reader, count: u64) -> Result<Option<Hash>, ReadError> 
 }
 
 impl EventReader {
-    /// Returns the events from `first` to before `end`.
-    ///
-    /// # Errors
-    /// [`Unreadable`]. If the files are damaged, the next start rebuilds them.
+    /// `end` is exclusive. If the files are damaged, the next start rebuilds them.
     pub(super) fn read(&self, first: u64, end: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         self.read_all(first, end).inspect_err(|error| {
             tracing::error!(%error, "significant events cannot be read from their files");
             if !matches!(error, Unreadable::Read(ReadError::Io(_))) && !self.trust.lost.swap(true, Ordering::Relaxed) {
-                // Without kept figures, a start rebuilds both. If they cannot be removed, the start reports that.
+                // Without kept figures, a start rebuilds both.
                 let _ = fs::remove_file(&self.trust.kept);
             }
         })

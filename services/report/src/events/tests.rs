@@ -1,5 +1,3 @@
-//! Events in files are read as events in memory.
-
 use super::{files::EventFiles, *};
 use motherlode_ledger::fields::timestamp;
 use std::{fs, path::Path};
@@ -29,7 +27,6 @@ fn some(count: usize, chance: &mut Chance) -> Vec<SignificantEvent> {
             position,
             number: number.max(1),
             time: Some(timestamp(seconds * 1_000)),
-            // Some kinds and operators are rare, so some stretches lack them.
             kind: if chance.below(400) == 0 { 54 } else { 1 + i32::try_from(chance.below(3)).unwrap() },
             operator_id: OPERATORS[if chance.below(300) == 0 { 4 } else { usize::try_from(chance.below(4)).unwrap() }]
                 .into(),
@@ -123,7 +120,6 @@ fn pl_22_however_many_events_there_are_memory_has_few() {
     assert!(known * 10 < 20_000 * 4, "{known} bytes of 20,000 events: less than 0.4 each");
 }
 
-/// After a crash, the files can have events beyond the kept figures; folding gives the same ones.
 #[test]
 fn pl_22_events_that_are_there_already_are_passed_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -195,7 +191,6 @@ fn pl_22_of_damaged_files_nothing_is_believed_and_a_start_makes_them_anew() {
     assert!(!kept.with_extension("events").exists());
 }
 
-/// Foreign or shorter files do not match the figures.
 #[test]
 fn pl_22_figures_find_their_own_files_alone() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,5 +1,3 @@
-//! Kept figures equal those folded from the log, at any position, and foreign files are not used.
-
 use super::*;
 use crate::{events::Filter, follower::Follower};
 use motherlode_books::{Bet, Currency, Event, FxRate, RoundKey, StreamId};
@@ -65,18 +63,15 @@ fn state_version_figures_are_those_of_their_version() {
     digests::check("figures.digests", "FIGURES_VERSION", FIGURES_VERSION, &all);
 }
 
-/// A field that is empty in all logs could change its serialization without another digest.
 #[test]
 fn state_version_every_field_of_the_figures_has_a_value_in_some_log() {
     let mut shape = Shape::default();
     logs::all().iter().for_each(|log| fold(&log.commits(), |figures| shape.note(figures)));
-    // Only thousands of events fill files; other tests cover the files.
     let empty: Vec<_> =
         shape.empty().into_iter().filter(|field| !["Away.count", "Away.head", "Events.away"].contains(field)).collect();
     assert_eq!(empty, [] as [&str; 0], "add a log with a value of them to tests/kit/src/logs");
 }
 
-/// Each record of a log changes the digest.
 #[test]
 fn state_version_other_figures_have_another_digest() {
     for log in logs::all() {
@@ -179,7 +174,6 @@ async fn pl_22_a_start_goes_on_from_what_was_kept_of_this_very_log_and_begins_an
     another.close().await;
 }
 
-/// Events in files are not folded again, and foreign files are not used.
 #[tokio::test]
 async fn pl_22_a_start_finds_the_events_that_were_put_away_or_makes_them_anew() {
     let (folder, config) = (Folder::new(), Report::default());
@@ -210,7 +204,6 @@ async fn pl_22_a_start_finds_the_events_that_were_put_away_or_makes_them_anew() 
     fs::remove_dir_all(&files).unwrap();
     anew(shown(&folder, &ledger, &config).await);
     assert!(files.exists() && !folder.file().exists(), "figures rest on files that are there");
-    // Figures of other thresholds must not leave their events behind.
     let stricter = Report { large_win_eur: 2, ..Report::default() };
     anew(shown(&folder, &ledger, &stricter).await);
     anew(shown(&folder, &ledger, &config).await);

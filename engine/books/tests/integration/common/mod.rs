@@ -42,7 +42,7 @@ pub struct World {
 }
 
 impl World {
-    /// Opens the pool; each player has a million EUR.
+    /// Players have a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
         let mut world = Self::default();
         world.write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
@@ -73,7 +73,6 @@ impl World {
         }
     }
 
-    /// Returns the position.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         let position = self.books.end(self.partition).position + 1;
         self.try_write(stream, events).unwrap();
@@ -130,7 +129,6 @@ impl World {
         }
     }
 
-    /// Returns number and position.
     pub fn play(&mut self, name: &str, bet: i64, coin_value: &str, win: i64) -> (u64, u64) {
         let started = self.start(name, POOL, Currency::EUR, bet, coin_value);
         let round = started.round;
@@ -138,7 +136,6 @@ impl World {
         (round, self.write(player(name), events))
     }
 
-    /// Returns number and position.
     pub fn hit(&mut self, name: &str, currency: Currency, bet: i64, coin_value: &str) -> (u64, u64) {
         let started = self.start(name, POOL, currency, bet, coin_value);
         let round = started.round;
@@ -151,7 +148,6 @@ impl World {
         self.try_write(player(name), vec![voided(round, refund, win_taken_back)])
     }
 
-    /// Returns the awards.
     pub fn settle_pool(&mut self) -> Vec<Award> {
         let mut awards = Vec::new();
         while let Some(events) = self.books.pool_step(POOL).unwrap() {
@@ -250,7 +246,6 @@ pub fn paid(award: &Award) -> Event {
     }
 }
 
-/// Checks the invariants of every position.
 pub fn check(books: &Books) {
     assert_eq!(books.trial_balance(), PerCurrency::default(), "PL-09");
     for pool in books.pools() {
