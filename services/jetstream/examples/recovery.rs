@@ -21,7 +21,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Records per log, and per append.
 const RECORDS: usize = 400_000;
 const BATCH: usize = 256;
 const READ_BYTES: usize = 4 << 20;

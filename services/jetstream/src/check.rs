@@ -13,14 +13,14 @@ use tokio::{
 
 /// Earlier versions lose messages.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// Required `max_payload` in bytes. A group commit is one message.
+/// In bytes. A group commit is one message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
 /// Fewer replicas lose messages if a disk fails during another failure.
 const REPLICAS_MIN: u64 = 3;
 const PAGE_WAIT: Duration = Duration::from_secs(5);
 const PAGE_MAX: u64 = 1 << 20;
 
-/// An unsafe setting without an exception.
+/// Unsafe setting without an exception.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe: {what}; to allow it, set [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
@@ -174,7 +174,7 @@ struct Page {
     sync_always: bool,
 }
 
-/// Returns the pages by server name, and the error of the last unreachable address.
+/// Pages by server name, and the error of the last unreachable address.
 fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option<String>), String> {
     #[derive(Deserialize)]
     struct Varz {

@@ -1,5 +1,5 @@
-//! The state of a stream at its opening, compared repeatedly. An administrator of NATS can change or recreate a stream
-//! in use; any deviation ends the writer's turn.
+//! Repeated check that a stream is as it was when opened. An administrator of NATS can change or recreate a stream in
+//! use; any deviation ends the writer's turn.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;

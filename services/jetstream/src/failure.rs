@@ -1,10 +1,8 @@
-//! Failures of requests to the servers.
-
 use std::io;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Failure {
-    /// JetStream refused the request and did nothing.
+    /// Nothing was done.
     #[error("{description} (JetStream error {code})")]
     Refused { code: u64, description: String },
     /// No valid answer: the outcome is unknown.

@@ -1,4 +1,4 @@
-//! The in-memory index: a mark of 56 bytes per 32 messages or 32 KiB.
+//! In-memory index: a mark of 56 bytes per 32 messages or 32 KiB.
 
 use crate::message::Walk;
 use motherlode_log::{Hash, Position};
@@ -11,7 +11,7 @@ pub(crate) struct Index {
     pub end: Position,
     pub last: u64,
     marks: Vec<Mark>,
-    /// Bytes since the last mark.
+    /// Since the last mark.
     bytes: usize,
 }
 
@@ -35,7 +35,7 @@ impl Index {
         (self.end, self.last) = (after.next - 1, after.sequence - 1);
     }
 
-    /// Returns the starting point for `position`, and the number of messages up to `upto`.
+    /// Starting point for `position`, and number of messages up to `upto`.
     pub(crate) fn find(&self, position: Position, upto: Position) -> Option<(Walk, u64)> {
         if position == 0 || position > self.end {
             return None;

@@ -1,7 +1,6 @@
-//! The stream key: an HMAC-SHA256 of each message keeps other NATS users from writing the log.
-//!
-//! It covers the stream's name and the message's sequence number, kind, epoch and payload. All readers belong to the
-//! ledger, so no signature is needed.
+//! Stream key: an HMAC-SHA256 of each message keeps other NATS users from writing the log. It covers the stream's name
+//! and the message's sequence number, kind, epoch and payload. All readers belong to the ledger, so no signature is
+//! needed.
 
 use ring::hmac;
 use std::{
@@ -32,7 +31,7 @@ impl fmt::Debug for StreamKey {
 }
 
 impl StreamKey {
-    /// Reads a key file: 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
+    /// 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if file.metadata()?.permissions().mode() & 0o007 != 0 {

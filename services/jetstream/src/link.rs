@@ -1,4 +1,4 @@
-//! The connection: a client on its own thread. Callers on any thread or runtime block until the answer.
+//! Connection: a client on its own thread. Callers on any thread or runtime block until the answer.
 
 use crate::{failure::Failure, message::Message};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, StatusCode};
@@ -21,11 +21,11 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// A link is dead after about two missed pings.
 const PING_EVERY: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
-/// Limit below the client's buffer of 65,536 messages.
+/// Below the client's buffer of 65,536 messages.
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
-/// Errors of exceeded account, server and storage limits, before any write (`JSAccountResourcesExceededErr`,
+/// Account, server or storage limits exceeded, before any write (`JSAccountResourcesExceededErr`,
 /// `JSInsufficientResourcesErr`, `JSStorageResourcesExceededErr`). A failed write is excluded: other replicas may have
 /// written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
@@ -69,7 +69,7 @@ impl Link {
         self.client.clone()
     }
 
-    /// Returns the client thread's runtime, unaffected by the caller's load.
+    /// Runtime of the client's thread, unaffected by the caller's load.
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.runtime.as_ref().map(|runtime| runtime.handle().clone())
     }
@@ -83,7 +83,7 @@ impl Link {
         self.request(format!("$JS.API.{call}"), request)
     }
 
-    /// Publishes a message after message `after`, and returns its sequence number.
+    /// Publishes after message `after`, and returns the new sequence number.
     pub(crate) fn publish(
         &self,
         subject: &str,
@@ -106,7 +106,7 @@ impl Link {
         Ok(published.seq)
     }
 
-    /// Reads contiguous messages from `sequence` within the limits. A server that lags behind returns fewer or none.
+    /// Reads contiguous messages within the limits. A server that lags behind returns fewer or none.
     pub(crate) fn fetch(
         &self,
         stream: &str,
@@ -183,7 +183,7 @@ impl Drop for Link {
     }
 }
 
-/// Retries unknown outcomes until `until`.
+/// Retries unknown outcomes.
 pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
     loop {
         match attempt() {

@@ -72,7 +72,6 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
     format!("{stream}.epoch")
 }
 
-/// Rules that identify authentic messages.
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
@@ -92,7 +91,7 @@ impl Trust {
         self.key.as_ref()?.mac(&self.stream, message)
     }
 
-    /// Reports whether a message begins an epoch, judged without its predecessors.
+    /// Judges without the predecessors.
     pub(crate) fn begins_epoch(&self, message: &Message) -> bool {
         message.kind == Kind::Epoch
             && match self.signs(message.sequence) {
@@ -123,7 +122,7 @@ pub(crate) struct Walk {
     pub head: Hash,
     /// Sequence number of the epoch message, or 0.
     pub epoch: u64,
-    /// Foreign messages in the epoch.
+    /// Since the epoch.
     pub foreign: u64,
     /// Whether any message was authentic.
     pub authentic: bool,
@@ -281,7 +280,6 @@ mod tests {
         assert_eq!(walk.step(&trust, &append(8, 2, 2, &all[1..])).unwrap(), all[1..]);
     }
 
-    /// Forgeries: chained blocks with the current epoch, copies of authentic messages, epochs.
     #[test]
     fn mf_e4_with_a_key_a_message_without_its_mac_is_skipped() {
         let all = records(genesis(0), [b"one", b"two", b"six"]);

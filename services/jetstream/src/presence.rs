@@ -39,7 +39,6 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// Delay between requests.
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// Silence before a takeover.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
@@ -54,7 +53,7 @@ fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
 
-/// Subject of a leaving writer's announcement. A standby then sends one more request.
+/// A standby then sends one more request.
 fn vacated_subject(stream: &str) -> String {
     format!("{stream}-vacated")
 }
@@ -66,12 +65,11 @@ enum Leaving {
     Said,
 }
 
-/// Liveness of a log's writer.
 #[derive(Debug, Clone)]
 pub struct Presence {
     stream: Stream,
     taken: Vec<Taken>,
-    /// Longest time without a leader, more than an election.
+    /// Longer than an election.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }
@@ -87,7 +85,7 @@ pub(crate) struct Taken {
 }
 
 impl Presence {
-    /// Creates the presence of the writer of all streams, which answers on the first stream's subject.
+    /// Answers on the first stream's subject.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
         let (stream, taken) = (first.stream.clone(), [first].into_iter().chain(others).collect());
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
@@ -110,13 +108,13 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Returns the number of foreign messages by partition, from the epoch before this writer's.
+    /// Foreign messages by partition, from the epoch before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers as writer until dropped, or returns the reason for stepping down. Independent of the caller's load,
-    /// since it runs on the link's thread.
+    /// Answers as writer until dropped, or returns the reason for stepping down. Runs on the link's thread, unaffected
+    /// by the caller's load.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
@@ -222,7 +220,7 @@ impl Presence {
     }
 }
 
-/// Returns the time since the leader last had contact with a majority; `None` without a majority.
+/// Time since the leader last had contact with a majority; `None` without a majority.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -242,7 +240,7 @@ async fn latest_epoch(client: &Client, stream: &str) -> Option<u64> {
     api(client, &format!("STREAM.MSG.GET.{stream}"), &body).await.ok()?["message"]["seq"].as_u64()
 }
 
-/// Returns the first authentic epoch message after `judged`.
+/// First authentic epoch message after `judged`.
 async fn epoch_of_another(client: &Client, stream: &Stream, judged: &mut u64, latest: u64) -> Option<u64> {
     while *judged < latest {
         let body = json!({ "seq": *judged + 1, "next_by_subj": epoch_subject(&stream.name) });

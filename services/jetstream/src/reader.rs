@@ -55,7 +55,6 @@ impl Shared {
         self.index.read().last
     }
 
-    /// Caches verified records.
     pub(crate) fn keep(&self, first: Position, records: Vec<Bytes>) {
         if !records.is_empty() {
             self.recent.lock().keep(first, records);

@@ -1,5 +1,5 @@
-//! A cache of records read last, since walking a history backwards reads commit by commit. Verified records never
-//! change, so no entry is stale.
+//! Cache of records read last, since walking a history backwards reads commit by commit. Verified records never change,
+//! so no entry is stale.
 
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
@@ -23,7 +23,7 @@ impl Recent {
         stretch(*first, records, from, limit)
     }
 
-    /// Adds a range and replaces one with the same first position.
+    /// Replaces a range with the same first position.
     pub(crate) fn keep(&mut self, first: Position, records: Vec<Bytes>) {
         self.bytes += length(&records);
         match self.stretches.insert(first, records) {

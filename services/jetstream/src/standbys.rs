@@ -1,5 +1,5 @@
-//! Reports of the standbys' positions to the log's writer, for display only. A standby publishes one small message per
-//! second and partition on a subject outside the streams.
+//! Reports of the standbys' positions to the log's writer, for display only: one small message per second and partition
+//! on a subject outside the streams.
 
 use crate::{following::Following, presence::Presence};
 use futures_util::{StreamExt, stream::SelectAll};
@@ -15,10 +15,8 @@ fn subject(stream: &str) -> String {
     format!("{stream}-standby")
 }
 
-/// Position of a standby in a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// Partition number.
     pub partition: u32,
     /// Address as the servers see it, and port.
     pub name: String,
@@ -49,7 +47,6 @@ impl Following {
 }
 
 impl Presence {
-    /// Passes reports to `heard` while polled.
     pub async fn hear_standbys(&self, mut heard: impl FnMut(Told) + Send) {
         loop {
             let mut all = SelectAll::new();

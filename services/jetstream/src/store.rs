@@ -1,4 +1,4 @@
-//! The writer: publishes each append as one message.
+//! Writer: publishes each append as one message.
 
 use crate::{
     check::MAX_PAYLOAD_MIN,
@@ -24,10 +24,9 @@ use std::{
 
 const FOREIGN_MESSAGES: u64 = 1024;
 const FOREIGN_BYTES: u64 = 4 << 20;
-/// Reserved for headers.
+/// Reserved bytes.
 const HEADERS: u64 = 1024;
 
-/// The writer of a partition on JetStream.
 #[derive(Debug)]
 pub struct JetStreamStore {
     partition: u32,
@@ -66,18 +65,16 @@ enum Published {
     Other(Message),
     /// No space; the number is free.
     NoRoom(io::Error),
-    /// The message may still be stored.
     Unknown(String),
 }
 
 impl JetStreamStore {
-    /// Opens `partition`: creates a missing stream, verifies all messages, and fences the previous writer.
+    /// Creates a missing stream, verifies all messages, and fences the previous writer.
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
         Self::open_or(config, partition, Absent::Create, None)
     }
 
-    /// Opens `partition`. `absent` is the reaction to a missing stream. An epoch after `last_epoch` is
-    /// [`OpenError::Taken`].
+    /// An epoch after `last_epoch` is [`OpenError::Taken`].
     pub fn open_or(
         config: &Config,
         partition: u32,
@@ -318,7 +315,7 @@ impl Publish<'_> {
         }
     }
 
-    /// Returns the message with subject and headers. Its epoch, nonce or MAC identifies it.
+    /// The message's epoch, nonce or MAC identifies it.
     fn message(&self, sequence: u64) -> (String, Vec<(&'static str, String)>, Message) {
         let Self { stream, kind, epoch, payload } = *self;
         let mac = stream.trust.mac(sequence, kind, epoch, payload);

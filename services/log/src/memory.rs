@@ -1,5 +1,3 @@
-//! A store in memory, for tests and demonstrations.
-
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,7 +11,7 @@ use crate::{
     store::{Limit, Reader, Store},
 };
 
-/// A partition in memory, with the contract of [`Store`] except for durability.
+/// Fulfils the contract of [`Store`] except for durability.
 #[derive(Debug)]
 pub struct MemoryStore {
     partition: u32,
@@ -29,7 +27,6 @@ struct Records {
 }
 
 impl MemoryStore {
-    /// Creates an empty log of `partition`.
     #[must_use]
     pub fn new(partition: u32) -> Self {
         Self::starting(partition, LogStart::genesis(partition))

@@ -41,7 +41,7 @@ pub(crate) struct NotServing {
 }
 
 impl NotServing {
-    /// Starts refusing calls to the services `names`. The log of `written` is already served.
+    /// The log of `written` is already served.
     pub(crate) async fn start(
         listener: &StdListener,
         config: &Config,
@@ -90,7 +90,7 @@ impl NotServing {
     }
 }
 
-/// Refuses all calls except health, reflection and the local log.
+/// Except health, reflection and the local log.
 #[derive(Clone)]
 struct Refusing {
     gives: bool,

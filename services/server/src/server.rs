@@ -1,4 +1,4 @@
-//! A running service and its stop: new calls are refused, streams end, pending calls are answered, a last checkpoint is
+//! Running service and its stop: new calls are refused, streams end, pending calls are answered, a last checkpoint is
 //! signed, ledgers close.
 
 use crate::{
@@ -15,7 +15,6 @@ use motherlode_spin::Sweeper;
 use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 
-/// A running service.
 pub struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) identity: Identity,
@@ -33,49 +32,44 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns the address of the calls.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the address of checkpoints and tiles, if any.
+    /// Address of checkpoints and tiles.
     #[must_use]
     pub fn tiles_address(&self) -> Option<SocketAddr> {
         self.tiles
     }
 
-    /// Returns the console's address, if any.
     #[must_use]
     pub fn console_address(&self) -> Option<SocketAddr> {
         self.console
     }
 
-    /// Returns the program's version, digests and models (PL-29).
+    /// Program's version, digests and models (PL-29).
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// Returns the ledgers.
     #[must_use]
     pub fn ledgers(&self) -> &Ledgers {
         &self.ledgers
     }
 
-    /// Returns the home partition's ledger.
+    /// Home partition's ledger.
     #[must_use]
     pub fn ledger(&self) -> &Handle {
         self.ledgers.home()
     }
 
-    /// Returns the sweeper, if any.
     #[must_use]
     pub fn sweeper(&self) -> Option<&Sweeper> {
         self.sweeper.as_ref()
     }
 
-    /// Returns the self-check, if any.
     #[must_use]
     pub fn self_check(&self) -> Option<&SelfCheck> {
         self.check.as_ref()
@@ -86,19 +80,17 @@ impl Server {
         self.ledgers.failed().await
     }
 
-    /// Returns the state of background tasks.
     #[must_use]
     pub fn tasks(&self) -> watch::Receiver<Tasks> {
         self.tasks.subscribe()
     }
 
-    /// Returns the kinds of background tasks.
     #[must_use]
     pub fn task_kinds(&self) -> BTreeSet<Kind> {
         self.tasks.kinds()
     }
 
-    /// Ends the background tasks of a kind, for tests, and returns their number.
+    /// For tests; returns the number of ended tasks.
     pub fn end_tasks(&self, kind: Kind) -> usize {
         self.tasks.end_tasks(kind)
     }
@@ -120,7 +112,7 @@ impl Server {
         }
     }
 
-    /// Stops in order. Never fails at present.
+    /// Never fails at present.
     pub fn stop(self) -> BoxFuture<'static, Result<(), ServeError>> {
         Box::pin(async move {
             self.stopper.stop();

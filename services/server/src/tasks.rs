@@ -23,20 +23,18 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Run time that resets the backoff.
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
-/// Declares the kinds: name, whether an end ends the process, and the service whose health fails.
+/// Name, whether an end ends the process, and the service whose health fails.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $name:literal, ends_process = $ends:literal, $service:expr;)*) => {
-        /// A kind of background task.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Kind {
             $($(#[$doc])* $kind,)*
         }
 
         impl Kind {
-            /// All kinds.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// Returns the name in logs and metrics.
+            /// Name in logs and metrics.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -44,7 +42,6 @@ macro_rules! kinds {
                 }
             }
 
-            /// Reports whether an unexpected end ends the process.
             #[must_use]
             pub fn ends_process(self) -> bool {
                 match self {
@@ -62,25 +59,19 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Answers calls.
     Calls: "calls", ends_process = true, None;
     /// Watches the ledgers' threads.
     Ledgers: "ledgers", ends_process = true, None;
-    /// Renews the draw keys.
     DrawKeys: "draw_keys", ends_process = false, Some(SPIN);
-    /// Finishes abandoned rounds.
     Sweeper: "sweeper", ends_process = true, Some(SPIN);
     /// Sends credits and rollbacks to operators' wallets.
     Payers: "payers", ends_process = true, Some(WALLET);
     /// Pools contributions, prices hits and pays awards.
     Steward: "steward", ends_process = true, Some(JACKPOT);
-    /// Folds the reports.
     Reports: "reports", ends_process = false, Some(REPORT);
     /// Checks the books daily.
     SelfCheck: "self_check", ends_process = false, Some(REPORT);
-    /// Samples the rates of the last minutes.
     Vitals: "vitals", ends_process = false, Some(REPORT);
-    /// Stops jobs with the process.
     Jobs: "jobs", ends_process = false, Some(JOB);
     /// Serves checkpoints and tiles as files.
     Tiles: "tiles", ends_process = false, Some(PROOF);
@@ -94,14 +85,12 @@ kinds! {
     TreeDistrust: "tree_distrust", ends_process = true, Some(PROOF);
     /// Lists the standbys of a log.
     Standbys: "standbys", ends_process = false, None;
-    /// Reports foreign messages in a log's stream.
     ForeignMessages: "foreign_messages", ends_process = false, None;
 }
 
 /// State of a process's background tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {
-    /// Kinds with an ended task.
     pub down: BTreeSet<Kind>,
     /// Unexpected ends by kind.
     pub ended: BTreeMap<Kind, u64>,

@@ -1,4 +1,4 @@
-//! The segment being written, and the prepared next file.
+//! Segment being written, and the prepared next file.
 
 use std::{io, sync::Arc};
 
@@ -30,7 +30,7 @@ enum Due {
 }
 
 impl Active {
-    /// Continues a segment after an opening. `block` is the offset and length of its last block. Writes nothing.
+    /// Continues a segment after an opening. `block` is the offset and length of its last block.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;
@@ -78,7 +78,7 @@ impl Active {
         Ok(())
     }
 
-    /// Ensures durable zeros for the next `bytes`. Writes `ahead` zeros if they are missing.
+    /// Ensures durable zeros for the next `bytes`; writes `ahead` zeros if they are missing.
     pub fn reserve(&mut self, bytes: u64, ahead: u64, limit: u64) -> io::Result<()> {
         let needed = self.used + bytes;
         if needed <= self.zeroed {

@@ -1,5 +1,5 @@
-//! The verifying reader: checks headers, checksums, positions and the hash chain. It writes nothing and takes no lock,
-//! so it can scan a running service's directory.
+//! Verifying reader: checks headers, checksums, positions and the hash chain. It writes nothing and takes no lock, so
+//! it can scan a running service's directory.
 
 use std::{
     collections::VecDeque,
@@ -35,31 +35,22 @@ const LOOKS: usize = 16;
 /// Bytes after the last whole append.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Tail {
-    /// No bytes.
     #[default]
     Clean,
     /// Part of an unacknowledged append: interrupted by a crash, or still being written.
-    Torn {
-        /// Affected file.
-        file: PathBuf,
-        /// Offset of the part.
-        offset: u64,
-        /// Length of the part.
-        bytes: u64,
-    },
+    Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// Scans the partition in `dir`. A damaged [`LogStart`] or missing first segment is an error.
+/// A damaged [`LogStart`] or missing first segment is an error.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
 
-/// Scans like [`scan`], on `disk`.
 pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// Scans the records after `position`, whose record has the hash `head`. Earlier records are not verified.
+/// `head` is the hash of the record at `position`. Earlier records are not verified.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
@@ -76,30 +67,27 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Returns the partition's number; `None` before the first record.
+    /// `None` before the first record.
     #[must_use]
     pub fn partition_number(&self) -> Option<u32> {
         self.walk.partition
     }
 
-    /// Returns the first kept position, 1 for a whole log.
     #[must_use]
     pub fn first(&self) -> Position {
         self.walk.first.max(1)
     }
 
-    /// Returns the last verified position and its record's hash.
+    /// Last verified position and its record's hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.walk.next - 1, self.walk.head)
     }
 
-    /// Continues the iteration with newer appends.
     pub fn resume(&mut self) -> Result<(), ScanError> {
         self.walk.resume()
     }
 
-    /// Returns the bytes after the last record, once the iteration has ended.
     #[must_use]
     pub fn tail(&self) -> &Tail {
         &self.walk.tail
@@ -148,12 +136,10 @@ pub(super) struct Walk {
     pub partition: Option<u32>,
     /// Recorded start; 0 for a whole log.
     first: Position,
-    /// Position after `head`.
     pub next: Position,
     pub head: Hash,
     pub tail: Tail,
     pub last_segment: Option<Position>,
-    /// Whether to skip full segments with a matching outline.
     pub by_outlines: bool,
     pub passed: Vec<Outline>,
     /// Full segments that were read, with their last hash.
@@ -224,7 +210,7 @@ impl Walk {
         let Some((first, path)) = self.files.pop_front_if(|(first, _)| *first != self.next) else { return Ok(vec![]) };
         let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
         let bytes = Bytes::from(file.read_up_to(MAX_SEGMENT, 0).map_err(ScanError::at(&path))?);
-        // The last block at or before `next`.
+        // Last block at or before `next`.
         let blocks = (SEGMENT_HEADER..bytes.len()).step_by(ALIGN).filter_map(|at| {
             let header = BlockHeader::decode(&bytes[at..])?;
             (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))
@@ -288,7 +274,7 @@ impl Walk {
         Ok(Current { path, first, window })
     }
 
-    /// Returns the outline of a segment to skip, if the next header confirms it.
+    /// Outline of a segment to skip, if the next header confirms it.
     fn outline_of(&self, current: &Current) -> Option<Outline> {
         let (next, path) = self.files.front().filter(|_| self.by_outlines)?;
         let outline = Outline::read(&*self.disk, &self.dir, current.first)?;

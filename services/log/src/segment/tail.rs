@@ -6,7 +6,7 @@
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// Trailing zeros that show a missing end; a single one can be a changed byte.
+/// A single trailing zero can be a changed byte.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Verdict {
     Damaged,
 }
 
-/// Judges `tail`, the file from byte `offset` on, which does not begin with a valid block for `expected`.
+/// `tail` is the file from byte `offset` on, which does not begin with a valid block for `expected`.
 pub(super) fn judge(tail: &[u8], offset: u64, expected: Position) -> Verdict {
     let Some(used) = used(tail) else { return Verdict::Clean };
     let torn = match BlockHeader::decode(tail) {

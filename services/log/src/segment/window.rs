@@ -1,4 +1,4 @@
-//! A read-ahead window over a file, without copies.
+//! Read-ahead window over a file, without copies.
 
 use std::{io, sync::Arc};
 

@@ -69,7 +69,7 @@ fn check_another_way(disk: &SimDisk, when: &str) {
     assert_eq!(read_all(&*store.reader(), 1), expected, "{when}, then another append");
 }
 
-/// Difficult payloads: empty, long runs of equal bytes, and noise.
+/// Empty, long runs of equal bytes, and noise.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let fill = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
     prop_oneof![
@@ -115,7 +115,6 @@ proptest! {
         }
     }
 
-    /// Interrupts the recovery at each operation, and recovers again.
     #[test]
     fn an_interrupted_recovery_loses_nothing(appends in appends(), at in any::<prop::sample::Index>(), seed in any::<u64>()) {
         let appends = chained(&appends);
@@ -319,8 +318,7 @@ fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Injects random faults and power cuts. Each append is acknowledged once or refused and absent; one unknown append
-    /// may remain.
+    /// Each append is acknowledged once or refused and absent; one unknown append may remain.
     #[test]
     fn uf_10_random_faults_lose_and_double_nothing_and_heal(
         payloads in prop::collection::vec(prop::collection::vec(payload(), 1..3), 4..24),

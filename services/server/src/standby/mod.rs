@@ -1,5 +1,5 @@
-//! A process with its log on JetStream, as writer or standby in turns. If two standbys take over at once, the first
-//! epoch message wins.
+//! Process with its log on JetStream, as writer or standby in turns. If two standbys take over at once, the first epoch
+//! message wins.
 
 mod catch_up;
 mod foreign;
@@ -51,7 +51,7 @@ struct Candidate {
     listener: TcpListener,
 }
 
-/// Serves until the signal. Errors after the first start only delay the next attempt.
+/// Errors after the first start only delay the next attempt.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -93,7 +93,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
 }
 
 impl Candidate {
-    /// The port distinguishes standbys on one machine.
+    /// Distinguishes standbys on one machine.
     fn port(&self) -> u16 {
         self.listener.local_addr().map_or(self.config.listen.port(), |address| address.port())
     }
@@ -103,7 +103,7 @@ impl Candidate {
         Ok(spawn_blocking(move || open(&config)).await.map_err(ServeError::interrupted)??)
     }
 
-    /// Stands by until the takeover; `None` after the signal.
+    /// `None` after the signal.
     async fn stand_by(
         &self,
         leaving: Option<JoinHandle<Result<(), ServeError>>>,

@@ -1,5 +1,3 @@
-//! Shared helpers.
-
 use bytes::Bytes;
 use motherlode_jetstream::JetStreamStore;
 use motherlode_log::{AppendError, Position, Store};
@@ -10,7 +8,7 @@ use std::collections::BTreeMap;
 /// Acknowledged records by position.
 pub type Acknowledged = BTreeMap<Position, Bytes>;
 
-/// Appends records, and notes them if they are acknowledged.
+/// Notes the records if they are acknowledged.
 pub fn append(
     store: &mut JetStreamStore,
     payloads: &[Vec<u8>],
@@ -32,7 +30,7 @@ pub fn holds(config: &Config, acknowledged: &Acknowledged) -> Position {
     all.len() as Position
 }
 
-/// Returns unique payloads of an append.
+/// Unique payloads of an append.
 pub fn payloads(writer: &str, append: usize) -> Vec<Vec<u8>> {
     (0..append % 4 + 1).map(|record| format!("{writer} {append} {record}").into_bytes()).collect()
 }
