@@ -11,7 +11,6 @@ use prost::Message;
 
 /// Parts of an answer outside of the step's commit.
 pub(crate) struct Answer {
-    /// Seal in the step's commit.
     seal: Option<Seal>,
     round: u64,
     step: u32,
@@ -23,25 +22,22 @@ pub(crate) struct Answer {
     shown: Option<Box<Outcome>>,
 }
 
-/// Encoded [`Played`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayedBytes(pub(crate) Vec<u8>);
 
 impl PlayedBytes {
-    /// Returns the bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
     pub(crate) fn message(&self) -> Played {
-        // The bytes were encoded here.
         Played::decode(&*self.0).unwrap_or_default()
     }
 }
 
 impl Answer {
-    /// Creates it for a step. `over`: the step settled the round.
+    /// `over`: the step settled the round.
     pub(crate) fn of(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
         Self {
             seal: sealed(step),
@@ -55,8 +51,7 @@ impl Answer {
         }
     }
 
-    /// Returns whether it belongs to the logged step. Another attempt of the request, with another seal, may have been
-    /// first.
+    /// Another attempt of the request, with another seal, may have been logged first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
@@ -96,7 +91,7 @@ fn revealed(events: &[Event]) -> &[Dealt] {
     dealt.unwrap_or_default()
 }
 
-/// Returns the seal of the next draw; older logs have none.
+/// Seal of the next draw; older logs have none.
 fn sealed(step: &StepResolved) -> Option<Seal> {
     step.draw.as_ref().map(|draw| draw.next_seal)
 }

@@ -2,7 +2,7 @@
 //!
 //! The request ids of its spins follow from the series' id, so a repeated request gets the same answers and continues
 //! after the last logged spin. If the reader disconnects, the series stops before its next spin. While a round waits
-//! for the player, the series follows the log: one lookup per group commit.
+//! for the player, the series follows the log.
 //!
 //! A win that can be doubled stays open until the next spin, and counts as won. The series collects it before that
 //! spin. If the series stops first, the player can still double or collect it (BW-23).
@@ -28,16 +28,16 @@ use motherlode_slots::{AutoplayLoss, Choice};
 use std::time::Duration;
 use tonic::{Request, Status, metadata::MetadataMap};
 
-/// Longest request id of a series; `.1000` is appended.
+/// `.1000` is appended.
 const REQUEST_ID_MAX: usize = 59;
 
-/// Longest pause between two rounds.
+/// Between two rounds.
 const PAUSE_MS_MAX: u32 = 60_000;
 
 struct Series {
     api: SpinApi,
     request_id: SmolStr,
-    /// Bet with the request id of the next spin.
+    /// With the request id of the next spin.
     bet: Bet,
     progress: Autospin,
     /// Started spins.
@@ -52,7 +52,6 @@ struct Series {
 /// Round with a doublable win.
 struct Waiting {
     round: RoundId,
-    /// Collecting step.
     step: u32,
 }
 
@@ -63,7 +62,7 @@ struct Counted {
 }
 
 enum Next {
-    /// Stops: the first bet could exceed the loss limit (DM-26).
+    /// The first bet could exceed the loss limit (DM-26).
     Prevented,
     Spin,
     /// Waits until the round is finished and its award is priced.
@@ -80,7 +79,6 @@ impl SpinApi {
         Ok(stream::unfold(series, |mut series| async move { series.step().await.map(|answer| (Ok(answer), series)) }))
     }
 
-    /// Reads a round on a blocking thread.
     async fn shown(&self, round: &RoundId) -> Result<Option<Round>, Refusal> {
         let (ledger, stream, number) = (self.ledgers.of(&round.stream)?.clone(), round.stream.clone(), round.number);
         let read = tokio::task::spawn_blocking(move || rounds::read(&ledger, &stream, number)).await;
@@ -112,7 +110,7 @@ impl SpinApi {
         }
     }
 
-    /// Collects a win. Returns false if the player has continued the round.
+    /// Returns false if the player has continued the round.
     async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
@@ -305,13 +303,13 @@ impl Series {
     }
 }
 
-/// Checks that autoplay is allowed. If the session is over, the spin itself is refused.
+/// If the session is over, the spin itself is refused.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }
 
 impl Bet {
-    /// Creates the bet of each spin. Its fingerprint covers the series with its limits.
+    /// The fingerprint covers the series with its limits.
     fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
@@ -368,14 +366,14 @@ fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
     Ok(Some(Counted { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// Returns the first step after which a win can be doubled. The round is then over for the series.
+/// First step after which a win can be doubled. The round is then over for the series.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)
 }
 
-/// Returns how a round ended; `None` while it is open, except for the double, or has an unpriced jackpot. A void leaves
-/// only the jackpot (BW-19).
+/// `None` while the round is open, except for the double, or has an unpriced jackpot. A void leaves only the jackpot
+/// (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();

@@ -33,10 +33,9 @@ use tokio::{
 };
 use tonic::metadata::MetadataMap;
 
-/// Maximum bets proposed together, so that the writer works while the next are decided.
+/// Bets proposed together, so that the writer works while the next are decided.
 const TOGETHER_MAX: usize = 64;
 
-/// Running calls.
 pub struct Calls {
     api: Arc<SpinApi>,
     /// Bets to propose, by ticket.
@@ -49,36 +48,28 @@ pub struct Calls {
     /// Proposed bets by ticket, the oldest first.
     bets: BTreeMap<u64, Box<Waiting>>,
     tickets: u64,
-    /// Buffer for the outcome of the next bet.
+    /// Buffer for the next bet.
     outcome: Outcome,
-    /// Timer for the oldest bet, or an older one.
+    /// For the oldest bet, or an older one.
     patience: Option<Pin<Box<Sleep>>>,
     others: FuturesUnordered<BoxFuture<'static, Answered>>,
 }
 
-/// Content of a call.
 pub enum Play {
-    /// Bet.
     Spin(SpinRequest),
-    /// Choice in an open round.
     Choose(ChooseRequest),
 }
 
-/// Call.
 pub struct Call {
-    /// Number returned with the answer.
+    /// Returned with the answer.
     pub number: u64,
-    /// Caller.
     pub caller: Caller,
-    /// Content.
     pub play: Play,
-    /// Metadata; `None` on a stream.
+    /// `None` on a stream.
     pub metadata: Option<Box<MetadataMap>>,
-    /// Caller's deadline.
     pub until: Option<Instant>,
 }
 
-/// Number and answer of a call.
 pub type Answered = (u64, Result<PlayedBytes, Refusal>);
 
 struct Waiting {
@@ -90,7 +81,6 @@ struct Waiting {
 }
 
 impl Calls {
-    /// Creates it without calls.
     #[must_use]
     pub fn new(api: Arc<SpinApi>) -> Self {
         let (sender, verdicts) = mpsc::unbounded_channel();
@@ -108,13 +98,13 @@ impl Calls {
         }
     }
 
-    /// Returns the number of unanswered calls.
+    /// Unanswered calls.
     #[must_use]
     pub fn count(&self) -> usize {
         self.bets.len() + self.others.len()
     }
 
-    /// Starts a call. Answers come from [`Calls::poll_answer`].
+    /// Answers come from [`Calls::poll_answer`].
     pub fn begin(&mut self, call: Call) {
         // Only test scripts read metadata.
         let Play::Spin(spin) = &call.play else { return self.play(call) };
@@ -139,19 +129,16 @@ impl Calls {
         }
     }
 
-    /// Answers with a refusal.
     pub fn refuse(&mut self, number: u64, refusal: Refusal) {
         self.others.push(ready((number, Err(refusal))).boxed());
     }
 
-    /// Proposes the decided bets.
     pub fn hand_in(&mut self) {
         if !self.decided.is_empty() {
             self.api.ledgers.propose(self.decided.drain(..), &self.sender);
         }
     }
 
-    /// Returns the next answer.
     pub fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Answered> {
         loop {
             while let Some((ticket, verdict)) = self.came.next() {
@@ -183,7 +170,7 @@ impl Calls {
         decide::spin(&state, bet, &rules, (&api.pace, Now::of(ledger)), &from, outcome)
     }
 
-    /// Answers a bet; `None` if a separate future answers it.
+    /// `None` if a separate future answers the bet.
     fn conclude(&mut self, waiting: Waiting, verdict: Verdict) -> Option<Answered> {
         let Waiting { number, bet, until, answer, .. } = waiting;
         let refused = |refusal: Refusal, bet: &Bet| refusal.of_request(&bet.request_id);
@@ -226,7 +213,6 @@ impl Calls {
         });
     }
 
-    /// Adds a future with an optional deadline.
     fn wait_for(&mut self, until: Option<Instant>, answered: impl Future<Output = Answered> + Send + 'static) {
         self.others.push(match until {
             Some(until) => within(until, answered).boxed(),

@@ -1,8 +1,7 @@
 //! Campaigns for many players (PL-36): checked, reserved in one commit in partition 0, then granted per player.
 //!
-//! The reservation enforces an operator's cap, since concurrent requests are ordered by that log. Grants are separate
-//! commits in several partitions. Each has the same request id as GrantCampaign, so a repetition continues an
-//! interrupted request.
+//! The reservation enforces an operator's cap, since concurrent requests are ordered by that log. Each grant is a
+//! commit with the same request id as GrantCampaign, so a repetition continues an interrupted request.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
@@ -17,9 +16,9 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::Code;
 
-/// Maximum players per call.
+/// Per call.
 const PLAYERS_MAX: usize = 500;
-/// Maximum concurrent grants.
+/// Concurrent grants.
 const AT_ONCE: usize = 64;
 
 impl SpinApi {
@@ -81,7 +80,7 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Reserves the cost of a single player's campaign, if there is a cap.
+    /// Does nothing without a cap.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,

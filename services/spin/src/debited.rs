@@ -37,7 +37,7 @@ impl Debited {
     }
 }
 
-/// Returns the refusal of a request without a step.
+/// Refusal of a request without a step.
 pub(crate) fn ended(commit: &Commit) -> Refusal {
     match commit.events.first() {
         Some(Event::DebitRefused { reason }) => {

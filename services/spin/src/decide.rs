@@ -35,7 +35,6 @@ pub(crate) struct Opened<'a> {
     witch: Option<Event>,
 }
 
-/// Decides a bet into `outcome`.
 pub(crate) fn spin(
     state: &State,
     bet: &Bet,
@@ -56,7 +55,6 @@ pub(crate) fn spin(
     Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
 
-/// Checks a bet without a draw.
 pub(crate) fn open<'a>(
     state: &'a State,
     bet: &Bet,
@@ -139,7 +137,7 @@ fn proposal(
     Proposal { stream, expected_version, request_id: request_id.clone(), fingerprint, events }
 }
 
-/// Refuses new rounds if a switch is off, and names it (PL-25).
+/// Names the switch that is off (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
@@ -218,7 +216,7 @@ pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option
     Some(decided())
 }
 
-/// Returns the current collection, which no other open round can change.
+/// No other open round can change the collection.
 fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor) -> Carried {
     match game.carries().keys {
         [] => Carried::default(),
@@ -245,9 +243,8 @@ enum Of<'a> {
 
 pub(crate) struct Drawing<'a> {
     pub(crate) dealer: &'a Dealer,
-    /// Client seed; if empty, the request id is used.
+    /// If empty, the request id is used.
     pub(crate) client_seed: &'a [u8],
-    /// Seal named by the request.
     pub(crate) sealed: Option<Seal>,
 }
 
@@ -257,7 +254,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Returns a step's events and answer. The outcome is encoded once for both.
+/// The outcome is encoded once for events and answer.
 fn resolved(
     stream: &StreamId,
     player: &PlayerState,
@@ -339,7 +336,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", bet.account.currency)
 }
 
-/// Returns the lowest bet in the currency; `None` if not offered any more.
+/// `None` if the game is not offered any more.
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
@@ -352,7 +349,7 @@ pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     bets.min()
 }
 
-/// Returns the contribution; `None` without an active pool (BW-20), in free rounds (PL-18) and in play money (PL-17).
+/// `None` without an active pool (BW-20), in free rounds (PL-18) and in play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);

@@ -7,7 +7,6 @@ use motherlode_ledger::{FetchError, Handle};
 use motherlode_proto::spin::v1::PlayMode;
 use motherlode_runtime::Refusal;
 
-/// Requires play money in demo mode, and real money otherwise.
 pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refusal> {
     match (mode, currency.is_real()) {
         (PlayMode::Demo, false) | (PlayMode::Unspecified | PlayMode::Real, true) => Ok(()),

@@ -28,7 +28,7 @@ use std::{
 
 type Key = (&'static str, &'static str);
 
-/// Description without the parts that depend on the currency.
+/// Without the parts that depend on the currency.
 struct Described {
     response: GetGameResponse,
     /// Mathematics, and the coin value of its stake in millionths.
@@ -96,7 +96,7 @@ pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// Returns the highest win in bets over all offered stakes (WF-04, PL-43).
+/// Highest win in bets over all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &Stated,
     game: &dyn Game,
@@ -122,7 +122,7 @@ fn win_up_to<'a>(
     })
 }
 
-/// Describes coin values in a currency (DM-19, DM-25).
+/// Coin values in a currency (DM-19, DM-25).
 fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<CurrencyOffer> {
     let Of { game, ladders, currency, .. } = of;
     let ladder = ladders.of(game, currency.code())?;
@@ -173,7 +173,7 @@ fn summary(game: &dyn Game) -> GameSummary {
 fn describe(game: &dyn Game) -> Described {
     let info = game.info();
     let limits = &info.limits;
-    // All lines, one coin, the lowest coin value. Only the deviation depends on the stake.
+    // Only the deviation depends on the stake.
     let stake = Stake {
         coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
         lines: limits.lines.1,

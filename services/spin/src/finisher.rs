@@ -1,6 +1,6 @@
 //! Finishes rounds by their game's rule: skipped (DM-21), closed by the operator (PL-20), or abandoned (PL-03, ME-20).
 //!
-//! Each step is a separate commit with its reason. The first has the caller's request id, further ones have
+//! Each step is a commit with its reason. The first has the caller's request id, further ones have
 //! `auto/<round>/<step>`. So a repetition or a sweeper continues after a crash, and no step is resolved twice. If the
 //! player's choice is logged first, the rest of the round is the player's.
 
@@ -23,7 +23,7 @@ pub(crate) struct Finisher {
 }
 
 impl Finisher {
-    /// Resolves a round's next step; `None` without an open round or a reason.
+    /// `None` without an open round or a reason.
     pub(crate) async fn step(&self, asked: &Asked<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
         let ledger = self.ledgers.of(&asked.round.stream)?;
         loop {
@@ -77,7 +77,7 @@ impl Finisher {
     }
 }
 
-/// Returns the following step; `None` after settlement.
+/// `None` after settlement.
 fn follower(logged: &Logged) -> Option<u32> {
     let mut step = None;
     for event in &logged.commit.events {

@@ -12,13 +12,11 @@ use motherlode_proto::spin::v1::{
 };
 use motherlode_runtime::{Caller, Reason, Refusal};
 
-/// Default page size.
 const PAGE_SIZE: usize = 10;
-/// Maximum page size.
 const PAGE_SIZE_MAX: usize = 100;
 
 impl SpinApi {
-    /// Plays a round to its end at the player's request (DM-21).
+    /// At the player's request (DM-21).
     pub(crate) async fn skip_round(&self, caller: &Caller, request: &SkipRoundRequest) -> Result<Vec<Played>, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let round = fields::round_id(caller, &request.round_id)?;
@@ -29,7 +27,7 @@ impl SpinApi {
         self.finish(&round, request_id, fingerprint("skip_round", &content), why, acts).await
     }
 
-    /// Plays a round to its end at the operator's request (PL-20).
+    /// At the operator's request (PL-20).
     pub(crate) async fn close_round(
         &self,
         caller: &Caller,
@@ -196,7 +194,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Names the next page. Partition 0 is omitted, as in older tokens.
+/// Partition 0 is omitted, as in older tokens.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

@@ -14,10 +14,9 @@ use motherlode_slots::{
     par::{Exact, decimal, exact},
 };
 
-/// Displayed decimal places.
 const PLACES: usize = 4;
 
-/// Campaign's cost in minor units.
+/// In minor units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
     /// Upper bound of the mean over all strategies.
@@ -67,7 +66,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Returns the highest cost in EUR, rounded up; CAMPAIGN_TOO_LARGE beyond 128 bits.
+    /// Rounded up; CAMPAIGN_TOO_LARGE beyond 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));
@@ -99,7 +98,7 @@ impl Cost {
     }
 }
 
-/// Returns the highest cost of a campaign in EUR; `None` for terms not offered by the game.
+/// In EUR; `None` for terms not offered by the game.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()

@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-/// Number of bets before old ones are removed.
+/// Bets before old ones are removed.
 const KEPT_MIN: usize = 1_024;
 
 #[derive(Clone, Default)]
@@ -31,7 +31,6 @@ struct Bets {
 struct Kept {
     /// Number of the latest round and its time, by player.
     bets: HashMap<StreamId, (u64, i64)>,
-    /// Longest required time.
     longest_ms: i64,
     look_at: usize,
 }
@@ -77,7 +76,7 @@ impl Pace {
         }
     }
 
-    /// Returns the time left until `of_ms` after the latest bet.
+    /// Time left until `of_ms` after the latest bet.
     pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
         let of_ms = i64::from(of_ms);
         if of_ms == 0 {
@@ -176,7 +175,7 @@ mod tests {
     #[test]
     fn uf_07_pl_26_after_a_restart_nobody_waits_for_longer_than_the_rule() {
         let (alice, stream) = (bettor(10 * DAY), StreamId::player("acme", "alice"));
-        // Log times after the start; a log a day ahead counts as just now.
+        // A log a day ahead counts as just now.
         for (log_ms, first) in [(10 * DAY + 1_000, Some(1_500)), (9 * DAY, Some(2_500)), (11 * DAY, None)] {
             let pace = Pace::default();
             let left = |tick| pace.left_ms(&stream, &alice, 2_500, now(log_ms, tick));

@@ -24,7 +24,7 @@ pub(crate) struct PlayRules {
 }
 
 impl PlayRules {
-    /// Creates rules without a session; fails if the limits need one.
+    /// Fails if the limits need a session.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
             return Err(Refusal::new(
@@ -50,7 +50,7 @@ impl PlayRules {
         self.session
     }
 
-    /// Returns the logged jurisdiction, empty if unrestricted.
+    /// Empty if unrestricted.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -126,7 +126,6 @@ impl PlayRules {
         self.within_loss(currency, amount, limit, day.net(currency, &rates, now.log_ms))
     }
 
-    /// Returns the time to wait before the bet.
     pub(crate) fn too_soon_by(&self, player: &PlayerState, bet: &Bet, pace: &Pace, now: Now) -> Option<Duration> {
         let left = pace.left_ms(&bet.account.stream, player, self.profile.round_ms_min, now)?;
         Some(Duration::from_millis(left.unsigned_abs()))

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 /// Signal of a closed session; dropped if it expired.
 pub(crate) type Closed = oneshot::Sender<()>;
 
-/// Sessions; clones share them.
+/// Clones share the sessions.
 #[derive(Clone)]
 pub(crate) struct SessionRegistry {
     pub(crate) sessions: Arc<Mutex<Sessions<Closed>>>,
@@ -30,7 +30,7 @@ impl SessionRegistry {
         Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
     }
 
-    /// Returns the rules of a bet from its session or its operator's profile.
+    /// From the bet's session or its operator's profile.
     pub(crate) fn rules_for(
         &self,
         session: Option<SessionId>,
@@ -47,7 +47,7 @@ impl SessionRegistry {
         Ok(PlayRules::in_session(name(id), of))
     }
 
-    /// Returns a profile; an empty jurisdiction is the operator's default.
+    /// An empty jurisdiction is the operator's default.
     pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,
@@ -76,7 +76,7 @@ impl SessionRegistry {
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
-    /// Returns a session of the caller; others are refused as expired (PL-27).
+    /// Others' sessions are refused as expired (PL-27).
     pub(crate) fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
         let id = required(session_id)?;
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }

@@ -2,8 +2,7 @@
 //!
 //! Opening, acknowledgements and end are logged, with the limits for the rest of the player's day, so that neither a
 //! restart nor another session evades them. A restart ends all sessions; holds persist. A kept session is tied to its
-//! stream: if the stream is dropped first, the connection counts as lost. Cost: one lock per call with a session, and a
-//! commit each for opening and end.
+//! stream: if the stream is dropped first, the connection counts as lost.
 
 use crate::{
     api::SpinApi,
@@ -213,7 +212,7 @@ impl SpinApi {
     }
 }
 
-/// Returns 128 random bits of the operating system.
+/// 128 random bits of the operating system.
 fn fresh_session_id() -> Result<SessionId, Refusal> {
     let mut id = [0; 16];
     let filled = getrandom::fill(&mut id);

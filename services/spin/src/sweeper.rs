@@ -1,7 +1,7 @@
 //! Sweeper: resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds with an automatic step.
 //!
-//! It is stateless: each sweep reads due rounds from the books, by operator in turn, the oldest bet first. Concurrent
-//! sweepers are idempotent. Cost: a lookup of every open round per sweep.
+//! It is stateless: each sweep reads all open rounds from the books, by operator in turn, the oldest bet first.
+//! Concurrent sweepers are idempotent.
 
 use crate::{
     automatic::{Asked, next_step, step_request_id},
@@ -20,7 +20,7 @@ use motherlode_runtime::Refusal;
 use std::{collections::VecDeque, time::Duration};
 use tonic::Code;
 
-/// Maximum open rounds read at a time, while the writer waits.
+/// Open rounds read at a time, while the writer waits.
 const LOOKS_MAX: usize = 256;
 
 /// Rounds resolved together, to share group commits.
@@ -43,7 +43,6 @@ enum Swept {
     BrokenOff,
 }
 
-/// Resolves abandoned rounds.
 #[derive(Clone)]
 pub struct Sweeper {
     finisher: Finisher,
@@ -51,13 +50,11 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// Creates a sweeper.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, waits: Waits) -> Self {
         Self { finisher: Finisher { ledgers: ledgers.into(), dealer }, waits }
     }
 
-    /// Sweeps now and then periodically.
     pub fn run(self, every: Duration) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let mut wake = tokio::time::interval(every);
@@ -69,8 +66,8 @@ impl Sweeper {
         })
     }
 
-    /// Resolves due rounds. Uses a clock that ignores jumps, since a round that was resolved too early can't be given
-    /// back. Failed rounds are left to the next sweep.
+    /// Uses a clock that ignores jumps, since a round that was resolved too early can't be given back. Failed rounds
+    /// are left to the next sweep.
     pub async fn sweep(&self) {
         for ledger in self.finisher.ledgers.all() {
             self.sweep_partition(ledger).await;

@@ -20,7 +20,6 @@ use tonic::{Request, Status};
 
 type Series = Pin<Box<dyn Stream<Item = Result<AutospinResponse, Status>> + Send>>;
 
-/// Service with one funded player.
 struct Table {
     ledger: Handle,
     api: SpinApi,
@@ -84,7 +83,6 @@ impl Table {
         }
     }
 
-    /// Reads a series until a win can be doubled.
     async fn until_double(&self, series: &mut Series) -> (Played, AutospinResponse) {
         loop {
             let answer = series.next().await.unwrap().unwrap();

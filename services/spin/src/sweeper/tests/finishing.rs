@@ -1,5 +1,3 @@
-//! Finishing of half-finished rounds.
-
 use crate::api::SpinApi;
 use crate::sweeper::*;
 use motherlode_books::{Currency, Event, Minor, StreamId};
