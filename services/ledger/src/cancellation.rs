@@ -9,10 +9,9 @@ use crate::{
 use motherlode_books::{Event, InternalRequest, PlayerState, Refused, StreamId};
 use motherlode_runtime::{Caller, Refusal};
 
-/// Reason of rollbacks by `CancelRequest`.
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
-/// Cancels a request and its open debit. The request's first commit is its outcome.
+/// The request's first commit is its outcome.
 pub(crate) async fn cancel_on(
     ledgers: &Ledgers,
     caller: &Caller,

@@ -19,20 +19,19 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{sync::Arc, time::Duration};
 
-/// Maximum wait for partitions' reports before a pool is retired.
+/// For partitions' reports before a pool is retired.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
-/// Outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// Made at this position.
+    /// Position.
     Made(u64),
-    /// Pending under this id.
+    /// Id of the pending change.
     Waits(u64),
 }
 
 impl Asked {
-    /// Returns the pending change's id, or 0.
+    /// 0 without one.
     #[must_use]
     pub fn change_id(self) -> u64 {
         match self {
@@ -42,15 +41,11 @@ impl Asked {
     }
 }
 
-/// A request to change a stream.
 pub struct Ask<'a> {
-    /// Stream of the change.
     pub stream: StreamId,
-    /// Request id.
     pub request_id: &'a str,
-    /// Digest of the request.
     pub fingerprint: [u8; 16],
-    /// Event to log; parts that depend on its place are filled in.
+    /// Parts that depend on its place are filled in.
     pub change: Event,
     /// Caller's remark.
     pub reference: &'a str,
@@ -104,7 +99,7 @@ async fn make(
         let due = ledger.books(|books| change.as_due(stream, books))?;
         let events = signed.approval.iter().cloned().chain([due]).chain(signed.acted.clone()).collect();
         match append(ledger, stream, request_id, fingerprint, events).await {
-            // The figures changed between read and append: retry.
+            // The figures changed between read and append.
             Err(AppendError::Refused(Refused::WrongFigure { .. } | Refused::WrongTerms { .. })) => {}
             decided => return decided,
         }

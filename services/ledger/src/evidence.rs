@@ -26,7 +26,7 @@ impl Remembered {
         line + " " + &sum + "\n"
     }
 
-    /// Parses a line. Older versions have only a position and a hash.
+    /// Older versions have only a position and a hash.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let line = text.strip_suffix('\n')?;
         let fields: Vec<_> = line.split(' ').collect();
@@ -90,7 +90,7 @@ impl Verdict {
     }
 }
 
-/// Judges the evidence. A proven loss gives `Restored`; the caller decides whether to accept it.
+/// A proven loss gives `Restored`; the caller decides whether to accept it.
 pub(crate) fn judge<E>(
     sources: &Sources,
     end: Held,

@@ -21,10 +21,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Limits of one message; a single longer record is sent whole.
+/// Per message; a single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Streams per operator, fewer than the limit of waiting reads. A copy has one per partition.
+/// Per operator, fewer than the limit of waiting reads. A copy has one per partition.
 const STREAMS_MAX: usize = 64;
 /// Minimum time after an empty message.
 const QUIET: Duration = Duration::from_millis(100);
@@ -78,7 +78,7 @@ struct Follow {
     quiet: bool,
 }
 
-/// Starts a stream, or refuses with POSITION_AHEAD if the copy is longer than the log, or FOLLOWERS_MAX.
+/// Refuses with POSITION_AHEAD if the copy is longer than the log, or FOLLOWERS_MAX.
 pub(crate) fn follow(
     ledgers: &Ledgers,
     followers: &Followers,

@@ -21,22 +21,18 @@ use std::{
 
 const BYTES: usize = 1 << 20;
 
-/// Evidence for a start, and accepted losses.
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
-    /// Folder of the pages, in memory-backed storage.
+    /// In memory-backed storage.
     pub pages: Option<PathBuf>,
-    /// Folder of the log, if no other process writes there.
+    /// Only if no other process writes there.
     pub log: Option<PathBuf>,
     /// Log sizes by partition from witnesses and the like, which can only refuse a start.
     pub reported: BTreeMap<u32, Position>,
-    /// Whether to accept a loss of records, which revokes all unused seals.
     pub accept_loss: bool,
-    /// Whether to accept a loss of draw keys.
     pub accept_lost_keys: bool,
 }
 
-/// Reason why a writer does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartRefused {
     /// A longer version of the log exists.
@@ -45,14 +41,7 @@ pub enum StartRefused {
          it. Draws that were revealed could be dealt again, so nothing is served. Serve the newest copy of the log. If there is none, \
          `serve --restored` accepts the loss, ends all unused seals, and records both in the log"
     )]
-    Lost {
-        /// Partition number.
-        partition: u32,
-        /// Position of the missing record.
-        lost_to: Position,
-        /// End of the log.
-        end: Position,
-    },
+    Lost { partition: u32, lost_to: Position, end: Position },
     /// Draw keys are missing.
     #[error(
         "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
@@ -60,48 +49,28 @@ pub enum StartRefused {
          only be voided", file.display()
     )]
     KeysMissing {
-        /// Partition number.
         partition: u32,
-        /// Key file.
         file: PathBuf,
-        /// Names of the keys.
         keys: EpochNames,
         /// Players whose next draw needs one of them.
         draws: u64,
         /// Open rounds that need one of them.
         rounds: u64,
     },
-    /// The page cannot be used.
     #[error("the page of the log: {0}")]
     Page(String),
-    /// The mark cannot be read.
     #[error("the mark of the log {}: {source}", path.display())]
-    Mark {
-        /// Mark file.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// The log cannot be read.
+    Mark { path: PathBuf, source: io::Error },
     #[error("the log: {0}")]
     Read(#[from] ReadError),
-    /// The draw keys cannot be read or written.
     #[error(transparent)]
     Keys(#[from] DrawKeysError),
-    /// The operating system returned no random bytes.
     #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
-    /// The generation cannot be committed.
     #[error("partition {partition}: failed to commit the generation of draws: {source}")]
-    Append {
-        /// Partition number.
-        partition: u32,
-        /// Cause.
-        source: AppendError,
-    },
+    Append { partition: u32, source: AppendError },
 }
 
-/// Names of draw keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpochNames(pub Vec<Epoch>);
 
@@ -121,7 +90,6 @@ impl From<PageError> for StartRefused {
     }
 }
 
-/// Result of judging a start.
 pub struct Judged {
     ledger: Handle,
     verdict: Verdict,
@@ -129,7 +97,7 @@ pub struct Judged {
     page: Option<Page>,
 }
 
-/// Judges a start without any change. Returns `None` for keys in memory, which deal no draw twice.
+/// Changes nothing. Returns `None` for keys in memory, which deal no draw twice.
 pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Option<Judged>, StartRefused> {
     let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -240,7 +208,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// Returns the first record's hash, which names the log.
+/// The first record's hash names the log.
 fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     if ledger.durable() == 0 {
         return Ok(None);

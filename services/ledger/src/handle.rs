@@ -1,5 +1,3 @@
-//! Handle of a ledger, for services.
-
 mod reads;
 
 use crate::{
@@ -50,13 +48,12 @@ const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Metadata of a refusal during a takeover.
 const TAKEOVER: &str = "takeover";
 
-/// Refuses a call, since another process is the writer.
+/// Another process is the writer.
 #[must_use]
 pub fn not_the_writer() -> Refusal {
     Refusal::new(Reason::NotTheWriter, "another process writes the log")
 }
 
-/// Refuses a call while a standby takes over.
 #[must_use]
 pub fn taking_over() -> Refusal {
     not_the_writer().with(TAKEOVER, true)
@@ -66,7 +63,7 @@ pub(crate) fn is_taking_over(reason: &str, metadata: &HashMap<String, String>) -
     reason == Reason::NotTheWriter.name() && metadata.contains_key(TAKEOVER)
 }
 
-/// Handle of a partition's ledger, cheap to clone.
+/// Partition's ledger, cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
@@ -122,7 +119,7 @@ impl Handle {
         !self.is_replica() && self.authority().is_none_or(is_young)
     }
 
-    /// Returns the authority of a writer that other processes could replace.
+    /// Set for a writer that other processes could replace.
     pub fn authority(&self) -> Option<&Arc<Authority>> {
         self.shared.authority.get()
     }
@@ -148,7 +145,6 @@ impl Handle {
         }
     }
 
-    /// Returns the log's followers in other processes.
     pub fn readers(&self) -> Vec<LogReader> {
         self.shared.readers.all()
     }
@@ -158,7 +154,7 @@ impl Handle {
         self.shared.readers.enter(kind, name, self.shared.time.now_ms(), after)
     }
 
-    /// Returns the highest position sent to a copy since startup.
+    /// Highest position sent to a copy since startup.
     pub fn copied(&self) -> Position {
         self.shared.readers.copied()
     }
@@ -179,12 +175,11 @@ impl Handle {
         let _ = standing.wait_for(|standing| matches!(standing, Standing::Fenced(_))).await;
     }
 
-    /// Subscribes to the standing.
     pub fn standing(&self) -> watch::Receiver<Standing> {
         self.shared.standings.subscribe()
     }
 
-    /// Subscribes to the verification of records that were not read at startup.
+    /// Verification of records that were not read at startup.
     pub fn verification(&self) -> watch::Receiver<Verification> {
         self.shared.verification.subscribe()
     }
@@ -215,8 +210,8 @@ impl Handle {
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
-    /// Proposes a commit; returns the request's commit, made now or earlier. After an error nothing was applied, except
-    /// perhaps [`AppendError::Unknown`] and [`AppendError::Late`].
+    /// Returns the request's commit, made now or earlier. After an error nothing was applied, except perhaps
+    /// [`AppendError::Unknown`] and [`AppendError::Late`].
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.append_recalling(proposal, None).await
     }
@@ -257,18 +252,17 @@ impl Handle {
         self.submit(proposals, proposer);
     }
 
-    /// Returns the time limit of a proposal, if any.
+    /// Time limit of a proposal.
     pub fn answer_wait_max(&self) -> Option<Duration> {
         self.shared.answer_wait_max
     }
 
-    /// Returns the draw keys of the process.
     #[must_use]
     pub fn draws(&self) -> &DrawKeys {
         &self.shared.draws
     }
 
-    /// Returns the generations of the partition's draws (PL-40).
+    /// Generations of the partition's draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> Arc<Generations> {
         Arc::clone(self.shared.books.read().generations())
@@ -285,7 +279,7 @@ impl Handle {
         }
     }
 
-    /// Returns the lifetime of a pending change in milliseconds (PL-27).
+    /// Lifetime of a pending change (PL-27).
     pub fn change_lapse_ms(&self) -> i64 {
         self.shared.change_lapse_ms
     }
@@ -375,18 +369,18 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Reads the durable books. `read` blocks the writer and must not propose.
+    /// Reads the durable books, which may lack evicted players. `read` blocks the writer and must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
 
-    /// Reads the durable books with this player loaded. [`Handle::books`] may lack evicted players.
+    /// Reads the durable books with this player loaded.
     pub fn books_of<T>(&self, stream: &StreamId, read: impl FnOnce(&Books) -> T) -> Result<T, FetchError> {
         let books = self.shared.books_with(stream)?;
         Ok(read(&books))
     }
 
-    /// Returns a player's state, if an account was opened.
+    /// `None` without an account.
     pub fn player(&self, stream: &StreamId) -> Result<Option<PlayerState>, FetchError> {
         self.books_of(stream, |books| books.player(stream).cloned())
     }
@@ -401,7 +395,7 @@ impl Handle {
         self.committed(stream, request_id)?.map(|logged| repeated(logged, fingerprint)).transpose()
     }
 
-    /// Returns the position of a request's commit.
+    /// Position of a request's commit.
     pub fn find_position(&self, stream: &StreamId, request_id: &str) -> Result<Option<Position>, AppendError> {
         Ok(self.committed(stream, request_id)?.map(|logged| logged.commit.position))
     }
@@ -431,7 +425,7 @@ impl Handle {
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Returns positions of a pool's awards, newest first, of one operator or all. The newest may be missing.
+    /// Positions of a pool's awards, newest first, of one operator or all. The newest may be missing.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -446,33 +440,30 @@ impl Handle {
         &self.shared.index
     }
 
-    /// Returns the ledger's partition.
     pub fn partition(&self) -> u32 {
         self.shared.partition
     }
 
-    /// Returns the log's time in Unix milliseconds, which never goes back. It runs at half speed while the clock is
-    /// behind it.
+    /// The log's time in Unix milliseconds, which never goes back. It runs at half speed while the clock is behind it.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }
 
-    /// Returns the machine's clock in Unix milliseconds.
+    /// The machine's clock in Unix milliseconds.
     pub fn clock_ms(&self) -> i64 {
         self.shared.time.clock_ms()
     }
 
-    /// Returns monotonic milliseconds.
     pub fn ticks_ms(&self) -> i64 {
         self.shared.time.ticks_ms()
     }
 
-    /// Returns the earliest possible time, for irreversible decisions: a clock's jump ahead is ignored for an hour.
+    /// Earliest possible time, for irreversible decisions: a clock's jump ahead is ignored for an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }
 
-    /// Returns the largest step of the clock since the last call, in milliseconds.
+    /// Largest step of the clock since the last call, in milliseconds.
     pub fn take_skew(&self) -> Option<i64> {
         self.shared.time.take_skew()
     }
@@ -481,7 +472,7 @@ impl Handle {
         self.shared.tail.subscribe()
     }
 
-    /// Subscribes to the last durable record.
+    /// Last durable record.
     pub fn head(&self) -> watch::Receiver<Held> {
         self.shared.head.subscribe()
     }
@@ -491,12 +482,12 @@ impl Handle {
         self.shared.decisions.subscribe()
     }
 
-    /// Returns the last durable position.
+    /// Last durable position.
     pub fn durable(&self) -> Position {
         self.shared.durable()
     }
 
-    /// Returns the number of proposals without a verdict.
+    /// Proposals without a verdict.
     pub fn waiting(&self) -> usize {
         match &self.way {
             Way::Here(desk) => desk.0.waiting(),

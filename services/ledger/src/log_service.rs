@@ -32,15 +32,14 @@ const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
 /// Beyond it, the stream is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
-/// Maximum bytes of a message. [`crate::replica`] sends at most 256 KiB and one proposal.
+/// Per message. [`crate::replica`] sends at most 256 KiB and one proposal.
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
-/// Service of the log.
 #[derive(Clone)]
 pub struct LogApi {
     written: Arc<[Handle]>,
     held: Arc<[Handle]>,
-    /// Partitions in the installation.
+    /// In the installation.
     partitions: u32,
     guard: Guard,
     stop: Stop,
@@ -55,7 +54,7 @@ impl LogApi {
         Self { written, held, partitions, guard: Guard::default(), stop }
     }
 
-    /// Sets the terms for other processes' proposals (PL-44).
+    /// For other processes' proposals (PL-44).
     #[must_use]
     pub fn with_terms(self, terms: Terms) -> Self {
         Self { guard: Guard::new(terms), ..self }

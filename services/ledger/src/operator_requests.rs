@@ -25,7 +25,7 @@ pub(crate) struct OperatorRequest<'a> {
     pub(crate) request_id: &'a str,
 }
 
-/// Returns a request's id on a shared stream, prefixed for operators.
+/// Id on a shared stream, prefixed for operators.
 #[must_use]
 pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     match operator.filter(|operator| *operator != PLATFORM) {
@@ -34,7 +34,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Returns the id of a platform request on a player's stream. Callers' ids never have this form.
+/// Id of a platform request on a player's stream. Callers' ids never have this form.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }

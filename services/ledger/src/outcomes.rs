@@ -48,7 +48,7 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Cancels a request. `capped` are the operators whose campaigns need a reservation.
+/// `capped` are the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
     (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
@@ -100,7 +100,7 @@ async fn cancel_reservation(
     }
 }
 
-/// Returns the rounds of an Autospin series, in order; empty in older logs.
+/// Rounds of an Autospin series, in order; empty in older logs.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {
@@ -185,7 +185,7 @@ fn session(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<Optio
     ledger.committed(stream, &InternalRequest::OpenSession { request_id }.to_string())
 }
 
-/// Returns the outcome of an Autospin series, for a request without a commit.
+/// Outcome of an Autospin series, for a request without a commit.
 async fn series(
     ledgers: &Ledgers,
     caller: &Caller,

@@ -30,7 +30,7 @@ pub(crate) enum PageError {
 }
 
 impl Page {
-    /// Opens the page; `exclusive` locks it.
+    /// `exclusive` locks the page.
     pub(crate) fn open(
         folder: &Path,
         (log, partition): (Hash, u32),
@@ -63,7 +63,7 @@ impl Page {
         }
     }
 
-    /// Writes the page. After a failure it is removed, so the next start has no evidence.
+    /// After a failure the page is removed, so the next start has no evidence.
     pub(crate) fn write(&self, held: Held) {
         let line = Remembered { held, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);

@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Bytes of a turn with weight 1: a few bets.
+/// Turn with weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
 /// Minimum group size while operators compete. Larger groups delay a proposal, which waits for at most two. After a
 /// slow append a group takes the commits decided meanwhile, since fewer would not shorten the wait.

@@ -43,7 +43,7 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// Returns the build to name in a snapshot. May block until the executable is hashed.
+    /// Build to name in a snapshot. May block until the executable is hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }

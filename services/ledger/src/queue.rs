@@ -1,5 +1,3 @@
-//! Queued proposals and their verdicts.
-
 use crate::{
     append::{AppendError, Proposal},
     options::Options,
@@ -24,7 +22,7 @@ pub(crate) enum Message {
 /// Commit of a proposal, made now or earlier.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
 
-/// Verdicts by ticket.
+/// By ticket.
 pub type Verdicts = Vec<(u64, Verdict)>;
 
 pub(crate) struct Proposed {
@@ -46,7 +44,7 @@ pub(crate) enum Reply {
     Many(u64, mpsc::UnboundedSender<Verdicts>),
 }
 
-/// Answers a group; consecutive verdicts for one receiver are sent together.
+/// Consecutive verdicts for one receiver are sent together.
 pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
     for (reply, verdict) in replies {

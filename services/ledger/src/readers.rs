@@ -10,22 +10,18 @@ use std::{
     },
 };
 
-/// Purpose of a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderKind {
-    /// Serves calls from a replica.
     Replica,
-    /// Standby of the writer.
     Standby,
     /// Maintains a copy of the whole log.
     Copy,
 }
 
 impl ReaderKind {
-    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Replica, Self::Standby, Self::Copy];
 
-    /// Returns the name in metrics.
+    /// Name in metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,10 +32,8 @@ impl ReaderKind {
     }
 }
 
-/// Follower of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
-    /// Purpose of the reader.
     pub kind: ReaderKind,
     /// Its credential, or its address.
     pub name: String,
@@ -96,7 +90,6 @@ impl Readers {
 }
 
 impl Reading {
-    /// Records the last position sent.
     pub fn sent(&self, position: Position) {
         self.sent.store(position, Ordering::Relaxed);
     }

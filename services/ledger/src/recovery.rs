@@ -44,10 +44,8 @@ use tokio::sync::{broadcast, watch};
 /// Further groups are read from the log.
 const HANDED_MAX: usize = 1024;
 
-/// State of a log that another process writes, without a writer or readers.
-///
-/// [`Stores`](crate::Stores) passes it on with the store when this process becomes the writer; then only later records
-/// are applied.
+/// State of a log that another process writes, without a writer or readers. When this process becomes the writer, only
+/// later records are applied.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) projecting: JoinHandle<()>,
@@ -65,13 +63,12 @@ impl Recovered {
         recover(partition, reader, end, None, index_folder, options, || Ok(()))
     }
 
-    /// Returns the number of the partition.
     #[must_use]
     pub fn partition(&self) -> u32 {
         self.applier.shared.partition
     }
 
-    /// Returns the last applied position.
+    /// Last applied position.
     #[must_use]
     pub fn position(&self) -> Position {
         self.applier.shared.durable()
@@ -170,8 +167,8 @@ fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenEr
     Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
 }
 
-/// Replays a log. `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check
-/// that can refuse it, and before the index's mark covers it.
+/// `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check that can refuse
+/// it, and before the index's mark covers it.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -375,7 +372,7 @@ mod tests {
         sync::atomic::{AtomicU64, Ordering},
     };
 
-    /// Log whose records below this position are archived and the others missing.
+    /// Records below this position are archived and the others missing.
     struct Archive(AtomicU64);
 
     impl Reader for Archive {
@@ -392,7 +389,7 @@ mod tests {
         }
     }
 
-    /// Counts voids with and without their settled round.
+    /// Voids with and without their settled round.
     fn voids(log: &Log) -> (usize, usize) {
         let (mut settled, mut stated, mut unstated) = (BTreeSet::new(), 0, 0);
         for Logged { commit, .. } in log.commits() {

@@ -1,5 +1,3 @@
-//! gRPC service of the ledger: wallet, rates and rounds.
-
 use crate::{
     append::{AppendError, Proposal, fingerprint},
     changes, day,
@@ -30,7 +28,6 @@ use tonic::{Request, Response, Status};
 const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
 
-/// gRPC service of the ledger.
 #[derive(Clone)]
 pub struct LedgerApi {
     ledgers: Ledgers,
@@ -43,7 +40,7 @@ pub struct LedgerApi {
 }
 
 impl LedgerApi {
-    /// Serves the ledgers. Streams end at `stop`.
+    /// Streams end at `stop`.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
         Self {
@@ -57,25 +54,23 @@ impl LedgerApi {
         }
     }
 
-    /// Sets the operators with a seamless wallet, for new players (PL-31).
+    /// Operators with a seamless wallet, for new players (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
     }
 
-    /// Sets the operators with capped campaigns (PL-36).
+    /// Operators with capped campaigns (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }
     }
 
-    /// Sets the configured operators.
     #[must_use]
     pub fn with_operators(self, operators: Operators) -> Self {
         Self { operators, ..self }
     }
 
-    /// Sets the currencies and their coin values.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }

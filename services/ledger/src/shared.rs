@@ -52,7 +52,6 @@ pub(crate) struct Shared {
     pub(crate) books: RwLock<Books>,
     /// Record of the snapshot loaded at startup.
     pub(crate) rests_on: Held,
-    /// Build that produced the state.
     pub(crate) provenance: Arc<Provenance>,
     /// On-disk state of evicted players.
     pub(crate) images: Arc<Images>,
@@ -67,7 +66,7 @@ pub(crate) struct Shared {
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) readers: Readers,
     pub(crate) standings: Standings,
-    /// Confirmation by the store; empty for replicas and exclusive stores.
+    /// Empty for replicas and exclusive stores.
     pub(crate) authority: OnceLock<Arc<Authority>>,
     pub(crate) verification: Arc<watch::Sender<Verification>>,
     pub(crate) time: LogTime,

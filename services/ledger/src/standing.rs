@@ -1,14 +1,11 @@
-//! Standing of a ledger: whether it answers proposals and reads. Three hindrances are temporary and clear
-//! automatically; the worst determines the [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and
-//! [`Standing::Fenced`] are final.
+//! Whether a ledger answers proposals and reads. Three hindrances are temporary and clear automatically; the worst
+//! determines the [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Standing of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Proposals are accepted.
     Takes,
     /// The log is not writable now. Reads are answered.
     Stalled(String),
@@ -26,7 +23,7 @@ impl Standing {
     /// Names of causes in metrics.
     pub const CAUSES: [&str; 5] = ["stalled", "unconfirmed", "failed", "damaged", "fenced"];
 
-    /// Returns the cause for refusing appends, one of [`CAUSES`](Self::CAUSES).
+    /// Cause for refusing appends, one of [`CAUSES`](Self::CAUSES).
     #[must_use]
     pub fn cause(&self) -> Option<&'static str> {
         match self {
@@ -68,7 +65,7 @@ impl Standings {
         self.standing.borrow()
     }
 
-    /// Records a hindrance; its first reason is kept.
+    /// The first reason is kept.
     pub(crate) fn hinder(&self, by: Hindrance, reason: &str) {
         let mut hindrances = self.hindrances.lock();
         let hindered = &mut hindrances[by as usize];

@@ -60,7 +60,7 @@ enum Unchecked {
 type Checked = Result<usize, String>;
 
 impl StateCheck {
-    /// Runs the check; `remove` removes the snapshot.
+    /// `remove` removes the snapshot.
     pub(crate) fn run(self, provenance: &Provenance, stop: &AtomicBool, remove: impl Fn()) {
         // Not the lowest: reads lock the segments' index, which the writer needs.
         motherlode_runtime::lower_priority();

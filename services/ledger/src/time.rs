@@ -81,7 +81,7 @@ impl At {
 }
 
 impl LogTime {
-    /// Creates the time of a log; `i64::MIN` for an empty one.
+    /// `i64::MIN` for an empty log.
     pub(crate) fn new(clock: Clock, ticks: Clock, log_ms: i64) -> Self {
         let (now, tick) = (clock(), ticks());
         let mut at = At { log_ms, log_tick: tick, look: (now, tick), skew_ms: 0, doubt: None, warned: None };
@@ -121,14 +121,14 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// Returns the earliest possible time: without a jump ahead in the last hour, and without the log's lead over the clock.
+    /// Earliest possible time: without a jump ahead in the last hour, and without the log's lead over the clock.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns the largest step of the clock. A clock behind the log at startup counts as set back.
+    /// Largest step of the clock. A clock behind the log at startup counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)

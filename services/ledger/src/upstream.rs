@@ -1,5 +1,3 @@
-//! A replica's connection to the writer.
-
 use crate::{shared::Shared, standing::Standing};
 use motherlode_log::Position;
 use motherlode_runtime::{Reason, Refusal};
@@ -50,7 +48,7 @@ impl Upstream {
     }
 }
 
-/// Refuses a call without an effect, since the state may not be current.
+/// Refuses a call without an effect.
 pub(crate) fn not_current(why: impl Into<String>) -> Refusal {
     Refusal::new(Reason::NotCurrent, why)
 }

@@ -15,7 +15,6 @@ pub(crate) const TELL_EVERY: Duration = Duration::from_secs(10);
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Progress of the verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
     /// Last verified position.

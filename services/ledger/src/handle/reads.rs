@@ -9,27 +9,26 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 impl Handle {
-    /// Returns the number of durable commits not yet indexed.
+    /// Durable commits not yet indexed.
     pub fn index_behind(&self) -> u64 {
         self.durable().saturating_sub(self.shared.index.to())
     }
 
-    /// Returns the memory of the idempotency table in bytes.
+    /// Memory of the idempotency table.
     pub fn request_bytes(&self) -> u64 {
         self.shared.requests.bytes()
     }
 
-    /// Returns the record of the snapshot loaded at startup.
+    /// Record of the snapshot loaded at startup.
     pub fn rests_on(&self) -> Held {
         self.shared.rests_on
     }
 
-    /// Returns the number of players in memory.
     pub fn players_in_memory(&self) -> u64 {
         self.books(Books::players_in_memory) as u64
     }
 
-    /// Returns the number of evicted players loaded since startup.
+    /// Evicted players loaded since startup.
     pub fn players_read(&self) -> u64 {
         self.shared.images.players_read()
     }
@@ -44,12 +43,11 @@ impl Handle {
         self.shared.provenance.failure()
     }
 
-    /// Returns one durable commit.
     pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
         self.shared.fetch(position)
     }
 
-    /// Returns the age of the oldest durable commit after a position, by the log's time.
+    /// Age of the oldest durable commit after a position, by the log's time.
     pub fn age_after(&self, position: Position) -> Result<Duration, FetchError> {
         if position >= self.durable() {
             return Ok(Duration::ZERO);
@@ -58,7 +56,7 @@ impl Handle {
         Ok(Duration::from_millis(age_ms.try_into().unwrap_or_default()))
     }
 
-    /// Returns the age of the oldest unfinished append.
+    /// Age of the oldest unfinished append.
     pub fn append_age(&self) -> Duration {
         match &self.way {
             Way::Here(desk) => desk.0.append_age().unwrap_or_default(),
@@ -66,12 +64,12 @@ impl Handle {
         }
     }
 
-    /// Returns at most `max` durable commits.
+    /// Durable commits only.
     pub fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         self.shared.read(from, max)
     }
 
-    /// Like [`Self::read`], but decodes outside the threads that answer calls.
+    /// Decodes outside the threads that answer calls.
     pub async fn read_apart(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         if let Some(recent) = self.shared.recent(from, max) {
             return Ok(recent);
@@ -81,12 +79,12 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// Returns stored records, at most `max` and `bytes_max`, except a single longer record.
+    /// At most `max` and `bytes_max`, except a single longer record.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
     }
 
-    /// Returns record hashes, if they are in memory. Some records may not be durable yet.
+    /// `None` unless the hashes are in memory. Some records may not be durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
         self.shared.hashes.lock().from(from, max)

@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 pub struct Actors(BTreeMap<String, Roles>);
 
 impl Actors {
-    /// Collects all operators' credentials.
     #[must_use]
     pub fn new(operators: &[Operator]) -> Option<Self> {
         let mut actors = BTreeMap::new();
@@ -33,7 +32,7 @@ impl Actors {
     }
 
     /// Checks that each actor exists, has the role for its act, and acts for its own operator, and that a change for
-    /// two actors has its approval: ACTOR_UNKNOWN, ACTOR_ROLE_MISSING, ACTOR_MISSING, APPROVAL_MISSING.
+    /// two actors has its approval.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
         // Home has checked the original.
@@ -101,7 +100,7 @@ fn actor(event: &Event) -> Option<&str> {
     }
 }
 
-/// Returns the roles of which the actor needs one. An event that only signs needs those of its commit.
+/// The actor needs one of these roles. An event that only signs needs those of its commit.
 fn act(event: &Event, events: &[Event]) -> Roles {
     let of = |event: &Event| match event {
         Event::AccountOpened { .. }
@@ -155,7 +154,7 @@ fn takes_two(event: &Event) -> bool {
     )
 }
 
-/// Returns whether a game's pool is opened at startup, without an actor.
+/// A game's pool is opened at startup, without an actor.
 fn opens(proposal: &Proposal, event: &Event) -> bool {
     matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
 }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use prost::Message as _;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// Maximum size of a proposal; this program's have a few kilobytes.
+/// In bytes; this program's proposals have a few kilobytes.
 const PROPOSAL_MAX: usize = 256 << 10;
 const EVENTS_MAX: usize = 1024;
 const STREAM_MAX: usize = 2 << 20;

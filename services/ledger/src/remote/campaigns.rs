@@ -13,10 +13,9 @@ use std::{collections::BTreeMap, fmt};
 /// Commits read for the rate of a reservation.
 const RATES_MAX: usize = 1024;
 
-/// Cost in EUR; `None` if the game does not offer the terms.
+/// In EUR; `None` if the game does not offer the terms.
 type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
 
-/// Computes the highest cost of campaigns, if it has a function.
 #[derive(Default)]
 pub struct CampaignCosts {
     highest: Option<Box<HighestCost>>,
@@ -31,7 +30,7 @@ impl fmt::Debug for CampaignCosts {
 }
 
 impl CampaignCosts {
-    /// Creates it with a function of the campaign, players and rate.
+    /// The arguments are campaign, number of players and rate.
     #[must_use]
     pub fn new(highest: impl Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync + 'static) -> Self {
         Self { highest: Some(Box::new(highest)), last: Mutex::default() }
@@ -60,7 +59,7 @@ impl CampaignCosts {
     }
 }
 
-/// Returns a rate as of a position; `None` also if it was set too many commits before.
+/// `None` also if the rate was set too many commits before.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
     // These currencies have fixed rates.
@@ -82,15 +81,14 @@ fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<Fx
     Ok(None)
 }
 
-/// Returns the ids of a grant's reservation: bulk and single.
+/// Ids of a grant's reservation: bulk and single.
 #[must_use]
 pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [String; 2] {
     [format!("campaign/{operator}/{request_id}"), format!("campaign/{operator}/{player}/{request_id}")]
 }
 
-/// Checks grants and reservations. CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation
-/// for the player, campaign and expiry; [`AppendError::Unavailable`] if it may not be here yet. RESERVATION_TOO_LOW:
-/// the campaign can cost more.
+/// CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation for the player, campaign and
+/// expiry; [`AppendError::Unavailable`] if it may not be here yet. RESERVATION_TOO_LOW: the campaign can cost more.
 pub(super) fn check(
     (caps, costs): (&BTreeMap<String, Nano>, &CampaignCosts),
     proposal: &Proposal,

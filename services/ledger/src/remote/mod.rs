@@ -26,16 +26,14 @@ use motherlode_proto::convert::record::Proposer;
 use motherlode_runtime::{Caller, access::Roles};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Configuration for these checks.
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// Known actors; `None` without operators.
+    /// `None` without operators.
     pub actors: Option<Actors>,
-    /// Superseded rules versions that take new bets (PL-41).
+    /// Superseded versions that take new bets (PL-41).
     pub superseded: SupersededRules,
-    /// Caps in EUR by operator (PL-36).
+    /// In EUR by operator (PL-36).
     pub campaign_caps: BTreeMap<String, Nano>,
-    /// Highest costs of campaigns (PL-36).
     pub campaign_costs: CampaignCosts,
 }
 
@@ -45,7 +43,6 @@ pub(crate) struct Guard {
     pub(crate) budget: Budget,
 }
 
-/// Proposing process.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     roles: Option<Roles>,

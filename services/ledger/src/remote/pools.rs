@@ -7,7 +7,7 @@ use crate::{
 use motherlode_books::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 use motherlode_runtime::Reason;
 
-/// Checks reports, mirrors and copies; a conflict if this process lacks the other partition's positions.
+/// A conflict means that this process lacks the other partition's positions.
 pub(super) fn check(
     ledger: &Handle,
     proposal: &Proposal,

@@ -1,5 +1,3 @@
-//! Follows the writer's log.
-
 use super::link::{Link, archived, status_text};
 use crate::{applier::Applier, error::OpenError, standing::Hindrance};
 use motherlode_log::ReadError;

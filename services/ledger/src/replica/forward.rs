@@ -196,7 +196,7 @@ impl Forwarder {
         ProposeRequest { partition: self.shared.partition, proposals }
     }
 
-    /// Takes verdicts; fails if the process cannot determine an outcome.
+    /// Fails if the process cannot determine an outcome.
     fn hear(&mut self, message: ProposeResponse) -> Result<(), String> {
         for Judged { ticket, outcome } in message.verdicts {
             let decided = outcome_from_wire(outcome).map_err(|error| error.to_string())?;

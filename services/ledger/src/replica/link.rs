@@ -30,9 +30,8 @@ pub(super) type Client = LogServiceClient<Connection>;
 pub struct Origin {
     /// Addresses such as `https://ledger-0:50051`.
     pub targets: Vec<String>,
-    /// Credentials with a node role.
+    /// With a node role.
     pub credentials: Credentials,
-    /// Partitions of the log.
     pub partitions: u32,
 }
 
@@ -59,9 +58,9 @@ struct Current {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contact {
-    /// Time of the last query that the writer answered.
+    /// Last query that the writer answered.
     pub(super) answered: Instant,
-    /// Time of a standby's last report of a takeover.
+    /// A standby's last report of a takeover.
     pub(super) takeover: Option<Instant>,
     /// Whether the writer has since reported that it may be replaced.
     pub(super) is_unconfirmed: bool,

@@ -38,7 +38,7 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Creates a replica. Waits without a limit until the writer answers and the log is replayed.
+/// Waits without a limit until the writer answers and the log is replayed.
 pub fn join(
     origin: Origin,
     partition: u32,

@@ -40,7 +40,7 @@ impl Remote {
         Self { runtime, link, end, first: AtomicU64::new(1), stretch: Mutex::default() }
     }
 
-    /// Returns a record; `None` if the stretch does not reach it.
+    /// `None` if the stretch does not reach the position.
     fn one(&self, position: Position) -> Result<Option<Record>, ReadError> {
         let find = |records: &[Record]| records.iter().find(|record| record.position == position).cloned();
         if let Some(kept) = find(&self.stretch.lock()) {

@@ -1,5 +1,3 @@
-//! The operators share the writer's queue (issue 10, A5).
-
 use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};

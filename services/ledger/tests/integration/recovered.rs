@@ -117,7 +117,6 @@ fn deposited(player: usize) -> Proposal {
 
 #[tokio::test]
 async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
-    // A log with records, and an empty one.
     for before in [20, 0] {
         let folder = tempfile::tempdir().unwrap();
         let (writers, standbys) = (folder.path().join("writer"), folder.path().join("standby"));
@@ -146,7 +145,6 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         let books = ledger.books(Books::clone);
         ledger.close().await;
 
-        // State and index equal those of a normal start.
         let ledger = log.open(&standbys);
         assert_eq!(ledger.books(Books::clone), books);
         ledger.close().await;

@@ -93,7 +93,7 @@ impl Folder {
         self.folder.path().join("log")
     }
 
-    /// Opens the ledger; also returns the first replayed position.
+    /// Also returns the first replayed position.
     fn try_open(&self) -> Result<(Handle, Position), OpenError> {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
@@ -120,7 +120,6 @@ impl Folder {
     }
 }
 
-/// Loads all players.
 fn whole(ledger: &Handle) -> Books {
     for player in 0..40 {
         ledger.player(&StreamId::player("acme", format!("p{player}"))).unwrap();
@@ -238,7 +237,6 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
     let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..5).await;
     other.commit(0..3).await;
-    // A lost end of the log, and of the index.
     fs::remove_dir_all(one.index()).unwrap();
     fs::remove_dir_all(one.log()).unwrap();
     fs::rename(other.log(), one.log()).unwrap();
