@@ -11,14 +11,12 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 use tonic::Code;
 
-/// One decision, proposed for one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
     pub stream: StreamId,
     /// `None` accepts any.
     pub expected_version: Option<u64>,
     pub request_id: SmolStr,
-    /// Digest of the request.
     pub fingerprint: [u8; 16],
     pub events: Vec<Event>,
 }
@@ -28,7 +26,6 @@ pub struct Proposal {
 pub(crate) struct Barrier {
     pub(crate) stream: StreamId,
     pub(crate) request_id: SmolStr,
-    /// Whether only a cancellation refuses the proposal.
     cancelled_only: bool,
 }
 
@@ -44,8 +41,7 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the request that must not have a commit: for a part, the whole request; for home's rates and pools, the
-    /// cancellation of the same id on the system stream.
+    /// For a part, the whole request; for home's rates and pools, the cancellation of the same id on the system stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::part_of(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());
@@ -69,7 +65,6 @@ impl Proposal {
         (begins && !is_paid && !ends).then_some(operator)
     }
 
-    /// Estimated size of the record.
     pub(crate) fn bytes(&self) -> usize {
         let event = |event: &Event| match event {
             Event::StepResolved(step) => 128 + step.choice.len() + step.outcome.len(),
@@ -79,54 +74,39 @@ impl Proposal {
     }
 }
 
-/// Why a proposal was not applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// The stream has another version: decide again with the same request id.
+    /// Decide again with the same request id.
     #[error("the stream is at version {version}")]
     Conflict { version: u64 },
-    /// Another request has this id.
     #[error("request id {request_id} was used for a different request")]
     RequestIdReused { request_id: SmolStr },
-    /// The request was cancelled (PL-33).
     #[error("request {request_id} was cancelled")]
     RequestCancelled { request_id: SmolStr },
-    /// The books refuse it.
     #[error(transparent)]
     Refused(#[from] Refused),
     #[error("the partition's queue is full")]
     Busy,
-    /// Nothing was written.
     #[error("the operator has reached its limit of {most} open rounds: finish or close some of them")]
     OpenRounds { most: usize },
-    /// Nothing was written.
     #[error("no room for the log: {reason}")]
     Full { reason: String },
-    /// Nothing was written.
     #[error("the log cannot be written for now: {reason}")]
     Unavailable { reason: String },
-    /// Nothing was written.
     #[error(
         "the log is damaged, so it takes no writes, and nothing was written: {reason}. Stop the service and repair the log: \
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
     Damaged { reason: String },
-    /// Retry with the same request id.
     #[error("the outcome is unknown, retry with the same request id: {reason}")]
     Unknown { reason: String },
-    /// The request may have an archived commit. Nothing was written.
+    /// Nothing was written.
     #[error(
         "cannot determine whether the request was applied before: position {position} is archived, and the log has records from {first} on"
     )]
-    Archived {
-        /// Of the archived commit.
-        position: Position,
-        first: Position,
-    },
-    /// Retry with the same request id.
+    Archived { position: Position, first: Position },
     #[error("the log did not answer in time")]
     Late,
-    /// Nothing was written.
     #[error("the ledger is closing")]
     Closing,
     /// The process may not make this commit, or it does not follow from the log (PL-44).

@@ -44,7 +44,6 @@ pub(crate) async fn append_cancellation(
         events: [Event::RequestCancelled].into_iter().chain(acted).collect(),
     };
     match ledgers.append(proposal).await {
-        // Another call made the commit, which is the outcome.
         Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => Ok(()),
         Err(error) => Err(error),
     }
@@ -61,7 +60,6 @@ async fn roll_back(ledgers: &Ledgers, caller: &Caller, stream: &StreamId, reques
         events: [asked].into_iter().chain(acted).collect(),
     };
     match ledgers.append(proposal).await {
-        // The debit ended first.
         Ok(_) | Err(AppendError::Refused(Refused::NoSuchDebit)) => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -2,8 +2,7 @@
 //!
 //! All processes that open players, void rounds or spin share one file. A line has the creation time in Unix
 //! milliseconds, 64 hexadecimal digits and 8 digits of a checksum, which older files lack. The last key seals; older
-//! ones open their seals. Any process adds a key after [`DAY_MS`], under the file's lock, and uses it after the sync. A
-//! read-only file is used as it is.
+//! ones open their seals. Any process adds a key after [`DAY_MS`], under the file's lock, and uses it after the sync.
 //!
 //! Dealing keys also depend on the salt of a generation from the log ([`Generations`], PL-40), so a stale or restored
 //! copy of the file deals no value twice.
@@ -28,7 +27,7 @@ use std::{
 pub const DAY_MS: i64 = 86_400_000;
 const HEAD: &str = "# Motherlode's draw keys: anyone with them can predict every draw. Never copy them with the log.\n";
 const BYTES_MAX: u64 = 1 << 20;
-/// Keys of all partitions under the newest draw key, and some older ones.
+/// All partitions under the newest draw key, and some older ones.
 const DERIVED_MAX: usize = 256;
 
 #[derive(Debug, thiserror::Error)]
@@ -37,15 +36,10 @@ pub enum DrawKeysError {
     Io { path: PathBuf, source: io::Error },
     #[error("the draw keys in {} are readable by other users: set the file's mode to 0600", .0.display())]
     Exposed(PathBuf),
-    /// Room for 13,000 keys.
     #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: start a new file with the newest keys", .0.display())]
     TooLong(PathBuf),
     #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong", path.display())]
-    Malformed {
-        path: PathBuf,
-        /// 1-based.
-        line: usize,
-    },
+    Malformed { path: PathBuf, line: usize },
     #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
 }
@@ -60,7 +54,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Keys {
-    /// In the file's order, oldest first.
+    /// Oldest first.
     keys: Vec<Key>,
     derived: Vec<Derived>,
 }
@@ -106,7 +100,6 @@ impl Key {
     }
 }
 
-/// Omits the keys themselves.
 impl fmt::Debug for DrawKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DrawKeys({} of {:?})", self.0.keys.read().keys.len(), self.0.file)
@@ -124,13 +117,12 @@ impl DrawKeys {
         Self::with(None, vec![])
     }
 
-    /// In memory: for tests and repeatable exports.
+    /// For tests and repeatable exports.
     #[must_use]
     pub fn of(key: [u8; 32]) -> Self {
         Self::with(None, vec![Key::new(key, 0)])
     }
 
-    /// Random key, in memory only.
     pub fn fresh() -> Result<Self, DrawKeysError> {
         entropy().map(Self::of)
     }
@@ -142,8 +134,7 @@ impl DrawKeys {
         Ok(keys)
     }
 
-    /// Adds a key if there is none or the last one is a day old; returns its name. Does nothing for keys in memory. On
-    /// an error the keys are unchanged.
+    /// Adds a key if there is none or the last one is a day old; returns its name. On an error the keys are unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -211,13 +202,11 @@ impl DrawKeys {
         self.0.keys.read().keys.is_empty()
     }
 
-    /// May read the file again.
     #[must_use]
     pub fn knows(&self, epoch: Epoch) -> bool {
         self.has(epoch) || (self.reload().is_ok() && self.has(epoch))
     }
 
-    /// Returns whether a key is in memory.
     #[must_use]
     pub fn has(&self, epoch: Epoch) -> bool {
         self.0.keys.read().keys.iter().any(|key| key.epoch == epoch)
@@ -228,7 +217,6 @@ impl DrawKeys {
         self.0.keys.read().keys.iter().map(|key| key.epoch).collect()
     }
 
-    /// `None` without the draw's key and generation. May read the file again.
     #[must_use]
     pub fn dealt(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Dealt> {
         let DrawName { number, epoch, generation } = name;
@@ -247,7 +235,7 @@ impl DrawKeys {
         })
     }
 
-    /// Name and seal of a draw under the newest key in the current generation.
+    /// Uses the newest key and the current generation.
     #[must_use]
     pub fn seal(&self, stream: &StreamId, number: u64, generations: &Generations) -> Option<(DrawName, Seal)> {
         let epoch = self.0.keys.read().keys.last()?.epoch;
@@ -255,8 +243,7 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Seal of a draw in the current generation under one of the two newest keys, since another process may not have
-    /// read the newest yet.
+    /// Considers the two newest keys, since another process may not have read the newest yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {
@@ -267,7 +254,6 @@ impl DrawKeys {
         is_newest.then(|| draw::seal(&dealt))
     }
 
-    /// Dealt value behind a seal, if the key deals it.
     #[must_use]
     pub fn dealt_under(&self, stream: &StreamId, sealed: &NextDraw, generations: &Generations) -> Option<Dealt> {
         let dealt = self.dealt(stream, sealed.name(), generations);
@@ -291,7 +277,6 @@ impl DrawKeys {
         Some(Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason }))
     }
 
-    /// Returns the event that seals a new player's first draw.
     #[must_use]
     pub fn opening(&self, stream: &StreamId, player: Option<&PlayerState>, generations: &Generations) -> Option<Event> {
         match player.and_then(|player| player.draw) {
@@ -312,7 +297,6 @@ fn unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Keys, and bytes of complete lines.
 fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> {
     let failed = |source| DrawKeysError::Io { path: path.to_owned(), source };
     let metadata = file.metadata().map_err(failed)?;
@@ -337,7 +321,6 @@ fn checksum(line: &str) -> String {
 }
 
 fn key_of(line: &str) -> Option<Key> {
-    // Older lines have no checksum.
     let line = match line.rsplit_once(' ') {
         Some((line, sum)) if line.contains(' ') => (sum == checksum(line)).then_some(line)?,
         _ => line,

@@ -14,16 +14,13 @@ pub enum OpenError {
     Malformed { position: Position, source: Malformed },
     #[error("position {position}: the books refuse the commit: {source}")]
     Refused { position: Position, source: Refused },
-    /// The first records, which the state needs, are archived.
     #[error(
         "the log starts at position {0}: the records before it are archived, and the state cannot be folded without them; start with a \
          folder with the whole log"
     )]
     Archived(Position),
-    /// The records do not form a chain.
     #[error("this is not the expected log: {0}")]
     Chain(String),
-    /// Earlier damage of the log persists, or the log cannot be read.
     #[error(
         "{source}. Damage of this log was found before, so all of it is verified before it is served. Repair the log: \
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
@@ -35,21 +32,18 @@ pub enum OpenError {
     Partitions { found: Vec<u32> },
     #[error("partition {partition}: {source}")]
     Partition { partition: u32, source: Box<OpenError> },
-    /// Acknowledged commits are missing from the log.
     #[error(
         "the log ends at position {end}, but commits up to {held} were acknowledged according to {}; delete that to accept the loss",
         by.display()
     )]
     Shortened {
         end: Position,
-        /// Last position in the index, snapshot or run of requests.
+        /// In the index, snapshot or run of requests.
         held: Position,
-        /// Folder or file with that position.
         by: PathBuf,
     },
     #[error("the log cannot be written: {0}")]
     Settle(motherlode_log::AppendError),
-    /// The index cannot be used, even after a rebuild.
     #[error("the index in {}: {source}", folder.display())]
     Index { folder: PathBuf, source: IndexError },
     #[error("a player's state cannot be read: {0}")]
@@ -74,10 +68,9 @@ pub enum FetchError {
     Player(#[from] ImageError),
     #[error("position {position}: {source}")]
     Malformed { position: Position, source: Malformed },
-    /// A referenced position has no record.
     #[error("the log has no record at position {0}")]
     Missing(Position),
-    /// The index is behind, and the entry is too old to find without it.
+    /// The entry is too old to find without the index.
     #[error("the index is behind the log: older commits cannot be found until it has caught up")]
     Behind,
 }
@@ -114,7 +107,6 @@ impl From<FetchError> for Refusal {
 pub enum ImageError {
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The bytes differ from those written.
     #[error("a file of players' images is damaged")]
     Damaged,
     #[error("the block {at} bytes into {file} is damaged")]

@@ -42,7 +42,6 @@ pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64
     }
 }
 
-/// Dot-separated numbers; empty for the first page.
 pub fn page_token(token: &str) -> Result<Vec<u64>, Refusal> {
     match token {
         "" => Ok(vec![]),
@@ -64,7 +63,6 @@ pub fn page_token_unknown() -> Refusal {
     Refusal::field("page_token", "is not a token issued by this service")
 }
 
-/// Checks a printable text for the log ([`is_text`]).
 pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'a str, Refusal> {
     if is_text(value, characters_max) {
         Ok(value)
@@ -83,7 +81,6 @@ pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, 
     account_if(account, |operator| caller.owns(operator))
 }
 
-/// The platform sees all accounts.
 pub(crate) fn seen_account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.sees(operator))
 }
@@ -140,7 +137,6 @@ pub fn unknown_campaign(id: &str) -> Refusal {
     Refusal::new(Reason::CampaignUnknown, "the player has no such campaign").with("campaign_id", id)
 }
 
-/// The campaign has no rounds left (PL-18).
 #[must_use]
 pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     let reason = match over {
@@ -189,7 +185,6 @@ pub fn reference<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if value.is_empty() { Ok(value) } else { text(field, value, 64) }
 }
 
-/// Event with a commit's actor (PL-22, PL-27).
 #[must_use]
 pub fn acted_by(caller: &Caller, reference: &str) -> Event {
     Event::ActedBy { actor: caller.signature(), reference: reference.to_owned() }

@@ -1,8 +1,6 @@
-//! Streams records as stored to independent copies (PL-30).
-//!
-//! An operator receives the commits that concern it ([`Commit::concerns`](motherlode_books::Commit::concerns)); the
-//! platform, and any caller without operators, all. Only durable records are sent. A slow reader holds one message in
-//! memory. Reads take turns by operator ([`Reads`]).
+//! Streams records as stored to independent copies (PL-30). An operator receives the commits that concern it; the
+//! platform, and any caller without operators, all. Only durable records are sent. Reads take turns by operator
+//! ([`Reads`]).
 
 use crate::{
     error::FetchError,
@@ -73,12 +71,11 @@ struct Follow {
     operator: Option<String>,
     reading: Option<Reading>,
     sent: Position,
-    /// Value of `sent` in the last message.
     said: Option<Position>,
     quiet: bool,
 }
 
-/// Refuses with POSITION_AHEAD if the copy is longer than the log, or FOLLOWERS_MAX.
+/// Refusals: POSITION_AHEAD if the copy is longer than the log, FOLLOWERS_MAX.
 pub(crate) fn follow(
     ledgers: &Ledgers,
     followers: &Followers,

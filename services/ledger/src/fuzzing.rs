@@ -3,7 +3,6 @@
 use crate::{index, snapshot};
 use motherlode_books::Books;
 
-/// Returns whether a snapshot file is valid.
 #[must_use]
 pub fn snapshot(file: &[u8]) -> bool {
     snapshot::decode_any(file)

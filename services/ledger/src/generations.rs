@@ -27,7 +27,7 @@ pub struct StartPolicy {
     pub pages: Option<PathBuf>,
     /// Only if no other process writes there.
     pub log: Option<PathBuf>,
-    /// Log sizes by partition from witnesses and the like, which can only refuse a start.
+    /// From witnesses and the like; they can only refuse a start.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,
@@ -35,14 +35,12 @@ pub struct StartPolicy {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartRefused {
-    /// A longer version of the log exists.
     #[error(
         "partition {partition}: a record at position {lost_to} was acknowledged, and the log, which ends at position {end}, does not have \
          it. Draws that were revealed could be dealt again, so nothing is served. Serve the newest copy of the log. If there is none, \
          `serve --restored` accepts the loss, ends all unused seals, and records both in the log"
     )]
     Lost { partition: u32, lost_to: Position, end: Position },
-    /// Draw keys are missing.
     #[error(
         "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
          them. Restore the file. If it is lost, `serve --draw-keys-lost` accepts that: these draws are sealed again and these rounds can \
@@ -52,9 +50,9 @@ pub enum StartRefused {
         partition: u32,
         file: PathBuf,
         keys: EpochNames,
-        /// Players whose next draw needs one of them.
+        /// Players whose next draw needs one of the keys.
         draws: u64,
-        /// Open rounds that need one of them.
+        /// Open rounds that need one of the keys.
         rounds: u64,
     },
     #[error("the page of the log: {0}")]
@@ -97,7 +95,7 @@ pub struct Judged {
     page: Option<Page>,
 }
 
-/// Changes nothing. Returns `None` for keys in memory, which deal no draw twice.
+/// Changes nothing. `None` for keys in memory, which deal no draw twice.
 pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Option<Judged>, StartRefused> {
     let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -124,7 +122,6 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     if verdict.evidence == StartEvidence::Restored && !policy.accept_loss {
         return Err(StartRefused::Lost { partition, lost_to: verdict.lost_to, end: end.position });
     }
-    // An accepted loss needs no evidence.
     let verdict = match policy.accept_loss && verdict.evidence != StartEvidence::EmptyLog {
         true => Verdict { evidence: StartEvidence::Restored, ..verdict },
         false => verdict,
@@ -136,7 +133,6 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     Ok(Some(Judged { ledger: ledger.clone(), verdict, lost, page }))
 }
 
-/// Checks that the key file has all keys named in a partition's log.
 pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> {
     let lost = missing(ledger, keys)?;
     if lost.is_empty() {
@@ -248,7 +244,7 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     }
     let generations = ledger.generations();
     let mut named: BTreeSet<_> = generations.keys().collect();
-    // Older logs name no keys, so those of the players' draws are checked.
+    // Older logs name no keys.
     if generations.current().number == 0 && !ledger.is_replica() {
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
@@ -261,7 +257,6 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     Ok(named)
 }
 
-/// Counts sealed draws and open rounds with these keys, among players in memory.
 fn depending(books: &Books, keys: &BTreeSet<Epoch>) -> (u64, u64) {
     let (mut draws, mut rounds) = (0, 0);
     for (.., player) in books.players() {
@@ -279,7 +274,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Writes the mark durably; does nothing for keys in memory.
+    /// Durable; does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, held: Held, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

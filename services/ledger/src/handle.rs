@@ -48,7 +48,6 @@ const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Metadata of a refusal during a takeover.
 const TAKEOVER: &str = "takeover";
 
-/// Another process is the writer.
 #[must_use]
 pub fn not_the_writer() -> Refusal {
     Refusal::new(Reason::NotTheWriter, "another process writes the log")
@@ -63,7 +62,6 @@ pub(crate) fn is_taking_over(reason: &str, metadata: &HashMap<String, String>) -
     reason == Reason::NotTheWriter.name() && metadata.contains_key(TAKEOVER)
 }
 
-/// Partition's ledger, cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
@@ -92,7 +90,7 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Sets the runtime that publishes groups, ideally that of most waiting calls. Only the first call counts.
+    /// Ideally the runtime of most waiting calls. Only the first call counts.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
@@ -119,7 +117,6 @@ impl Handle {
         !self.is_replica() && self.authority().is_none_or(is_young)
     }
 
-    /// Set for a writer that other processes could replace.
     pub fn authority(&self) -> Option<&Arc<Authority>> {
         self.shared.authority.get()
     }
@@ -149,29 +146,25 @@ impl Handle {
         self.shared.readers.all()
     }
 
-    /// Registers a follower until the result is dropped.
     pub fn reading(&self, kind: ReaderKind, name: String, after: Position) -> Reading {
         self.shared.readers.enter(kind, name, self.shared.time.now_ms(), after)
     }
 
-    /// Highest position sent to a copy since startup.
     pub fn copied(&self) -> Position {
         self.shared.readers.copied()
     }
 
-    /// Returns whether another process writes the log.
     pub fn is_replica(&self) -> bool {
         matches!(self.way, Way::There { .. })
     }
 
-    /// Stops proposals and reads, since another process may be the writer.
+    /// Another process may be the writer.
     pub fn step_down(&self, why: impl Into<String>) {
         self.shared.standings.fail(Standing::Fenced(why.into()));
     }
 
     pub(crate) async fn fenced(&self) {
         let mut standing = self.shared.standings.subscribe();
-        // Cannot fail: this handle has the sender.
         let _ = standing.wait_for(|standing| matches!(standing, Standing::Fenced(_))).await;
     }
 
@@ -179,7 +172,7 @@ impl Handle {
         self.shared.standings.subscribe()
     }
 
-    /// Verification of records that were not read at startup.
+    /// Of records that were not read at startup.
     pub fn verification(&self) -> watch::Receiver<Verification> {
         self.shared.verification.subscribe()
     }
@@ -191,17 +184,16 @@ impl Handle {
         why.ok().and_then(|why| why.clone()).unwrap_or_default()
     }
 
-    /// Stops proposals until a restart, since the state is not trusted.
+    /// Stops proposals until a restart.
     pub fn distrust(&self, why: &str) {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    /// Stops proposals until a start on a sound log. `why` has the location of the damage.
+    /// Stops proposals until a start on a sound log. `why` locates the damage.
     pub fn distrust_log(&self, why: &str) {
         self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
 
-    /// Waits until proposals are stopped for good.
     pub async fn failed(&self) -> Standing {
         let mut standing = self.shared.standings.subscribe();
         let over =
@@ -216,7 +208,7 @@ impl Handle {
         self.append_recalling(proposal, None).await
     }
 
-    /// Voids a settled round, recalled from the log (PL-04).
+    /// Voids a settled round (PL-04).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -228,7 +220,7 @@ impl Handle {
     }
 
     /// Proposes commits in this order. Each verdict is sent with its ticket. A proposal past its deadline is dropped as
-    /// late; callers apply [`answer_wait_max`](Self::answer_wait_max). Batches need fewer syncs.
+    /// late. Batches need fewer syncs.
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -252,7 +244,6 @@ impl Handle {
         self.submit(proposals, proposer);
     }
 
-    /// Time limit of a proposal.
     pub fn answer_wait_max(&self) -> Option<Duration> {
         self.shared.answer_wait_max
     }
@@ -262,7 +253,6 @@ impl Handle {
         &self.shared.draws
     }
 
-    /// Generations of the partition's draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> Arc<Generations> {
         Arc::clone(self.shared.books.read().generations())
@@ -279,7 +269,6 @@ impl Handle {
         }
     }
 
-    /// Lifetime of a pending change (PL-27).
     pub fn change_lapse_ms(&self) -> i64 {
         self.shared.change_lapse_ms
     }
@@ -369,12 +358,12 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Reads the durable books, which may lack evicted players. `read` blocks the writer and must not propose.
+    /// The books may lack evicted players. `read` blocks the writer and must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
 
-    /// Reads the durable books with this player loaded.
+    /// With this player loaded.
     pub fn books_of<T>(&self, stream: &StreamId, read: impl FnOnce(&Books) -> T) -> Result<T, FetchError> {
         let books = self.shared.books_with(stream)?;
         Ok(read(&books))
@@ -385,7 +374,7 @@ impl Handle {
         self.books_of(stream, |books| books.player(stream).cloned())
     }
 
-    /// Returns a request's commit; [`AppendError::RequestIdReused`] if another request has the id.
+    /// [`AppendError::RequestIdReused`] if another request has the id.
     pub fn find(
         &self,
         stream: &StreamId,
@@ -395,12 +384,10 @@ impl Handle {
         self.committed(stream, request_id)?.map(|logged| repeated(logged, fingerprint)).transpose()
     }
 
-    /// Position of a request's commit.
     pub fn find_position(&self, stream: &StreamId, request_id: &str) -> Result<Option<Position>, AppendError> {
         Ok(self.committed(stream, request_id)?.map(|logged| logged.commit.position))
     }
 
-    /// Waits until this process has no proposal of a request in progress.
     pub(crate) async fn settled(&self, stream: &StreamId, request_id: &str) -> Result<(), AppendError> {
         let Way::Here(desk) = &self.way else { return Ok(()) };
         let name = self.shared.requests.name(stream, request_id);
@@ -425,7 +412,7 @@ impl Handle {
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Positions of a pool's awards, newest first, of one operator or all. The newest may be missing.
+    /// Newest first, of one operator or all. The newest may be missing.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -449,7 +436,7 @@ impl Handle {
         self.shared.time.now_ms()
     }
 
-    /// The machine's clock in Unix milliseconds.
+    /// Machine's clock in Unix milliseconds.
     pub fn clock_ms(&self) -> i64 {
         self.shared.time.clock_ms()
     }
@@ -472,7 +459,6 @@ impl Handle {
         self.shared.tail.subscribe()
     }
 
-    /// Last durable record.
     pub fn head(&self) -> watch::Receiver<Held> {
         self.shared.head.subscribe()
     }
@@ -482,12 +468,10 @@ impl Handle {
         self.shared.decisions.subscribe()
     }
 
-    /// Last durable position.
     pub fn durable(&self) -> Position {
         self.shared.durable()
     }
 
-    /// Proposals without a verdict.
     pub fn waiting(&self) -> usize {
         match &self.way {
             Way::Here(desk) => desk.0.waiting(),
@@ -495,7 +479,6 @@ impl Handle {
         }
     }
 
-    /// Returns whether the log accepts appends.
     pub fn writable(&self) -> bool {
         *self.shared.standings.borrow() == Standing::Takes
     }
@@ -518,7 +501,6 @@ impl Handle {
     }
 }
 
-/// Returns the verdicts on proposals that the forwarder cannot take.
 fn forward(inbox: &mpsc::Sender<Message>, proposed: Vec<Proposed>) -> Vec<(Reply, Verdict)> {
     let forward = |mut proposed: Proposed| {
         proposed.traceparent = traceparent().map(String::into_boxed_str);

@@ -4,7 +4,7 @@ use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Existing operators: configured, or with players.
+/// Configured, or with players.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<BTreeSet<String>>);
 

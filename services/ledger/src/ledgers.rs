@@ -1,5 +1,5 @@
-//! Ledgers of a process by partition. A player's commits are all in one partition ([`StreamId::partition`]). Decisions
-//! for all partitions are made at home, which every process has.
+//! Ledgers of a process by partition. A player's commits are all in one partition. Decisions for all partitions are
+//! made at home, which every process has.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -21,27 +21,23 @@ use tokio::{sync::mpsc, time::Instant};
 
 const SPREAD_WAIT: Duration = Duration::from_secs(10);
 
-/// Cheap to clone.
 #[derive(Clone)]
 pub struct Ledgers(Arc<Partitions>);
 
 struct Partitions {
     home: Handle,
-    /// In order of partition.
     others: Vec<Handle>,
-    /// In the installation.
     count: u32,
     reads: Reads,
 }
 
 pub struct Stores {
     pub stores: Vec<Box<dyn Store>>,
-    /// State already recovered through the stores' own readers.
+    /// Through the stores' own readers.
     pub recovered: Vec<Recovered>,
 }
 
 impl Stores {
-    /// Checks that each partition is present once.
     pub fn check_whole(&self, partitions: u32) -> Result<(), OpenError> {
         let mut found: Vec<_> = self.stores.iter().map(|store| store.partition()).collect();
         found.sort_unstable();
@@ -87,7 +83,6 @@ impl Ledgers {
         Self::new(opened, count)
     }
 
-    /// See [`Handle::current`].
     pub async fn current(&self) -> Result<(), Refusal> {
         match self.is_replica() || !self.0.others.is_empty() {
             true => try_join_all(self.all().map(Handle::current)).await.map(drop),
@@ -105,7 +100,7 @@ impl Ledgers {
         self.all().all(Handle::is_current)
     }
 
-    /// Checks without waiting that this process is still the writer: NOT_THE_WRITER or NOT_CURRENT.
+    /// Does not wait. Refusals: NOT_THE_WRITER, NOT_CURRENT.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }
@@ -119,22 +114,18 @@ impl Ledgers {
         self.all().for_each(|ledger| ledger.step_down(why));
     }
 
-    /// Waits until one stops proposals for good.
     pub async fn failed(&self) -> Standing {
         select_all(self.all().map(|ledger| Box::pin(ledger.failed()))).await.0
     }
 
-    /// Waits until a thread panics; returns its name and the reason.
     pub async fn thread_ended(&self) -> String {
         select_all(self.all().map(|ledger| Box::pin(ledger.thread_ended()))).await.0
     }
 
-    /// Stops proposals for good.
     pub fn distrust(&self, why: &str) {
         self.all().for_each(|ledger| ledger.distrust(why));
     }
 
-    /// Waits until a replica fails.
     pub async fn replica_failed(&self) -> Standing {
         let replicas: Vec<_> = self.all().filter(|ledger| ledger.is_replica()).collect();
         match replicas.is_empty() {
@@ -143,7 +134,6 @@ impl Ledgers {
         }
     }
 
-    /// Partitions in the installation.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.0.count
@@ -163,7 +153,6 @@ impl Ledgers {
         self.of(stream).map_err(|refusal| not_held(&refusal))
     }
 
-    /// PARTITION_ELSEWHERE if another process has it.
     pub fn held(&self, partition: u32) -> Result<&Handle, Refusal> {
         self.partition(partition).ok_or_else(|| self.elsewhere(partition))
     }
@@ -176,12 +165,11 @@ impl Ledgers {
         }
     }
 
-    /// Checks that this process has all partitions.
     pub fn whole(&self) -> Result<(), Refusal> {
         (HOME..self.count()).try_for_each(|partition| self.held(partition).map(drop))
     }
 
-    /// The refusal has the partition's number for routers.
+    /// Names the partition for routers.
     fn elsewhere(&self, partition: u32) -> Refusal {
         Refusal::new(Reason::PartitionElsewhere, format!("partition {partition} is held by another process"))
             .with("partition", partition)
@@ -225,8 +213,8 @@ impl Ledgers {
         }
     }
 
-    /// Waits for the partitions of this process to copy a decision of home; returns those not known to have it. They
-    /// copy it later.
+    /// Waits for this process's partitions to copy a decision of home; returns those not known to have it, which copy
+    /// it later.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {
@@ -242,7 +230,6 @@ impl Ledgers {
         self.lacking(stream, position)
     }
 
-    /// Partitions not known to have copied a decision of home.
     pub fn lacking(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let mut lacking = vec![];
         for partition in HOME + 1..self.count() {
@@ -314,7 +301,6 @@ fn not_held(refusal: &Refusal) -> AppendError {
     AppendError::Unavailable { reason: refusal.message().to_owned() }
 }
 
-/// Opens ledgers concurrently, each with a folder for its index.
 pub fn open_all(
     stores: Stores,
     index_folder: impl Fn(u32) -> PathBuf,
@@ -341,7 +327,7 @@ pub fn open_all(
     })
 }
 
-/// Creates replicas concurrently. Waits without a limit for the processes with the log.
+/// Waits without a limit for the processes with the log.
 pub async fn join_all(
     origin: &Origin,
     partitions: impl IntoIterator<Item = u32>,

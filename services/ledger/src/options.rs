@@ -9,21 +9,16 @@ use std::{
 
 #[derive(Clone)]
 pub struct Options {
-    /// Proposals without a verdict.
     pub queue_length_max: usize,
-    /// Operators sharing the queue.
     pub operators: usize,
-    /// Weights of operators; default 1.
     pub weights: Arc<BTreeMap<SmolStr, u32>>,
     /// Per operator and partition.
     pub open_rounds_max: usize,
     pub has_operators: bool,
-    /// Commits per group.
     pub batch_commits_max: usize,
     pub answer_wait_max: Option<Duration>,
-    /// Lifetime of a pending change (PL-27).
     pub change_lapse_ms: i64,
-    /// Commits since the last snapshot that make one due at startup and shutdown; 200 times as many at runtime.
+    /// Commits that make a snapshot due at startup and shutdown; 200 times as many at runtime.
     pub snapshot_commits: u64,
     /// In memory, apart from those with open rounds or changes since the last snapshot.
     pub players_max: usize,
@@ -33,21 +28,19 @@ pub struct Options {
     pub request_run_commits: usize,
     /// For the idempotency table; other filters are read per lookup.
     pub request_filter_bytes_max: u64,
-    /// Longest silence of an append, a confirmation or a replica's writer before proposals are refused.
+    /// Silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,
     /// The same for a replica during a takeover.
     pub takeover_max: Duration,
-    /// How long a replica tolerates a log shorter than its state; afterwards it must be another log.
+    /// How long a replica tolerates a log shorter than its state.
     pub ahead_max: Duration,
     pub draws: DrawKeys,
     /// See [time of the log](crate::Handle::now_ms).
     pub clock: Clock,
-    /// Monotonic milliseconds.
     pub ticks: Clock,
 }
 
 impl Options {
-    /// Simulated clock.
     #[must_use]
     pub fn on_clock(clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         let clock: Clock = Arc::new(clock);

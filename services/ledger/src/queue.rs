@@ -22,7 +22,6 @@ pub(crate) enum Message {
 /// Commit of a proposal, made now or earlier.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
 
-/// By ticket.
 pub type Verdicts = Vec<(u64, Verdict)>;
 
 pub(crate) struct Proposed {
@@ -32,7 +31,7 @@ pub(crate) struct Proposed {
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,
-    /// Caller's deadline; an expired proposal is dropped.
+    /// Deadline; an expired proposal is dropped.
     pub(crate) until: Option<Instant>,
     pub(crate) traceparent: Option<Box<str>>,
     pub(crate) slot: QueueSlot,
@@ -44,7 +43,6 @@ pub(crate) enum Reply {
     Many(u64, mpsc::UnboundedSender<Verdicts>),
 }
 
-/// Consecutive verdicts for one receiver are sent together.
 pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
     for (reply, verdict) in replies {
@@ -91,7 +89,7 @@ impl QueueSlots {
         Self { quota, open_rounds_max: options.open_rounds_max }
     }
 
-    /// Takes a slot for a player or another process; other proposals need none.
+    /// Other proposals than a player's or another process's need no slot.
     pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
         let holder = match stream {
             StreamId::Player { operator, .. } => operator.clone(),

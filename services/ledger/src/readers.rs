@@ -1,5 +1,3 @@
-//! Readers of the log in other processes, with the last position sent to each.
-
 use motherlode_log::Position;
 use parking_lot::Mutex;
 use std::{
@@ -14,14 +12,12 @@ use std::{
 pub enum ReaderKind {
     Replica,
     Standby,
-    /// Maintains a copy of the whole log.
     Copy,
 }
 
 impl ReaderKind {
     pub const ALL: [Self; 3] = [Self::Replica, Self::Standby, Self::Copy];
 
-    /// Name in metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,11 +31,11 @@ impl ReaderKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
     pub kind: ReaderKind,
-    /// Its credential, or its address.
+    /// Credential or address.
     pub name: String,
-    /// Start in Unix milliseconds.
+    /// Unix milliseconds.
     pub since_ms: i64,
-    /// Last position sent. It falls behind with a slow reader.
+    /// Falls behind with a slow reader.
     pub sent: Position,
 }
 
@@ -54,7 +50,6 @@ struct Listed {
     copied: Position,
 }
 
-/// Registration of a reader, until dropped.
 pub struct Reading {
     list: Readers,
     number: u64,

@@ -14,7 +14,7 @@ use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
 use std::{collections::BTreeMap, sync::Arc};
 
 const WALK_MAX: usize = 4096;
-/// Commits walked back before the index is queried.
+/// Before the index is queried.
 const NEAR: usize = 64;
 
 pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundView, FetchError> {
@@ -41,7 +41,6 @@ fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
     })
 }
 
-/// Returns the commits from `last` back to the round's bet.
 pub(crate) fn walk_back<E>(
     fetch: impl Fn(Position) -> Result<Arc<Logged>, E>,
     last: Arc<Logged>,
@@ -159,7 +158,7 @@ pub(crate) fn gather(
     }
 }
 
-/// Settled round for its void (PL-04).
+/// For its void (PL-04).
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
     let mut commits = commits(handle, stream, number)?.unwrap_or_default();
     let hits = commits.iter().flat_map(|logged| {
@@ -184,7 +183,7 @@ fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Res
     position.map(|position| handle.fetch(position)).transpose()
 }
 
-/// Returns whether a proposed void holds the awards (PL-38).
+/// By a proposed void (PL-38).
 fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
     let now_ms = handle.now_ms();
     let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
@@ -226,7 +225,7 @@ fn bet(started: &RoundStarted, credited: i64) -> Bet {
     Bet { credited: Minor(credited), ..Bet::of(started) }
 }
 
-/// Part of a win credited before the round ends (ME-16).
+/// Before the round ends (ME-16).
 fn credited_of(logged: &Logged, number: u64) -> i64 {
     let of = |event: &Event| match event {
         Event::WinCredited { round, amount } if *round == number => amount.0,
@@ -255,7 +254,6 @@ pub(crate) fn view(
             award => award,
         };
     }
-    // Without the rules version, the round is shown as logged.
     let generations = handle.generations();
     let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
@@ -275,7 +273,6 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     for logged in commits {
         let previous = logged.commit.previous;
         if last != 0 && previous != last {
-            // Another commit in between changed the balance.
             add(&*handle.fetch(previous)?)?;
         }
         add(logged)?;
@@ -289,7 +286,7 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     Ok(view)
 }
 
-/// Removes an open round's seeds, which determine hidden outcomes (NP-12).
+/// Open rounds' seeds determine hidden outcomes (NP-12).
 fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());
@@ -304,7 +301,6 @@ pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> R
     Ok(paid.commit.events.iter().find_map(|event| Award::of(event, hit)).unwrap_or_default())
 }
 
-/// Set-aside award, a debt to the player.
 #[must_use]
 pub fn set_aside(handle: &Handle, hit: Position) -> Option<Award> {
     handle.books(|books| {

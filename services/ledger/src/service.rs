@@ -40,7 +40,6 @@ pub struct LedgerApi {
 }
 
 impl LedgerApi {
-    /// Streams end at `stop`.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
         Self {
@@ -54,7 +53,7 @@ impl LedgerApi {
         }
     }
 
-    /// Operators with a seamless wallet, for new players (PL-31).
+    /// For new players (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
@@ -89,8 +88,7 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// Appends a wallet event. A repetition gets its commit even if it would be refused now. A new player gets the
-    /// first seal.
+    /// A repetition gets its commit even if it would be refused now. A new player gets the first seal.
     async fn commit(
         &self,
         caller: &Caller,

@@ -1,5 +1,3 @@
-//! Failure of the store, with its retries.
-
 use crate::{append::AppendError, requests::Name};
 use std::time::{Duration, Instant};
 

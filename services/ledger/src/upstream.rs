@@ -28,7 +28,6 @@ impl Upstream {
         let reached = async {
             tokio::select! {
                 reached = reached => Ok(reached),
-                // Cannot fail: the shared state has the sender.
                 Ok(standing) = standings.wait_for(|standing| matches!(standing, Standing::Unconfirmed(_))) => {
                     Err(standing.clone())
                 }
@@ -48,7 +47,6 @@ impl Upstream {
     }
 }
 
-/// Refuses a call without an effect.
 pub(crate) fn not_current(why: impl Into<String>) -> Refusal {
     Refusal::new(Reason::NotCurrent, why)
 }

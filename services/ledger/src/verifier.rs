@@ -17,11 +17,9 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// Last verified position.
     pub verified: Position,
-    /// Last position to verify; 0 for none.
+    /// 0 for none.
     pub unread: Position,
-    /// First damage found.
     pub failure: Option<String>,
 }
 
@@ -40,7 +38,6 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// Runs until `open` disconnects or all is verified.
     pub(crate) fn run(self, open: &Receiver<()>) {
         motherlode_runtime::lower_priority();
         let (partition, begun) = (self.partition, Instant::now());
@@ -158,10 +155,8 @@ mod tests {
         }
     }
 
-    /// Only bytes outside records are altered.
     const BESIDE: Position = Position::MAX;
 
-    /// Verifies 20 of 30 records, one altered.
     fn verified(altered: Position) -> Verification {
         let mut store = MemoryStore::new(0);
         for number in 0..30_u8 {

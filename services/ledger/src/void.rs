@@ -51,7 +51,6 @@ pub(crate) async fn void_round(
     }
 }
 
-/// Larger than any position.
 const PARTITION_STEP: u64 = 1 << 48;
 
 pub(crate) fn change_id(partition: u32, position: u64) -> u64 {
@@ -96,7 +95,6 @@ enum Way {
     Approved(Box<Approval>),
 }
 
-/// Reads a settled round in the background, in turns of the operators.
 async fn make(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -126,7 +124,6 @@ async fn make(
         };
         let (version, Decided { recalled, events }) = match decided {
             Ok(decided) => decided,
-            // A repetition is answered even if it would be refused now.
             Err(refusal) => match ledger.find(&id.stream, request_id, fingerprint)? {
                 Some(made) => return Ok(made),
                 None => return Err(refusal),

@@ -1,5 +1,3 @@
-//! Reads of the log and derived state.
-
 use super::{Handle, Way};
 use crate::{error::FetchError, index::Held};
 use motherlode_books::Books;
@@ -9,12 +7,11 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 impl Handle {
-    /// Durable commits not yet indexed.
+    /// Durable commits.
     pub fn index_behind(&self) -> u64 {
         self.durable().saturating_sub(self.shared.index.to())
     }
 
-    /// Memory of the idempotency table.
     pub fn request_bytes(&self) -> u64 {
         self.shared.requests.bytes()
     }
@@ -28,17 +25,17 @@ impl Handle {
         self.books(Books::players_in_memory) as u64
     }
 
-    /// Evicted players loaded since startup.
+    /// Since startup.
     pub fn players_read(&self) -> u64 {
         self.shared.images.players_read()
     }
 
-    /// Signals the first failed read of a player.
+    /// First failed read of a player.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
         self.shared.images.failure.subscribe()
     }
 
-    /// Signals the first difference between another build's state and the log.
+    /// First difference between another build's state and the log.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }
@@ -56,7 +53,6 @@ impl Handle {
         Ok(Duration::from_millis(age_ms.try_into().unwrap_or_default()))
     }
 
-    /// Age of the oldest unfinished append.
     pub fn append_age(&self) -> Duration {
         match &self.way {
             Way::Here(desk) => desk.0.append_age().unwrap_or_default(),
@@ -64,7 +60,6 @@ impl Handle {
         }
     }
 
-    /// Durable commits only.
     pub fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         self.shared.read(from, max)
     }
@@ -84,7 +79,7 @@ impl Handle {
         self.shared.reader.read(from, max, bytes_max)
     }
 
-    /// `None` unless the hashes are in memory. Some records may not be durable yet.
+    /// Some records may not be durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
         self.shared.hashes.lock().from(from, max)

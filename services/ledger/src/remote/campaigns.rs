@@ -19,7 +19,7 @@ type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Syn
 #[derive(Default)]
 pub struct CampaignCosts {
     highest: Option<Box<HighestCost>>,
-    /// Last reservation: position, terms, cost.
+    /// Position, terms and cost of the last reservation.
     last: Mutex<Option<(u64, Campaign, Option<Nano>)>>,
 }
 
@@ -30,7 +30,6 @@ impl fmt::Debug for CampaignCosts {
 }
 
 impl CampaignCosts {
-    /// The arguments are campaign, number of players and rate.
     #[must_use]
     pub fn new(highest: impl Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync + 'static) -> Self {
         Self { highest: Some(Box::new(highest)), last: Mutex::default() }
@@ -81,7 +80,6 @@ fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<Fx
     Ok(None)
 }
 
-/// Ids of a grant's reservation: bulk and single.
 #[must_use]
 pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [String; 2] {
     [format!("campaign/{operator}/{request_id}"), format!("campaign/{operator}/{player}/{request_id}")]
@@ -119,7 +117,6 @@ pub(super) fn check(
                             return Err(AppendError::not_allowed(Reason::ReservationTooLow, reason));
                         }
                     }
-                    // The reservation may not be here yet.
                     (Some(home), None) if home.is_replica() => return Err(AppendError::Unavailable { reason }),
                     _ => return Err(AppendError::not_allowed(Reason::CampaignUnreserved, reason)),
                 }

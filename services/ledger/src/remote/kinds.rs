@@ -38,7 +38,6 @@ fn is_allowed(roles: Roles, place: &Place<'_>, event: &Event) -> bool {
     roles.meets(proposers(place, event).and(Roles::NODES))
 }
 
-/// For later checks of a log.
 #[must_use]
 pub fn may_propose(roles: &str, stream: &StreamId, partition: u32, request_id: &str, event: &Event) -> bool {
     let named = |role: Roles| roles.split(' ').any(|name| name == role.to_string());
@@ -51,7 +50,7 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// Returns the node roles that may propose an event. The books check its stream.
+/// The books check the event's stream.
 ///
 /// Spin: rounds, draws, sessions, campaigns, debits, demo accounts. Jackpot: the steps of pools, awards, and copies of
 /// home. Ledger: the wallet, voids, reports, changes.
@@ -117,7 +116,6 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         // Only a starting writer makes these.
         Event::GenerationBegun(_) | Event::LogVerified { .. } => Roles::NONE,
-        // Ends the commits of all roles, also of awards.
         Event::ActedBy { .. } if is_player => Roles::NODES,
         Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),
         Event::ActedBy { .. } => LEDGER,

@@ -1,6 +1,6 @@
 //! Checks of other processes' proposals before the writer (PL-44): the role allows the events, actors exist and may
-//! act, seals match the draw keys, and steps resolve to the logged outcome. They read durable state; a proposal with a
-//! step states its stream's version. Cost: for steps, a copy of the player and each step of the round resolved again.
+//! act, seals match the draw keys, and steps resolve to the logged outcome. They read durable state. Cost: for steps, a
+//! copy of the player and each step of the round resolved again.
 
 mod actors;
 mod budget;
@@ -30,7 +30,6 @@ use std::{collections::BTreeMap, sync::Arc};
 pub struct Terms {
     /// `None` without operators.
     pub actors: Option<Actors>,
-    /// Superseded versions that take new bets (PL-41).
     pub superseded: SupersededRules,
     /// In EUR by operator (PL-36).
     pub campaign_caps: BTreeMap<String, Nano>,
@@ -62,8 +61,7 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// Returns [`AppendError::Conflict`] if it was decided on another version, or on positions of another partition
-    /// that are not here.
+    /// [`AppendError::Conflict`]: decided on another version, or on positions of another partition that are not here.
     pub(crate) fn check(
         &self,
         node: &Node,

@@ -38,7 +38,7 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Outstanding>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Verdicts waiting for the replica to apply their position.
+    /// Waiting for the replica to apply their position.
     decided: BTreeMap<Position, Vec<Decided>>,
 }
 
@@ -54,7 +54,6 @@ struct Decided {
     stream: StreamId,
     request_id: String,
     reply: Reply,
-    /// `Ok`: the commit at the position is the answer.
     verdict: Result<(), AppendError>,
 }
 
@@ -182,7 +181,6 @@ impl Forwarder {
         let (mut proposals, mut bytes, now) = (vec![], 0, Instant::now());
         while proposals.len() < TOGETHER_MAX && bytes < BYTES_MAX {
             let Some(ticket) = self.unsent.pop_front() else { break };
-            // The caller has given up.
             let Some(outstanding) = self.outstanding.get(&ticket) else { continue };
             let left = outstanding.until.map(|until| until.saturating_duration_since(now).as_millis().max(1));
             let proposal = v1::Proposal {
@@ -242,7 +240,7 @@ impl Forwarder {
         }));
     }
 
-    /// Answers expired proposals; all of them if no writer answers.
+    /// Answers all proposals if no writer answers.
     fn give_up_late(&mut self) {
         let (now, is_cut) = (Instant::now(), matches!(*self.shared.standings.borrow(), Standing::Unconfirmed(_)));
         let late =

@@ -27,7 +27,7 @@ fn books(log: &Log, records: u64) -> Books {
     books
 }
 
-/// The state of the sample's players equals that of the whole fold at each position of every log.
+/// At each position of every log.
 #[test]
 fn mf_34_1_a_sample_is_folded_to_the_state_of_the_whole_fold() {
     for log in logs::all() {
@@ -105,7 +105,6 @@ fn check(log: &Log, records: u64, change: impl Fn(&StreamId, &mut PlayerState)) 
     (folder, StateCheck { partition: log.partition, reader: reader(log), position: records, images, shared })
 }
 
-/// Returns whether snapshots name this build, the failure, and whether the snapshot was removed.
 fn run(check: StateCheck, before: Option<Hash>) -> (bool, Option<String>, bool) {
     let (provenance, removed) = (Provenance::new(Some(before)), Cell::new(false));
     check.run(&provenance, &AtomicBool::new(false), || removed.set(true));
@@ -176,7 +175,6 @@ fn mf_34_1_a_log_that_this_build_does_not_fold_is_a_difference() {
     let position = refused.records.len() as u64;
     let (_, failure, _) = run(StateCheck { reader, position, ..check }, ANOTHER);
     assert!(failure.is_some_and(|failure| failure.contains("does not fold the log")));
-    // Missing or archived records are no difference.
     let archived = MemoryStore::starting(0, LogStart { first: 5, previous: [1; 32] }).reader();
     for reader in [Arc::new(Unchained(vec![])) as Arc<dyn Reader>, archived] {
         let (_folder, unread) = self::check(log, 20, |_, _| ());

@@ -49,7 +49,6 @@ async fn pl_37_a_repetition_of_an_archived_request_is_refused_and_never_applied(
     let Proposal { stream, fingerprint, .. } = deposit(0);
     assert_eq!(ledger.find(&stream, "deposit", fingerprint).unwrap_err(), refused);
     assert_eq!(ledger.find_position(&stream, "deposit").unwrap_err(), refused);
-    // An empty answer must not make a repetition new either.
     log.answer_nothing(true);
     let refused = ledger.append(deposit(1)).await.unwrap_err();
     assert!(matches!(refused, AppendError::Unknown { .. }), "{refused:?}");

@@ -77,7 +77,7 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
     ledger.close().await;
 }
 
-/// Returns the commits' operators in log order, proposed while the disk was blocked.
+/// In log order, proposed while the disk was blocked.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));

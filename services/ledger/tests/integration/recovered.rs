@@ -14,7 +14,6 @@ struct Log {
     reader: Arc<Watched>,
 }
 
-/// Records the positions of reads of several records, as in a fold.
 struct Watched {
     store: Arc<Mutex<MemoryStore>>,
     folded: Mutex<Vec<Position>>,
@@ -173,7 +172,6 @@ async fn pl_30_what_is_held_of_another_log_is_let_go_of() {
     assert_eq!(ledger.books(Books::clone), books);
     ledger.close().await;
 
-    // A log that replaced the one that was read.
     std::fs::remove_dir_all(&index).unwrap();
     let recovered = one.load(&index);
     std::mem::swap(&mut *one.store.lock().unwrap(), &mut *other.store.lock().unwrap());

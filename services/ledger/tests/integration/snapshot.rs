@@ -12,7 +12,6 @@ use std::{
     },
 };
 
-/// Records the first position of a large read, as in a replay.
 struct Watched {
     store: SegmentStore,
     first: Arc<AtomicU64>,
@@ -66,7 +65,6 @@ impl Reader for WatchedReader {
     }
 }
 
-/// With a snapshot after every change.
 struct Folder {
     folder: tempfile::TempDir,
     request_run_commits: usize,
@@ -175,7 +173,6 @@ async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
     }
     assert_eq!(ledger.durable(), 40, "nothing was applied twice");
     ledger.close().await;
-    // Missing or garbled files are rebuilt from the log.
     let files = folder.index().with_extension("requests");
     let runs = || fs::read_dir(&files).unwrap().map(|run| run.unwrap().path()).collect::<Vec<_>>();
     assert!(!runs().is_empty());
@@ -213,7 +210,6 @@ async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
     for bytes in damaged {
         fs::write(folder.snapshot(), bytes).unwrap();
         let (ledger, first) = folder.open();
-        // The index has all records; the fold starts at the first.
         assert_eq!(first, 1);
         assert_eq!(whole(&ledger), before);
         ledger.close().await;
@@ -270,7 +266,6 @@ fn copy(from: &Folder, to: &Folder) {
         let _ = fs::remove_dir_all(images(to));
         fs::create_dir_all(images(to)).unwrap();
         let mut copied = files(images(from)).map(|file| fs::copy(&file, images(to).join(file.file_name().unwrap())));
-        // A deleted file is not of the next snapshot.
         if copied.all(|copied| copied.is_ok()) && fs::read(from.snapshot()).unwrap() == snapshot {
             fs::write(to.snapshot(), snapshot).unwrap();
             break;
@@ -311,7 +306,6 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
     }
     ledger.close().await;
     for copied in taken {
-        // First without the snapshot, which also builds the index.
         let (snapshot, images) = (copied.snapshot(), copied.index().with_extension("images"));
         let aside = |path: &PathBuf| path.with_added_extension("aside");
         fs::rename(&snapshot, aside(&snapshot)).unwrap();

@@ -27,7 +27,6 @@ struct Told {
 enum Do {
     Append,
     Refuse,
-    /// Append, and report an unknown outcome.
     LoseTheReply,
 }
 
@@ -183,7 +182,6 @@ async fn pl_11_a_rejection_or_a_repetition_that_rests_on_a_staged_commit_waits_f
             (5, refused(Refused::InsufficientFunds { currency: Currency::EUR, balance: Minor(0), needed: Minor(1) })),
         ]
     );
-    // Durable state decides, whatever the disk does.
     desk.propose([(6, deposit("alice", "d", 1))]);
     desk.begun();
     desk.propose([(7, opening("alice"))]);
@@ -356,7 +354,7 @@ fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendErr
     verdicts.unwrap().into_iter().map(|(ticket, verdict)| (ticket, verdict.map(|made| made.commit.position))).collect()
 }
 
-/// B2: a flood of one operator delays another operator's proposal by one group, and keeps its order.
+/// B2: a flood delays another operator's proposal by one group, and keeps its order.
 #[tokio::test]
 async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     const GROUP: u64 = 32;
