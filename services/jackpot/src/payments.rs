@@ -32,7 +32,6 @@ pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<boo
         {
             match done {
                 Ok(()) => {}
-                // A void was proposed meanwhile.
                 Err(AppendError::Refused(Refused::AwardHeld { .. })) => {}
                 Err(AppendError::Refused(why)) => {
                     refused.push(Fault { what: format!("award/{}/{partition}/{hit}", award.pool), why });
@@ -62,7 +61,6 @@ fn in_turn(unpaid: impl Iterator<Item = Unpaid>) -> Vec<Unpaid> {
     ordered.into_iter().map(|(_, unpaid)| unpaid).collect()
 }
 
-/// False if the award's player can't be read.
 fn is_due(ledger: &Handle, award: &UnpaidAward) -> bool {
     let now_ms = ledger.now_ms();
     let is_due = |books: &Books| {

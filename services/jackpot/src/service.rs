@@ -1,5 +1,3 @@
-//! Jackpot service over gRPC.
-
 use crate::{
     counters::Watch,
     payments::{in_the_way, payment},
@@ -83,7 +81,6 @@ impl JackpotApi {
         found.ok_or_else(|| Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool))
     }
 
-    /// Returns the pool, and the name of a pending change.
     async fn change(
         &self,
         caller: &Caller,
@@ -260,7 +257,6 @@ impl JackpotApi {
         Ok(answer)
     }
 
-    /// Set-aside awards that the caller may see.
     fn set_aside(&self, caller: &Caller, ledger: &Handle, pool: &str, most: usize) -> Vec<(u32, u64, UnpaidAward)> {
         let is_shown = |stream: &StreamId| matches!(stream, StreamId::Player { operator, .. } if caller.sees(operator));
         ledger.books(|books| {

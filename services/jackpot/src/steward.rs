@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 /// Interval of pooling contributions without a hit, one commit for all bets in between.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
-/// Reports of a partition before awards are paid.
+/// Before awards are paid.
 const REPORTS_MAX: usize = 64;
 
 const PAUSE: Duration = Duration::from_millis(100);
@@ -177,7 +177,6 @@ impl Steward {
         let request = InternalRequest::ReportPartition { pool, partition, to: 0 };
         let reported = vec![Event::PartitionReported(report.into())];
         match append_there(home, proposal(StreamId::pool(pool), Some(version), request, reported)).await {
-            // Another steward was faster.
             Ok(()) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -202,7 +201,6 @@ impl Steward {
             let request = InternalRequest::ReportPartition { pool, partition, to: report.to };
             let reported = vec![Event::PartitionReported(report.into())];
             match append_there(home, proposal(StreamId::pool(pool), Some(version), request, reported)).await {
-                // The pool has changed.
                 Err(AppendError::Conflict { .. }) => again = all,
                 done => done?,
             }
@@ -247,14 +245,12 @@ impl Steward {
             let Some(returned) = returned else { return Ok(()) };
             let request = InternalRequest::PoolStep { version: version + 1 };
             match home.append(proposal(StreamId::pool(pool), Some(version), request, vec![returned])).await {
-                // The pool has changed.
                 Ok(_) | Err(AppendError::Conflict { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Returns false without a next step.
     async fn step(&self, pool: &str) -> Result<bool, AppendError> {
         let home = self.ledgers.home();
         let (version, events) =
@@ -262,7 +258,6 @@ impl Steward {
         let Some(events) = events.map_err(motherlode_books::Refused::from)? else { return Ok(false) };
         let request = InternalRequest::PoolStep { version: version + 1 };
         match home.append(proposal(StreamId::pool(pool), Some(version), request, events)).await {
-            // The pool has changed.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(true),
             Err(error) => Err(error),
         }
@@ -277,7 +272,6 @@ impl Steward {
         let request = InternalRequest::MirrorPool { pool, home_position: mirrored.home_position };
         let mirrored = vec![Event::PoolMirrored(mirrored.into())];
         match append_there(other, proposal(StreamId::pool(pool), Some(version), request, mirrored)).await {
-            // Another steward was faster.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,8 +1,8 @@
 //! Feed: publishes records to a subject for other readers, each once and in order.
 //!
-//! Each message names its expected predecessor, so the server refuses a message after a lost, late or repeated one, and
-//! several publishers are possible. The last message's headers have the positions and hashes to continue after; hashes
-//! detect a log restored from an older copy.
+//! Each message names its expected predecessor, so the server refuses a message after a lost, late or repeated one. The
+//! last message's headers have the positions and hashes to continue after; hashes detect a log restored from an older
+//! copy.
 
 use crate::{
     failure::Failure,
@@ -32,10 +32,9 @@ pub enum FeedError {
     Unusable(String),
     #[error("cannot connect to {servers}: {cause}")]
     Unreachable { servers: String, cause: String },
-    /// The server would refuse again.
     #[error("{0}")]
     Refused(String),
-    /// The outcome is unknown or another message came first. A retry is safe.
+    /// A retry is safe.
     #[error("{0}")]
     Passing(String),
 }
@@ -52,7 +51,6 @@ impl From<Failure> for FeedError {
     }
 }
 
-/// Record to publish.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub partition: u32,
@@ -82,7 +80,7 @@ pub struct Feed {
 #[derive(Debug)]
 struct Held {
     last: u64,
-    /// Last sequence number of the subject, for the first message only.
+    /// Of the subject, for the first message only.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }
@@ -161,7 +159,6 @@ impl Feed {
             }
             headers.insert("Nats-Expected-Last-Sequence", follows.to_string());
             if let Some(of_subject) = held.of_subject.take() {
-                // The state read before may be outdated.
                 headers.insert("Nats-Expected-Last-Subject-Sequence", of_subject.to_string());
             }
             headers.insert(POSITIONS, written(&held.after, |last| Some(last.position)));

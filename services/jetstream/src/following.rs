@@ -1,5 +1,5 @@
-//! Follows another process's stream, so that a takeover only reads the latest messages. Each message is verified once.
-//! The answering server may lag behind its leader.
+//! Follows another process's stream, so that a takeover only reads the latest messages. The answering server may lag
+//! behind its leader.
 
 use crate::{
     index::Index,
@@ -21,7 +21,6 @@ pub struct Following {
 }
 
 impl Following {
-    /// Checks that the stream is complete.
     pub fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Stream::find(config, partition)?;
         let found = stream.last().map_err(|failure| stream.api_error(failure))?;
@@ -38,13 +37,12 @@ impl Following {
         self.partition
     }
 
-    /// Last verified position and its hash, at first the genesis hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Reports whether all messages are verified that existed at [`find`](Self::find).
+    /// Messages that existed at [`find`](Self::find).
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found

@@ -91,7 +91,6 @@ impl Trust {
         self.key.as_ref()?.mac(&self.stream, message)
     }
 
-    /// Judges without the predecessors.
     pub(crate) fn begins_epoch(&self, message: &Message) -> bool {
         message.kind == Kind::Epoch
             && match self.signs(message.sequence) {
@@ -124,7 +123,6 @@ pub(crate) struct Walk {
     pub epoch: u64,
     /// Since the epoch.
     pub foreign: u64,
-    /// Whether any message was authentic.
     pub authentic: bool,
 }
 
@@ -133,7 +131,7 @@ impl Walk {
         Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// Verifies the next message and returns its records. An error leaves the walk unchanged.
+    /// An error leaves the walk unchanged.
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };
@@ -312,7 +310,6 @@ mod tests {
         for message in &old {
             walk.step(&trust, message).unwrap();
         }
-        // A number that is too low would lose appends.
         let refused = walk.clone().step(&trust, &append(3, 1, 2, &all[1..])).unwrap_err();
         assert!(refused.to_string().contains("[store.unsigned_up_to]"), "{refused}");
         walk.step(&trust, &by(&trust, epoch(3))).unwrap();

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Timeout of openings and reads, longer than an election.
+/// Longer than an election.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
@@ -48,10 +48,9 @@ pub enum OpenError {
     #[error("stream {stream}: another process took it over first, with epoch message {epoch}")]
     Taken {
         stream: String,
-        /// Sequence number of its epoch message.
+        /// Of its epoch message.
         epoch: u64,
     },
-    /// Other writers prevented the epoch.
     #[error("stream {stream}: other writers keep appending")]
     Contended { stream: String },
 }
@@ -75,7 +74,6 @@ pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent<'a> {
     Create,
-    /// Fail with this evidence of an earlier log.
     Refuse(&'a str),
 }
 
@@ -86,7 +84,7 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
-/// Reads the stream key, or creates it in the data folder of a new log.
+/// Creates the key in the data folder of a new log.
 fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenError> {
     let failed = |path: &Path, source| OpenError::Key { path: path.to_owned(), source };
     if let Some(path) = &config.key_file {
@@ -169,7 +167,6 @@ impl Stream {
         Ok(Checked { last, expected: Expected::new(&self.name, config, &info) })
     }
 
-    /// Connects without the key, for the stream's state.
     fn connect(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let name = Link::stream_name(config, partition);
         let unsigned_up_to = config.unsigned_up_to.get(&name).copied().unwrap_or_default();
@@ -217,7 +214,6 @@ impl Stream {
 
     fn make(&self, wanted: &Value) -> Result<(), Failure> {
         let until = Instant::now() + ANSWER_WAIT;
-        // A repeated request has no effect.
         insist(until, || self.link.api(&format!("STREAM.CREATE.{}", self.name), wanted)).map(drop)
     }
 }

@@ -42,7 +42,7 @@ use tokio::{
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// Silence before a takeover.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Silence before the writer steps down, shorter than the standby's.
+/// Before the writer steps down; shorter than the standby's.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
 const LEAVE_MAX: Duration = Duration::from_secs(1);
@@ -53,7 +53,6 @@ fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
 
-/// A standby then sends one more request.
 fn vacated_subject(stream: &str) -> String {
     format!("{stream}-vacated")
 }
@@ -91,8 +90,8 @@ impl Presence {
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// Stops answering and announces it to the standbys. The writer must have stopped appending, while
-    /// [`hold`](Self::hold) still runs. A lost announcement only delays the takeover.
+    /// The writer must have stopped appending, while [`hold`](Self::hold) still runs. A lost announcement only delays
+    /// the takeover.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);
@@ -108,7 +107,7 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Foreign messages by partition, from the epoch before this writer's.
+    /// By partition, from the epoch before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
@@ -147,7 +146,6 @@ impl Presence {
                     let question = tokio::select! {
                         question = asked.next() => question,
                         true = leaves => {
-                            // The servers process this before the announcement.
                             drop(asked);
                             let _ = client.publish(vacated_subject(&self.stream.name), "".into()).await;
                             let _ = client.flush().await;
@@ -165,7 +163,6 @@ impl Presence {
         }
     }
 
-    /// Sends requests like a standby, until a silence.
     async fn hear(&self, client: &Client) -> String {
         let mut heard = Instant::now();
         loop {
@@ -173,7 +170,6 @@ impl Presence {
             if let Ok(Ok(_)) = timeout(ASK_EVERY, asked).await {
                 heard = Instant::now();
             }
-            // A suspended process sends one more request first.
             if heard.elapsed() >= UNHEARD_MAX {
                 break;
             }
@@ -197,7 +193,6 @@ impl Presence {
                 return format!("message {epoch} of stream {name} began another writer's epoch");
             }
             let is_judged = latest.is_some_and(|latest| latest <= judged);
-            // `last` precedes the request, so the answer must cover it.
             let (last, informed) = (taken.shared.last(), uptime());
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
@@ -220,7 +215,7 @@ impl Presence {
     }
 }
 
-/// Time since the leader last had contact with a majority; `None` without a majority.
+/// Time since the leader last had contact with a majority; `None` without one.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -265,8 +260,8 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until the first partition's writer is silent or has left. Returns the latest epoch of each readable partition
-/// at that time, 0 without one. `silent` is set during a silence. Time while this process is cut off does not count.
+/// Waits until the first partition's writer is silent or has left. Returns the latest epoch of each readable partition,
+/// 0 without one. `silent` is set during a silence. Time while this process is cut off does not count.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],

@@ -31,7 +31,6 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Last verified position and its record's hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
@@ -119,7 +118,7 @@ impl Steps {
     }
 }
 
-/// Reads one message or more from `sequence`, which exists. Servers that lag behind are asked again.
+/// The message at `sequence` exists. Servers that lag behind are asked again.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
         fetched if fetched.is_empty() => Err(Failure::Unknown(format!("message {sequence} is not there"))),

@@ -20,7 +20,6 @@ pub struct Told {
     pub partition: u32,
     /// Address as the servers see it, and port.
     pub name: String,
-    /// Last verified position.
     pub position: Position,
 }
 
@@ -35,7 +34,7 @@ impl Told {
 }
 
 impl Following {
-    /// Sends this process's position to the writer, unacknowledged. `port` is the port of its calls.
+    /// Unacknowledged. `port` is the port of this process's calls.
     pub fn tell(&self, port: u16) {
         let stream = self.stream();
         let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };

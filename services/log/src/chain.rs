@@ -13,7 +13,6 @@ use crate::{
 
 const PREFIX: [u8; 2] = [0x0A, 0x20];
 
-/// Previous hash of the first record, specific to the partition.
 #[must_use]
 pub fn genesis(partition: u32) -> Hash {
     hash(format!("motherlode/log/v1/partition/{partition}").as_bytes())
@@ -30,7 +29,7 @@ pub fn previous_hash(record: &[u8]) -> Option<Hash> {
     record.strip_prefix(&PREFIX)?.first_chunk().copied()
 }
 
-/// Verifies that `records` follow the record at `after` with hash `head`, and returns the last hash.
+/// `head` is the hash of the record at `after`. Returns the last hash.
 pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Hash, AppendError> {
     let mut head = head;
     for (record, position) in records.iter().zip(after + 1..) {
@@ -43,7 +42,6 @@ pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Ha
     Ok(head)
 }
 
-/// Records with a verified chain. Each is hashed once.
 #[derive(Debug, Clone)]
 pub struct Chained {
     before: Hash,
@@ -79,7 +77,6 @@ impl Chained {
         &self.records
     }
 
-    /// Verifies that the chain, even an empty one, follows the record at `after`.
     pub fn verify_after(&self, after: Position, head: Hash) -> Result<(), AppendError> {
         match self.before == head {
             true => Ok(()),

@@ -1,5 +1,3 @@
-//! Damage: stored bytes differ from the appended ones.
-
 use std::{
     io,
     path::{Path, PathBuf},
@@ -43,7 +41,6 @@ impl ScanError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The log is open in this or another process.
     #[error("{} is in use by another process: stop it, or name another folder by --data", dir.display())]
     Locked { dir: PathBuf },
     /// The log is unchanged.

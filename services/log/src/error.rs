@@ -7,20 +7,12 @@ use crate::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// The log ends elsewhere. Nothing was written.
+    /// Nothing was written.
     #[error("the log ends at position {end}")]
-    Conflict {
-        /// Last position of the log.
-        end: Position,
-    },
-    /// A record has the wrong previous hash. Nothing was written.
+    Conflict { end: Position },
+    /// Wrong previous hash. Nothing was written.
     #[error("the record for position {position} does not chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
-    Chain {
-        /// Intended position of the record.
-        position: Position,
-        expected: Hash,
-        found: Option<Hash>,
-    },
+    Chain { position: Position, expected: Hash, found: Option<Hash> },
     /// Nothing was written.
     #[error("an append of {bytes} bytes is over the limit of {limit}")]
     TooLarge { bytes: u64, limit: u64 },
@@ -33,7 +25,7 @@ pub enum AppendError {
     /// After the next successful [`settle`](crate::Store::settle) or append, the records are not in the log.
     #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
-    /// A write had an unknown outcome. Appends are refused until the store is opened again.
+    /// After a write with an unknown outcome, appends are refused until the store is opened again.
     #[error("the log refuses appends until it is opened again: {reason}")]
     Failed { reason: String },
     /// Another writer has taken over. All later appends are refused.
@@ -43,7 +35,6 @@ pub enum AppendError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The record is below the first kept position.
     #[error("position {position} is archived: the log keeps records from position {first}")]
     Archived { position: Position, first: Position },
     #[error("the log cannot be read: {0}")]

@@ -32,7 +32,6 @@ impl MemoryStore {
         Self::starting(partition, LogStart::genesis(partition))
     }
 
-    /// Creates an empty log with archived records before `start`.
     #[must_use]
     pub fn starting(partition: u32, start: LogStart) -> Self {
         Self { partition, head: start.previous, records: Arc::new(Records { start, kept: RwLock::default() }) }

@@ -30,7 +30,6 @@ const FILE: &str = "start";
 pub struct LogStart {
     /// 1-based. Earlier records are archived.
     pub first: Position,
-    /// Hash of the record before it, or the genesis hash.
     pub previous: Hash,
 }
 

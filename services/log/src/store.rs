@@ -39,7 +39,6 @@ pub trait Store: Send {
     /// * An empty append writes nothing.
     fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError>;
 
-    /// Also verifies the records' chain.
     fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
         let end = self.end();
         if after != end {
@@ -73,7 +72,6 @@ pub trait Store: Send {
         None
     }
 
-    /// Reads during appends.
     fn reader(&self) -> Arc<dyn Reader>;
 }
 
@@ -91,7 +89,7 @@ pub trait Reader: Send + Sync {
     /// * Records in doubt, or not durable, MUST NOT be returned.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 
-    /// Verifies the bytes outside the records up to a position, as a full opening does.
+    /// As a full opening does.
     fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
         Ok(())
     }
@@ -110,7 +108,7 @@ impl Limit {
         Self { records, bytes, first: true }
     }
 
-    /// Counts a record, and reports whether it fits. The first one always fits.
+    /// The first record always fits.
     pub fn admits(&mut self, bytes: usize) -> bool {
         let admitted = self.records > 0 && (self.first || bytes <= self.bytes);
         if admitted {

@@ -1,5 +1,3 @@
-//! Following a stream and taking it over: no message is read twice, and other streams are refused.
-
 use crate::parts::{Acknowledged, append, holds, payloads};
 use futures_util::StreamExt;
 use motherlode_jetstream::{Absent, Following, JetStreamStore, OpenError, vacant};

@@ -40,7 +40,7 @@ fn unsigned(node: &Node) -> Config {
     config
 }
 
-/// May publish to the stream and administer it, without the key.
+/// Without the key.
 struct Attacker {
     runtime: Runtime,
     client: async_nats::Client,

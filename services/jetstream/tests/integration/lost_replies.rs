@@ -15,13 +15,11 @@ use std::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Never,
-    /// Before the server receives the next publication.
     Before,
-    /// After the server's acknowledgement, which the client does not receive.
+    /// Before the client receives the acknowledgement.
     After,
 }
 
-/// Returns the proxy's address and the switch.
 fn proxy(server: &str) -> (String, Arc<Mutex<Cut>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("nats://{}", listener.local_addr().unwrap());

@@ -10,23 +10,20 @@ use std::{
 };
 
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// Creates `dir` and its parents durably.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
     /// Unordered.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
 
-    /// Creates or empties a file.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
 
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
 
-    /// Replaces an existing file.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
-    /// Locks against other processes and openers; `None` if `path` is locked.
+    /// `None` if `path` is locked by another process or opener.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 }
 
@@ -44,7 +41,7 @@ pub enum Access {
 }
 
 pub trait Folder: fmt::Debug + Send + Sync {
-    /// Makes names durable. An error leaves them in doubt until the files are created or renamed again.
+    /// An error leaves names in doubt until the files are created or renamed again.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -54,13 +51,12 @@ pub trait File: fmt::Debug + Send + Sync {
     /// 0 means the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes a part of `bytes`, and returns its length.
+    /// May write a part; returns its length.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Makes bytes durable with `fdatasync`. An error leaves them in doubt until they are written again, whatever a
-    /// second sync returns.
+    /// An error leaves the bytes in doubt until they are written again, whatever a second sync returns.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -80,7 +76,6 @@ impl dyn File {
         Ok(())
     }
 
-    /// Returns fewer bytes only at the end of the file.
     pub(crate) fn read_up_to(&self, bytes: u64, offset: u64) -> io::Result<Vec<u8>> {
         let available = self.length()?.saturating_sub(offset).min(bytes);
         let mut buffer = vec![0; usize::try_from(available).map_err(|_| io::ErrorKind::OutOfMemory)?];

@@ -11,11 +11,10 @@ const PAGE: u64 = 4096;
 pub(super) struct Active {
     pub first: Position,
     pub file: Arc<dyn File>,
-    /// Offset of the next block.
     pub used: u64,
     /// End of the durable zeros.
     zeroed: u64,
-    /// Bytes before `used` in the same page, or more; after an opening, the whole last block.
+    /// Bytes before `used` in the same page, or more.
     last: Vec<u8>,
     due: Due,
 }
@@ -23,14 +22,13 @@ pub(super) struct Active {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
     Nothing,
-    /// Write the last bytes again and sync.
     Write,
     /// Truncate first: partial blocks or non-durable zeros may follow.
     Cut,
 }
 
 impl Active {
-    /// Continues a segment after an opening. `block` is the offset and length of its last block.
+    /// `block` is the offset and length of the segment's last block.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;

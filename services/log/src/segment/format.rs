@@ -163,7 +163,7 @@ fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a block is at most 16 MiB")
 }
 
-/// The records share the memory of `data`.
+/// Shares the memory of `data`.
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
     let header = BlockHeader::decode(data).ok_or("no valid block header")?;
     if header.first != expected {
@@ -208,8 +208,8 @@ fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
     if records.len() == count as usize { Ok(records) } else { Err(ILL_FRAMED) }
 }
 
-/// Returns the smallest mask that makes each sector within the body dense, nearly always 0. A sector excludes at most
-/// one mask, since two masks differ in each of its 128 words.
+/// Returns the smallest mask that makes each sector within the body dense. A sector excludes at most one mask, since
+/// two masks differ in each of its 128 words.
 fn find_mask(block: &[u8], offset: u64) -> u32 {
     let parts: Vec<_> = sectors(offset, block.len()).collect();
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();

@@ -30,7 +30,6 @@ struct Segment {
 pub(super) struct Lookup {
     pub segment: Position,
     pub file: Option<Arc<dyn File>>,
-    /// Of the block at `offset`, which has the searched position or precedes it.
     pub position: Position,
     pub offset: u64,
     pub used: u64,
@@ -41,7 +40,6 @@ impl Index {
         Self { end, segments: Vec::new(), open: None }
     }
 
-    /// `segment` is the last segment or a new one.
     pub fn add(&mut self, segment: Position, offset: u64, bytes: u64, first: Position, last: Position) {
         if self.segments.last().is_none_or(|known| known.first != segment) {
             self.segments.push(Segment { first: segment, used: offset, marks: Vec::new() });
@@ -68,7 +66,7 @@ impl Index {
         Some(Outline { partition, first: *first, last, head, used: *used, marks: marks.clone() })
     }
 
-    /// First position, end of the last block, and last position of full segments up to `upto`.
+    /// First position, end of the last block, and last position.
     pub fn full(&self, upto: Position) -> Vec<(Position, u64, Position)> {
         let pairs = self.segments.windows(2).map(|pair| (pair[0].first, pair[0].used, pair[1].first - 1));
         pairs.take_while(|(.., last)| *last <= upto).collect()

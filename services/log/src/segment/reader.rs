@@ -1,5 +1,5 @@
-//! Random access to durable records during appends. A read costs an index lookup and 64 KiB of the file, up to 1 MiB at
-//! a time if it is long. Each returned block is verified. A read ends with its segment.
+//! Random access to durable records during appends. A read costs an index lookup and 64 KiB of the file, long ones up
+//! to 1 MiB at a time. Each returned block is verified. A read ends with its segment.
 
 use std::{
     io,
@@ -95,7 +95,6 @@ impl Reader for Shared {
 struct Blocks<'a> {
     shared: &'a Shared,
     lookup: Lookup,
-    /// Of the window's block.
     position: Position,
     window: Window,
     ahead: u64,

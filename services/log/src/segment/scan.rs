@@ -1,5 +1,5 @@
-//! Verifying reader: checks headers, checksums, positions and the hash chain. It writes nothing and takes no lock, so
-//! it can scan a running service's directory.
+//! Verifying reader: checks headers, checksums, positions and the hash chain. It takes no lock, so it can scan a
+//! running service's directory.
 
 use std::{
     collections::VecDeque,
@@ -26,7 +26,6 @@ use crate::{
     start::LogStart,
 };
 
-/// Length of the largest segment file, in bytes.
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
 /// Bytes per read. Allocators do not reuse larger blocks.
 const AHEAD: u64 = 1 << 17;
@@ -57,7 +56,6 @@ pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) ->
     Ok(Scan { walk, first: position + 1, block: block.into_iter(), failed: false })
 }
 
-/// Verified records in order, up to the last whole append or the first error.
 #[derive(Debug)]
 pub struct Scan {
     walk: Walk,
@@ -67,7 +65,6 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// `None` before the first record.
     #[must_use]
     pub fn partition_number(&self) -> Option<u32> {
         self.walk.partition
@@ -78,7 +75,6 @@ impl Scan {
         self.walk.first.max(1)
     }
 
-    /// Last verified position and its record's hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.walk.next - 1, self.walk.head)
@@ -142,7 +138,6 @@ pub(super) struct Walk {
     pub last_segment: Option<Position>,
     pub by_outlines: bool,
     pub passed: Vec<Outline>,
-    /// Full segments that were read, with their last hash.
     pub full: Vec<(Position, Hash)>,
 }
 
@@ -201,7 +196,7 @@ impl Walk {
         }
     }
 
-    /// Continues after `position`, and returns the later records of its block.
+    /// Returns the later records of the block.
     fn skip(&mut self, position: Position, head: Hash) -> Result<Vec<Bytes>, ScanError> {
         (self.next, self.head) = (position + 1, head);
         while self.files.get(1).is_some_and(|(first, _)| *first <= self.next) {
@@ -210,7 +205,6 @@ impl Walk {
         let Some((first, path)) = self.files.pop_front_if(|(first, _)| *first != self.next) else { return Ok(vec![]) };
         let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
         let bytes = Bytes::from(file.read_up_to(MAX_SEGMENT, 0).map_err(ScanError::at(&path))?);
-        // Last block at or before `next`.
         let blocks = (SEGMENT_HEADER..bytes.len()).step_by(ALIGN).filter_map(|at| {
             let header = BlockHeader::decode(&bytes[at..])?;
             (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))
@@ -274,7 +268,6 @@ impl Walk {
         Ok(Current { path, first, window })
     }
 
-    /// Outline of a segment to skip, if the next header confirms it.
     fn outline_of(&self, current: &Current) -> Option<Outline> {
         let (next, path) = self.files.front().filter(|_| self.by_outlines)?;
         let outline = Outline::read(&*self.disk, &self.dir, current.first)?;
@@ -305,8 +298,8 @@ impl Walk {
         }
     }
 
-    /// Judges the rest of a file without a valid next block. Zeros and a torn append at the log's end are accepted, and
-    /// a block that a running service has written meanwhile. Everything else is damage.
+    /// Zeros and a torn append at the log's end are accepted, and a block that a running service has written meanwhile.
+    /// Everything else is damage.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let look = |window: &Window| window.file.read_up_to(MAX_SEGMENT, window.offset);
         let mut rest = look(&current.window).map_err(ScanError::at(&current.path))?;

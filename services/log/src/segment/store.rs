@@ -28,7 +28,7 @@ use crate::{
 };
 
 const LOCK: &str = "lock";
-/// Name of a segment until its header is durable.
+/// Until the segment's header is durable.
 const UNFINISHED: &str = "unfinished";
 
 #[derive(Debug, Clone, Copy)]
@@ -55,21 +55,20 @@ pub struct SegmentStore {
     spare: Option<Active>,
     /// Whether the next segment's name may not be durable, so that a new file must replace it.
     rolling: bool,
-    /// Bytes for which the last append had no room.
+    /// Needed bytes for which there was no room.
     starved: Option<u64>,
     recovered: Tail,
-    /// Whether bytes found by the opening may not be durable yet.
     opened: bool,
     folder: Arc<dyn Folder>,
     block: Vec<u8>,
-    /// Full segments without an outline, with their last hash.
+    /// Without an outline, with their last hash.
     full: Vec<(Position, Hash)>,
     unread: Position,
     _lock: LockGuard,
 }
 
 impl SegmentStore {
-    /// Verifies `partition` in `dir`, or creates it. A damaged log stays unchanged.
+    /// A damaged log stays unchanged.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }
@@ -227,7 +226,7 @@ impl SegmentStore {
         self.shared.disk.create(&self.shared.dir.join(UNFINISHED))
     }
 
-    /// Creates the next segment's file once half of the current segment is used.
+    /// Runs once half of the current segment is used.
     fn make_spare(&mut self) -> io::Result<()> {
         let Options { segment_bytes, zero_bytes } = self.options;
         let is_due = self.active.as_ref().is_some_and(|active| active.used >= segment_bytes / 2);

@@ -30,7 +30,6 @@ fn chained(appends: &[Vec<Vec<u8>>]) -> Vec<Vec<Bytes>> {
     appends.iter().map(chain).collect()
 }
 
-/// Appends the rest, and returns the number of acknowledged appends.
 fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     let Ok(mut store) = open(disk) else { return present };
     let mut acknowledged = present;
@@ -46,7 +45,6 @@ fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     acknowledged
 }
 
-/// Asserts that the log has the first `least` appends or one more.
 fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> usize {
     let store = open(disk).unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let found = read_all(&*store.reader(), 1);
@@ -69,7 +67,6 @@ fn check_another_way(disk: &SimDisk, when: &str) {
     assert_eq!(read_all(&*store.reader(), 1), expected, "{when}, then another append");
 }
 
-/// Empty, long runs of equal bytes, and noise.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let fill = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
     prop_oneof![
