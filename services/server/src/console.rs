@@ -24,7 +24,6 @@ use tokio::{
 use tonic::body::Body;
 use tower::Service;
 
-/// Threads.
 const BLOCKING_MAX: usize = 8;
 
 pub(crate) fn start<S>(

@@ -15,13 +15,11 @@ pub enum ServeError {
     Ledger(#[from] OpenError),
     #[error("the opening was interrupted: {0}")]
     Interrupted(io::Error),
-    /// A replica does not match its writer's log.
     #[error("a replica does not match its writer's log: {}", reason(.0))]
     Replica(Standing),
-    /// A replica in a process without a log does not match its writer's log.
+    /// In a process without a log.
     #[error("{}", reason(.0))]
     AllReplicas(Standing),
-    /// A background task of money or of the log has ended.
     #[error(
         "the background task {task} has ended: {why}; start the process again, and report its log if this happens twice"
     )]

@@ -69,7 +69,7 @@ impl Metrics {
         }
     }
 
-    /// Exports zero too, so that an alarm sees the first end.
+    /// Zero is exported too, so that an alarm sees the first end.
     fn tasks(&self, meter: &Meter) {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");
@@ -329,7 +329,6 @@ impl Metrics {
     }
 }
 
-/// Without awards held by a proposed void.
 fn unpaid_awards(ledger: &Handle) -> u64 {
     let now_ms = ledger.now_ms();
     ledger.books(|books| {

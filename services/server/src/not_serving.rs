@@ -75,7 +75,6 @@ impl NotServing {
         let serving = tokio::spawn(async move {
             let ended = async {
                 stop.clone().requested().await;
-                // Ends the streams of watchers.
                 reporter.clear_service_status("").await;
             };
             tokio::join!(ended, connections::serve(listener, tls, workers, admission, service, None, stop.clone()));

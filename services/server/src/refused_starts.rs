@@ -36,7 +36,6 @@ pub(crate) fn counter() -> Counter<u64> {
     global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
 }
 
-/// For a start refused for its log or draw keys.
 pub fn note_refused_start(data: &Path, error: &ServeError) {
     if !matches!(error, ServeError::Start(_) | ServeError::Proofs(_) | ServeError::DrawKeys(_)) {
         return;

@@ -91,7 +91,6 @@ pub(crate) async fn start(
     serve_role(listener, config, opened?, dealer, Some(proofs))
 }
 
-/// Starts a role's services on replicas only. Waits for the writers.
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?, config.partitions)?;

@@ -13,7 +13,7 @@ use motherlode_ledger::{Options, Stores};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
 
-/// Serves until the signal. `phase` is called when the process begins to serve or to stand by.
+/// `phase` is called when the process begins to serve or to stand by.
 pub fn serve<'a>(
     config: &'a Config,
     dealer: Dealer,

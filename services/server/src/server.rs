@@ -37,7 +37,6 @@ impl Server {
         self.address
     }
 
-    /// Address of checkpoints and tiles.
     #[must_use]
     pub fn tiles_address(&self) -> Option<SocketAddr> {
         self.tiles
@@ -59,7 +58,6 @@ impl Server {
         &self.ledgers
     }
 
-    /// Home partition's ledger.
     #[must_use]
     pub fn ledger(&self) -> &Handle {
         self.ledgers.home()
@@ -75,7 +73,6 @@ impl Server {
         self.check.as_ref()
     }
 
-    /// Waits until a ledger refuses proposals, and returns the reason.
     pub async fn failed(&self) -> Standing {
         self.ledgers.failed().await
     }
@@ -90,12 +87,11 @@ impl Server {
         self.tasks.kinds()
     }
 
-    /// For tests; returns the number of ended tasks.
+    /// For tests.
     pub fn end_tasks(&self, kind: Kind) -> usize {
         self.tasks.end_tasks(kind)
     }
 
-    /// Waits until a background task of money or of the log has ended.
     pub fn task_failed(&self) -> impl Future<Output = ServeError> + use<> {
         let tasks = self.tasks.subscribe();
         async move {
@@ -104,7 +100,7 @@ impl Server {
         }
     }
 
-    /// Refuses proposals and reads, since another process may write the log, and ends the metrics.
+    /// Another process may write the log.
     pub fn step_down(&self, why: &str) {
         self.ledgers.step_down(why);
         if let Some(metrics) = &self.metrics {
@@ -112,7 +108,6 @@ impl Server {
         }
     }
 
-    /// Never fails at present.
     pub fn stop(self) -> BoxFuture<'static, Result<(), ServeError>> {
         Box::pin(async move {
             self.stopper.stop();

@@ -128,7 +128,6 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
             accept_lost_keys: config.draws.accept_lost_keys,
         };
         let judged = ledgers.iter().map(|ledger| judge_start(ledger, &keys, &policy)).collect::<Result<Vec<_>, _>>()?;
-        // A refused start changes nothing.
         if let Some(ledger) = ledgers.first() {
             keys.renew(ledger.clock_ms())?;
         }

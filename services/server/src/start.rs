@@ -24,7 +24,6 @@ impl Server {
         on(bind(config)?, config, stores.into(), options, dealer).await
     }
 
-    /// `listener` is bound.
     pub async fn start_on(
         listener: TcpListener,
         config: &Config,
@@ -35,7 +34,7 @@ impl Server {
         on(listener, config, stores.into(), options, dealer).await
     }
 
-    /// Starts a role without a log on replicas. Waits for their writers.
+    /// Waits for the writers.
     pub fn join(config: &Config, options: Options, dealer: Dealer) -> BoxFuture<'_, Result<Self, ServeError>> {
         Box::pin(async move {
             check(config)?;

@@ -34,7 +34,6 @@ macro_rules! kinds {
         impl Kind {
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// Name in logs and metrics.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -60,7 +59,6 @@ macro_rules! kinds {
 
 kinds! {
     Calls: "calls", ends_process = true, None;
-    /// Watches the ledgers' threads.
     Ledgers: "ledgers", ends_process = true, None;
     DrawKeys: "draw_keys", ends_process = false, Some(SPIN);
     Sweeper: "sweeper", ends_process = true, Some(SPIN);
@@ -73,7 +71,6 @@ kinds! {
     SelfCheck: "self_check", ends_process = false, Some(REPORT);
     Vitals: "vitals", ends_process = false, Some(REPORT);
     Jobs: "jobs", ends_process = false, Some(JOB);
-    /// Serves checkpoints and tiles as files.
     Tiles: "tiles", ends_process = false, Some(PROOF);
     /// Extends the trees and signs checkpoints.
     Trees: "trees", ends_process = true, Some(PROOF);
@@ -83,18 +80,14 @@ kinds! {
     LogDistrust: "log_distrust", ends_process = true, None;
     /// Reacts to a log that contradicts its checkpoint.
     TreeDistrust: "tree_distrust", ends_process = true, Some(PROOF);
-    /// Lists the standbys of a log.
     Standbys: "standbys", ends_process = false, None;
     ForeignMessages: "foreign_messages", ends_process = false, None;
 }
 
-/// State of a process's background tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {
     pub down: BTreeSet<Kind>,
-    /// Unexpected ends by kind.
     pub ended: BTreeMap<Kind, u64>,
-    /// First ended task of money or of the log, and the reason.
     pub fatal: Option<(Kind, String)>,
 }
 
@@ -119,7 +112,7 @@ impl Supervisor {
         self.state.subscribe()
     }
 
-    /// Starts a task; `make` creates it for each restart.
+    /// `make` creates the task for each restart.
     pub(crate) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         kind: Kind,
@@ -165,7 +158,7 @@ impl Supervisor {
         self.tasks.push(Task { kind, watching: Some(watching), current });
     }
 
-    /// Starts a task without restarts. Its owner awaits the returned handle.
+    /// Without restarts.
     pub(crate) fn spawn_once(&mut self, kind: Kind, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let task = tokio::spawn(task);
         let current = Arc::new(Mutex::new(Some(task.abort_handle())));
@@ -189,7 +182,7 @@ impl Supervisor {
         self.tasks.iter().map(|task| task.kind).collect()
     }
 
-    /// Ends all tasks, and waits until they have released their references.
+    /// Waits until the tasks have released their references.
     pub(crate) fn stop(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             for Task { watching, current, .. } in self.tasks {

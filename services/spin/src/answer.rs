@@ -1,4 +1,4 @@
-//! Answer to a step. Most of it is written from the step's commit.
+//! Answer to a step, mostly written from the step's commit.
 
 use motherlode_books::{Currency, Dealt, Event, Minor, RoundStarted, Seal, SmolStr, StepResolved};
 use motherlode_ledger::{balance_after, fields::round_name};
@@ -9,7 +9,6 @@ use motherlode_proto::{
 };
 use prost::Message;
 
-/// Parts of an answer outside of the step's commit.
 pub(crate) struct Answer {
     seal: Option<Seal>,
     round: u64,

@@ -31,12 +31,11 @@ pub struct SpinApi {
     pub(crate) registry: SessionRegistry,
     pub(crate) pace: Pace,
     pub(crate) waits: Waits,
-    /// Initial balance of demo play.
     pub(crate) demo_balance: Minor,
     pub(crate) ladders: Arc<Ladders>,
     pub(crate) superseded: SupersededRules,
     pub(crate) wallets: Wallets,
-    /// Caps on open campaigns, in EUR (PL-36).
+    /// In EUR (PL-36).
     pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
@@ -78,13 +77,13 @@ impl SpinApi {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// Rules of a new bet, which counts as an action in its session. Fails on a superseded version.
+    /// The bet counts as an action in its session. Fails on a superseded version.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
     }
 
-    /// Fails with REQUEST_CANCELLED if the request was cancelled.
+    /// Fails with REQUEST_CANCELLED.
     pub(crate) fn check_not_cancelled(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
         // Callers' requests never have this fingerprint.
         match self.ledgers.of(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
@@ -107,7 +106,6 @@ impl SpinApi {
         Self { ladders, ..self }
     }
 
-    /// Superseded versions that accept bets (PL-41).
     #[must_use]
     pub fn with_superseded(self, superseded: SupersededRules) -> Self {
         Self { superseded, ..self }
@@ -123,7 +121,6 @@ impl SpinApi {
         Self { campaign_caps: Arc::new(caps.into_iter().collect()), ..self }
     }
 
-    /// The default is 1,000.00.
     #[must_use]
     pub fn with_demo_balance(self, demo_balance: Minor) -> Self {
         Self { demo_balance, ..self }
@@ -145,7 +142,6 @@ impl SpinApi {
         self.bet_here(bet, metadata, None).await
     }
 
-    /// Plays a bet from the account, or with a debit confirmed by the wallet.
     pub(crate) async fn bet_here(
         &self,
         bet: &Bet,
@@ -189,7 +185,7 @@ impl SpinApi {
         self.play(&named, metadata, (&state, &decide)).await
     }
 
-    /// Checks an action in a round by its session, or else that the game is not held (BW-27).
+    /// Checks the action by its session, or else that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.of(stream)?.books_of(stream, |books| {
@@ -247,7 +243,6 @@ impl SpinApi {
     }
 }
 
-/// Returns whether the decision's state has changed.
 pub(crate) fn is_stale(error: &AppendError) -> bool {
     matches!(
         error,

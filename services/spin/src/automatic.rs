@@ -7,7 +7,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) fingerprint: [u8; 16],
     /// `None` if there is no reason any more.
     pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),
-    /// Actor to log with the step.
     pub(crate) acted: Option<Event>,
 }
 

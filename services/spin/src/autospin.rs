@@ -1,11 +1,10 @@
 //! Autospin: a series of rounds as a stream (BW-23, BW-25, PL-07).
 //!
 //! The request ids of its spins follow from the series' id, so a repeated request gets the same answers and continues
-//! after the last logged spin. If the reader disconnects, the series stops before its next spin. While a round waits
-//! for the player, the series follows the log.
+//! after the last logged spin. If the reader disconnects, the series stops before its next spin.
 //!
-//! A win that can be doubled stays open until the next spin, and counts as won. The series collects it before that
-//! spin. If the series stops first, the player can still double or collect it (BW-23).
+//! A win that can be doubled stays open, and counts as won, until the series collects it before the next spin. If the
+//! series stops first, the player can still double or collect it (BW-23).
 
 use crate::{
     api::SpinApi,
@@ -31,7 +30,6 @@ use tonic::{Request, Status, metadata::MetadataMap};
 /// `.1000` is appended.
 const REQUEST_ID_MAX: usize = 59;
 
-/// Between two rounds.
 const PAUSE_MS_MAX: u32 = 60_000;
 
 struct Series {
@@ -40,16 +38,13 @@ struct Series {
     /// With the request id of the next spin.
     bet: Bet,
     progress: Autospin,
-    /// Started spins.
     spins: u32,
     pause: Duration,
     next: Next,
-    /// Win to collect before the next spin.
     waiting: Option<Waiting>,
     metadata: MetadataMap,
 }
 
-/// Round with a doublable win.
 struct Waiting {
     round: RoundId,
     step: u32,
@@ -65,7 +60,6 @@ enum Next {
     /// The first bet could exceed the loss limit (DM-26).
     Prevented,
     Spin,
-    /// Waits until the round is finished and its award is priced.
     Finish(RoundId),
     Over,
 }
@@ -86,13 +80,12 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// Waits until a round is finished, or only waits for the double.
+    /// Until only the double is open.
     async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
         let ledger = self.ledgers.of(&round.stream)?;
         let mut head = ledger.head();
         let mut seen = None;
         loop {
-            // Position of an open round's latest step.
             let latest = ledger.books_of(&round.stream, |books| {
                 Some(books.player(&round.stream)?.open_round(round.number).map(|open| open.last_position))
             })?;
@@ -244,7 +237,7 @@ impl Series {
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
-    /// Fails if the series' request id was cancelled or reused. The writer checks it again.
+    /// The series' request id may be cancelled or reused. The writer checks it again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
         self.api.ledgers.of(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
@@ -345,7 +338,6 @@ fn loss_stop(rule: AutoplayLoss, limit: Minor, bet: &Bet) -> Result<LossStop, Re
     })
 }
 
-/// Returns how a spin ended, if only the double is left.
 fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
     let amount = |money: &Option<Money>| money.as_ref().map_or(Minor::ZERO, |it| Minor(it.amount_minor));
     let outcome = played.outcome.as_ref();
@@ -366,7 +358,7 @@ fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
     Ok(Some(Counted { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// First step after which a win can be doubled. The round is then over for the series.
+/// The round is then over for the series.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)

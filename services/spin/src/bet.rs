@@ -26,7 +26,6 @@ pub(crate) struct Bet {
     pub(crate) game: &'static dyn Game,
     pub(crate) coin_value: CoinValue,
     pub(crate) stake: slots::Stake,
-    /// Total coins staked.
     pub(crate) coins: u32,
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,

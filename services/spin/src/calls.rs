@@ -2,7 +2,7 @@
 //!
 //! A bet is decided when it begins, without its own task or timer. Bets that arrive together are proposed together, and
 //! one channel returns all verdicts. Other cases (choices, conflicts, jackpots, operators' wallets) run as separate
-//! futures, with the same semantics.
+//! futures.
 
 use crate::{
     answer::{Answer, PlayedBytes},
@@ -33,22 +33,18 @@ use tokio::{
 };
 use tonic::metadata::MetadataMap;
 
-/// Bets proposed together, so that the writer works while the next are decided.
+/// Small, so that the writer works while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
 pub struct Calls {
     api: Arc<SpinApi>,
-    /// Bets to propose, by ticket.
     decided: Vec<(u64, Proposal, Option<Instant>)>,
     /// Keeps the channel open.
     sender: mpsc::UnboundedSender<Verdicts>,
     verdicts: mpsc::UnboundedReceiver<Verdicts>,
-    /// Verdicts to answer next.
     came: vec::IntoIter<(u64, Verdict)>,
-    /// Proposed bets by ticket, the oldest first.
     bets: BTreeMap<u64, Box<Waiting>>,
     tickets: u64,
-    /// Buffer for the next bet.
     outcome: Outcome,
     /// For the oldest bet, or an older one.
     patience: Option<Pin<Box<Sleep>>>,
@@ -61,7 +57,6 @@ pub enum Play {
 }
 
 pub struct Call {
-    /// Returned with the answer.
     pub number: u64,
     pub caller: Caller,
     pub play: Play,
@@ -98,13 +93,11 @@ impl Calls {
         }
     }
 
-    /// Unanswered calls.
     #[must_use]
     pub fn count(&self) -> usize {
         self.bets.len() + self.others.len()
     }
 
-    /// Answers come from [`Calls::poll_answer`].
     pub fn begin(&mut self, call: Call) {
         // Only test scripts read metadata.
         let Play::Spin(spin) = &call.play else { return self.play(call) };
@@ -220,7 +213,7 @@ impl Calls {
         });
     }
 
-    /// Answers the oldest bet after too long a wait for the writer.
+    /// The oldest bet waited too long for the writer.
     fn late(&mut self, context: &mut Context<'_>) -> Option<Answered> {
         let wait = self.api.ledgers.home().answer_wait_max()?;
         loop {

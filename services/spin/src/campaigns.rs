@@ -1,7 +1,7 @@
 //! Campaigns for many players (PL-36): checked, reserved in one commit in partition 0, then granted per player.
 //!
-//! The reservation enforces an operator's cap, since concurrent requests are ordered by that log. Each grant is a
-//! commit with the same request id as GrantCampaign, so a repetition continues an interrupted request.
+//! The reservation enforces an operator's cap, since that log orders concurrent requests. Each grant has the same
+//! request id as GrantCampaign, so a repetition continues an interrupted request.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
@@ -18,7 +18,6 @@ use tonic::Code;
 
 /// Per call.
 const PLAYERS_MAX: usize = 500;
-/// Concurrent grants.
 const AT_ONCE: usize = 64;
 
 impl SpinApi {
@@ -64,7 +63,6 @@ impl SpinApi {
                 let player_id = grant.account.as_ref().map(|of| of.player_id.clone()).unwrap_or_default();
                 match self.granted(caller, account.clone(), grant, campaign.clone()).await {
                     Ok(campaign) => Ok(wire::PlayerGrant { player_id, campaign: Some(campaign), ..Default::default() }),
-                    // The caller can repeat the request, which then continues.
                     Err(refusal) if may_pass(&refusal) => Err(refusal),
                     Err(refusal) => {
                         let (reason, message) = (refusal.reason().name().to_owned(), refusal.message().to_owned());
@@ -155,7 +153,6 @@ impl SpinApi {
     }
 }
 
-/// Returns distinct players.
 fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> {
     let players = &request.player_ids;
     if !(1..=PLAYERS_MAX).contains(&players.len()) {

@@ -18,19 +18,17 @@ use motherlode_slots::Seed;
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, metadata::MetadataMap};
 
-/// Interval of checks whether the last key is a day old.
+/// Checks whether the last key is a day old.
 pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
-/// Resolves the current step with another client seed; `None` if it can't be resolved.
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// Chooses client seeds, for tests of rare outcomes. A server with a script reports `test_build` in its identity.
+/// Chooses client seeds, for tests of rare outcomes. The server's identity reports `test_build`.
 pub trait Script: Send + Sync {
     /// `None` for the caller's own seed. On an error, nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
-/// Clones share the keys.
 #[derive(Clone)]
 pub struct Dealer {
     keys: DrawKeys,
@@ -43,12 +41,12 @@ impl Dealer {
         Self { keys, script: None }
     }
 
-    /// With a temporary key, for tests. Fails without entropy.
+    /// Temporary key, for tests.
     pub fn new() -> Result<Self, DrawKeysError> {
         DrawKeys::fresh().map(Self::of)
     }
 
-    /// With a known key, for tests.
+    /// Known key, for tests.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
         Self::of(DrawKeys::of(master))
@@ -77,7 +75,6 @@ impl Dealer {
         self.script.as_ref().map_or(Ok(None), |script| script.client_seed(metadata, resolve))
     }
 
-    /// Returns the next draw's dealt value, the step's seed, and the seal of the following draw.
     pub(crate) fn deal(
         &self,
         player: &PlayerState,
@@ -119,7 +116,6 @@ impl Dealer {
         |name| self.keys.dealt(stream, name, generations)
     }
 
-    /// Reveals the dealt values of a round's sealed steps.
     pub(crate) fn revealed(
         &self,
         stream: &StreamId,
@@ -137,7 +133,7 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Seals a draw outside of a step, if the player has none or its key is unavailable. A concurrent change counts as
+    /// Seals outside of a step, if the player has no seal or its key is unavailable. A concurrent change counts as
     /// success.
     pub(crate) async fn seal(
         &self,
@@ -167,8 +163,8 @@ impl Dealer {
         }
     }
 
-    /// Seals for a request. A client seed from the caller is older than this seal, so the request is refused with
-    /// SEAL_CHANGED and must name the new seal (PL-40).
+    /// A client seed from the caller is older than this seal, so the request is refused with SEAL_CHANGED and must name
+    /// the new seal (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,
@@ -199,8 +195,7 @@ impl Dealer {
         })
     }
 
-    /// Renews the draw keys if the last is a day old, and logs the new key's name. If logging fails, the next start
-    /// logs it.
+    /// Adds a key if the last is a day old, and logs its name. If logging fails, the next start logs it.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {
@@ -242,7 +237,7 @@ pub(crate) struct Dealing {
 #[derive(Debug)]
 pub(crate) enum Undecided {
     Refused(Refusal),
-    /// This draw must be sealed first.
+    /// Draw to seal first.
     Unsealed(u64, SealReason),
 }
 

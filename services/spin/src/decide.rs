@@ -27,7 +27,6 @@ pub(crate) struct Decided {
     pub(crate) answer: Answer,
 }
 
-/// Accepted bet without a draw.
 pub(crate) struct Opened<'a> {
     player: &'a PlayerState,
     pub(crate) started: RoundStarted,
@@ -120,7 +119,7 @@ pub(crate) fn open<'a>(
     Ok(Opened { player, started, live, witch })
 }
 
-/// Appends the commit's series (PL-42).
+/// Adds the commit's series (PL-42).
 pub(crate) fn part_of(series: Option<&SmolStr>, mut events: Vec<Event>) -> Vec<Event> {
     events.extend(series.map(|series| Event::PartOf { request_id: series.clone() }));
     events
@@ -187,7 +186,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
-/// Decides the next step by the game's rule; `None` without an open round or a reason.
+/// By the game's rule; `None` without an open round or a reason.
 pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
     let stream = &asked.round.stream;
     let player = state.player.as_ref()?;
@@ -236,14 +235,12 @@ struct Step<'a> {
 
 #[allow(clippy::large_enum_variant, reason = "most steps are of a bet")]
 enum Of<'a> {
-    /// New round, and the pick of a witch before it.
     Bet(RoundStarted, Option<Event>),
     Open(&'a OpenRound),
 }
 
 pub(crate) struct Drawing<'a> {
     pub(crate) dealer: &'a Dealer,
-    /// If empty, the request id is used.
     pub(crate) client_seed: &'a [u8],
     pub(crate) sealed: Option<Seal>,
 }
@@ -254,7 +251,6 @@ impl Drawing<'_> {
     }
 }
 
-/// The outcome is encoded once for events and answer.
 fn resolved(
     stream: &StreamId,
     player: &PlayerState,

@@ -31,7 +31,7 @@ type Key = (&'static str, &'static str);
 /// Without the parts that depend on the currency.
 struct Described {
     response: GetGameResponse,
-    /// Mathematics, and the coin value of its stake in millionths.
+    /// With the coin value in millionths.
     par: Option<(Par, u64)>,
     stated: Option<Stated>,
 }
@@ -96,7 +96,7 @@ pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// Highest win in bets over all offered stakes (WF-04, PL-43).
+/// In bets, over all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &Stated,
     game: &dyn Game,
@@ -156,7 +156,6 @@ fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<Currenc
     })
 }
 
-/// Formats an upper bound with twelve places.
 fn bound(figure: &Exact) -> String {
     if *figure == exact(0) { "0".to_owned() } else { decimal(&(figure + ratio(1, 2_000_000_000_000_i64)), 12) }
 }

@@ -42,7 +42,6 @@ impl SpinApi {
         self.finish(&round, request_id, fingerprint("close_round", request), why, Ok(())).await
     }
 
-    /// Returns the steps of this request and its automatic continuation.
     async fn finish(
         &self,
         round: &RoundId,
@@ -84,7 +83,6 @@ impl SpinApi {
         }
     }
 
-    /// Lists open rounds of an operator or a player, by partition, the oldest first (PL-20).
     pub(crate) async fn list_open_rounds(
         &self,
         caller: &Caller,
@@ -161,8 +159,8 @@ impl SpinApi {
     }
 }
 
-/// Returns an operator's next open rounds with their bets' positions and the results of `make`: `None` for rounds that
-/// have ended, an error for unreadable players.
+/// Returns the next open rounds with their bets' positions and the results of `make`: `None` for rounds that have
+/// ended, an error for unreadable players.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,

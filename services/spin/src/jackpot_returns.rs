@@ -9,9 +9,7 @@ use motherlode_slots::{
 
 pub(crate) const PLACES: usize = 6;
 
-/// Changing part of a description.
 pub(crate) struct Now {
-    /// Whether the pool is not active.
     pub(crate) suspended: bool,
     pub(crate) terms: Option<PoolTerms>,
     pub(crate) rate: Option<FxRate>,
@@ -25,7 +23,7 @@ pub(crate) struct Returns<'a> {
     seed: Exact,
     increments_per_eur: Exact,
     increments_max: Exact,
-    /// Whether bets in this currency can win it.
+    /// In this currency.
     wins_jackpot: bool,
 }
 
@@ -46,7 +44,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// Return without increments; it has the seed if bets can win it.
+    /// Without increments; with the seed if bets can win it.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed
@@ -114,12 +112,11 @@ impl<'a> Returns<'a> {
     }
 }
 
-/// Formats with at least four places.
 fn short(figure: &Exact) -> String {
     trimmed(figure, 4)
 }
 
-/// Formats exactly, with `places` to nine decimals.
+/// With `places` to nine decimals.
 fn trimmed(figure: &Exact, places: usize) -> String {
     let text = decimal(figure, 9);
     let Some((whole, fraction)) = text.split_once('.') else { return text };

@@ -1,5 +1,5 @@
 //! Cost of a campaign to its operator (PL-36, PL-43): the highest mean and the highest possible wins, over all carried
-//! figures and the gamble. Players can change carried figures after the grant, so the state at the grant is no bound.
+//! figures and the gamble. Players can change carried figures after the grant.
 
 use crate::{
     describe,
@@ -21,16 +21,16 @@ const PLACES: usize = 4;
 pub(crate) struct Cost {
     /// Upper bound of the mean over all strategies.
     expected: Exact,
-    /// Long-run mean of players who stay at the campaign's coin value.
+    /// Mean of players who stay at the campaign's coin value.
     long_run: Exact,
     highest: Exact,
     highest_says: &'static str,
-    /// Decimal exponent of a bound of the chance to exceed `highest`, if possible.
+    /// Decimal exponent of a bound of the chance to exceed `highest`.
     exceeded: Option<i32>,
 }
 
 impl Cost {
-    /// Computes the cost over all rules versions. The first call can take seconds.
+    /// Covers all rules versions. The first call can take seconds.
     pub(crate) fn new(
         campaign: &Campaign,
         players: usize,
@@ -109,7 +109,6 @@ fn up(value: &Exact) -> Exact {
     (value * &scale).ceil() / scale
 }
 
-/// Bounds the decimal logarithm.
 fn rounds_exponent(rounds: &Exact) -> i32 {
     i32::try_from(decimal(rounds, 0).len()).unwrap_or(i32::MAX)
 }

@@ -18,7 +18,6 @@ pub(crate) struct PlayRules {
     jurisdiction: SmolStr,
     profile: Profile,
     session: Option<SessionName>,
-    /// Player's daily limit.
     loss_max: Option<Minor>,
     bet_max: Option<Minor>,
 }
@@ -62,8 +61,8 @@ impl PlayRules {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// Checks that the bet is in the player's live session, if any, and the game not held (PL-16, BW-27). Play money
-    /// needs no session.
+    /// The bet must be in the player's live session, if any, and the game not held (PL-16, BW-27). Play money needs no
+    /// session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
@@ -81,8 +80,7 @@ impl PlayRules {
         }
     }
 
-    /// Checks a bet against the strictest limits of jurisdiction, operator and the day's sessions. The order of faults
-    /// is the code's.
+    /// Checks the strictest limits of jurisdiction, operator and the day's sessions. The order of faults is the code's.
     pub(crate) fn allow(
         &self,
         state: &State,
@@ -142,7 +140,7 @@ impl PlayRules {
         }
     }
 
-    /// Checks played time and reality checks over all sessions of the day (PL-26).
+    /// Played time and reality checks over all sessions of the day (PL-26).
     fn within_time(
         &self,
         day: &Day,
@@ -184,7 +182,7 @@ impl PlayRules {
     }
 }
 
-/// Refuses a game held after a dropped connection (BW-27).
+/// After a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
     let message = format!("the connection was dropped; the game is held for another {left_ms} ms");

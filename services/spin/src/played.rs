@@ -39,7 +39,6 @@ impl SpinApi {
         let step = step.ok_or_else(|| ended(commit))?;
         let answer = match answer.filter(|answer| answer.is_to(step)) {
             Some(answer) => answer,
-            // Step of an earlier call or another process.
             None => self.read_back(logged, step)?,
         };
         Ok(answer.completed(logged, step, jackpot))

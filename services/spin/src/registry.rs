@@ -13,10 +13,9 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
-/// Signal of a closed session; dropped if it expired.
+/// Dropped if the session expired.
 pub(crate) type Closed = oneshot::Sender<()>;
 
-/// Clones share the sessions.
 #[derive(Clone)]
 pub(crate) struct SessionRegistry {
     pub(crate) sessions: Arc<Mutex<Sessions<Closed>>>,
@@ -30,7 +29,6 @@ impl SessionRegistry {
         Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
     }
 
-    /// From the bet's session or its operator's profile.
     pub(crate) fn rules_for(
         &self,
         session: Option<SessionId>,
@@ -82,7 +80,7 @@ impl SessionRegistry {
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Logs a session's event, once per moment and version of the player.
+    /// Once per moment and version of the player.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,
@@ -101,7 +99,7 @@ impl SessionRegistry {
         self.ledgers.append(proposal).await.map(drop)
     }
 
-    /// Logs the end of a session and its game's hold, unless it was replaced.
+    /// Also logs the game's hold. Nothing is logged if the session was replaced.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
         let Some(stream) = self.sessions.lock().of(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };

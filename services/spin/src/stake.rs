@@ -4,7 +4,6 @@ use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Ladders};
 
-/// By default the newest version.
 pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn Game, Refusal> {
     fields::optional_id("game", name)?;
     fields::optional_id("rules_version", rules_version)?;
@@ -34,7 +33,7 @@ pub(crate) fn invalid_stake(
         .with("coins_per_line_max", limits.coins_per_line.1)
 }
 
-/// Checks the coin value (DM-19, PL-35). A campaign's was checked at its grant.
+/// A campaign's coin value was checked at its grant (DM-19, PL-35).
 pub(crate) fn offered(
     game: &dyn Game,
     ladders: &Ladders,

@@ -10,7 +10,6 @@ use motherlode_slots::{
     par::{Exact, exact, ratio, scientific},
 };
 
-/// Figures of a version, computed once.
 pub(crate) struct Stated {
     /// Without the jackpot.
     pub(crate) rtp: Exact,
@@ -19,7 +18,6 @@ pub(crate) struct Stated {
     pub(crate) highest: Vec<(u32, HighestWin)>,
     /// For a bought feature, in bets without the price.
     bought: Option<(u32, HighestWin)>,
-    /// Entries with the highest money win, with or without the gamble.
     most_money: Vec<(u32, HighestWin)>,
 }
 
@@ -28,7 +26,7 @@ pub(crate) struct Of<'a> {
     pub(crate) game: &'a dyn Game,
     pub(crate) ladders: &'a Ladders,
     pub(crate) currency: Currency,
-    /// `None` without an exchange rate; bets are then refused.
+    /// Bets are refused without an exchange rate.
     pub(crate) rate: Option<FxRate>,
 }
 
@@ -64,7 +62,7 @@ impl Stated {
         self.highest.first().map_or("", |(_, highest)| highest.said())
     }
 
-    /// Returns whether free spins can retrigger without limit.
+    /// Free spins can retrigger without limit.
     pub(crate) fn unlimited(&self) -> bool {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }
@@ -90,7 +88,7 @@ impl Stated {
         })
     }
 
-    /// Upper bound of a round's mean win.
+    /// Upper bound.
     pub(crate) fn expected_minor(&self, of: Of<'_>, coin_micros: u64, bet_minor: &Exact) -> Exact {
         let Of { game, currency, .. } = of;
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));

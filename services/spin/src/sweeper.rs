@@ -20,26 +20,21 @@ use motherlode_runtime::Refusal;
 use std::{collections::VecDeque, time::Duration};
 use tonic::Code;
 
-/// Open rounds read at a time, while the writer waits.
 const LOOKS_MAX: usize = 256;
 
-/// Rounds resolved together, to share group commits.
+/// Together, to share group commits.
 const TOGETHER: usize = 16;
 
-/// Operator's due rounds.
 struct Turn {
     operator: String,
     due: VecDeque<RoundId>,
-    /// Position to continue from; `None` at the end.
+    /// `None` at the end.
     next: Option<u64>,
 }
 
 enum Swept {
-    /// Resolved, or failed with a log line.
     Reported,
-    /// The operator's queue is full.
     Full,
-    /// The log accepts nothing now.
     BrokenOff,
 }
 
@@ -66,8 +61,8 @@ impl Sweeper {
         })
     }
 
-    /// Uses a clock that ignores jumps, since a round that was resolved too early can't be given back. Failed rounds
-    /// are left to the next sweep.
+    /// Uses a clock that ignores jumps, since a resolved round can't be reopened. Failed rounds are left to the next
+    /// sweep.
     pub async fn sweep(&self) {
         for ledger in self.finisher.ledgers.all() {
             self.sweep_partition(ledger).await;
@@ -90,7 +85,6 @@ impl Sweeper {
             if swept.iter().any(|swept| matches!(swept, Swept::BrokenOff)) {
                 return;
             }
-            // An operator with a full queue is skipped for this sweep.
             let is_full = swept.iter().any(|swept| matches!(swept, Swept::Full));
             if !is_full && !together.is_empty() {
                 turns.push_back(turn);
@@ -98,7 +92,6 @@ impl Sweeper {
         }
     }
 
-    /// Returns due rounds and the position to continue from.
     fn due(&self, ledger: &Handle, operator: &str, after: u64) -> (Vec<RoundId>, Option<u64>) {
         let now_ms = ledger.patient_ms();
         let looked_at = open_rounds(ledger, operator, after, LOOKS_MAX, |stream, open| {
@@ -106,7 +99,6 @@ impl Sweeper {
             self.why(open, now_ms).map(|_| due())
         });
         let last = looked_at.last().filter(|_| looked_at.len() == LOOKS_MAX).map(|(at, _)| *at);
-        // Players that can't be read are skipped; the failing read is reported elsewhere.
         (looked_at.into_iter().filter_map(|(_, due)| due.ok().flatten()).collect(), last)
     }
 
@@ -134,7 +126,6 @@ impl Sweeper {
         let ledger = self.finisher.ledgers.of(&round.stream)?;
         let step = |books: &Books| Some(next_step(books.player(&round.stream)?.open_round(round.number)?));
         let step = ledger.books_of(&round.stream, step)?;
-        // The player or another sweeper was faster.
         let Some(step) = step else { return Ok(()) };
         let request_id = step_request_id(round.number, step);
         let why = |open: &OpenRound| self.why(open, ledger.patient_ms()).filter(|_| next_step(open) == step);
@@ -221,7 +212,6 @@ mod tests {
         assert_eq!(unknown, "interruption names an unknown jurisdiction, atlantis");
     }
 
-    /// More rounds than are read at a time, and one not due.
     #[tokio::test]
     async fn pl_03_a_sweep_looks_at_every_open_round() {
         const HOUR: i64 = 3_600_000;

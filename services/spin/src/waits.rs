@@ -26,8 +26,8 @@ impl Waits {
         }
     }
 
-    /// Time after a round's latest step; `None` for no limit. The configuration of the jurisdiction comes first, then
-    /// the general one, then the game's rule.
+    /// After a round's latest step; `None` for no limit. The configuration of the jurisdiction comes first, then the
+    /// general one, then the game's rule.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;

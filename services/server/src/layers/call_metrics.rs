@@ -1,5 +1,5 @@
-//! Number, duration and result of calls, for [`Vitals`](motherlode_report::Vitals) and OpenTelemetry's
-//! `rpc.server.call.duration`. Streams are measured until they open. Unknown methods share the label `_OTHER`.
+//! Number, duration and result of calls. Streams are measured until they open. Unknown methods share the label
+//! `_OTHER`.
 
 use http::{Request, Response};
 use motherlode_report::Calls;
@@ -20,7 +20,6 @@ pub struct CallMetrics {
 }
 
 impl CallMetrics {
-    /// `exports` adds the global meter.
     #[must_use]
     pub fn new(counts: Calls, exports: bool) -> Self {
         let duration = exports.then(|| {

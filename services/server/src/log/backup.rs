@@ -17,7 +17,6 @@ pub struct Backup {
     data: PathBuf,
     partition: u32,
     kept: Option<Kept>,
-    /// Source position of the last record.
     held: Position,
 }
 
@@ -59,7 +58,6 @@ struct Kept {
 }
 
 impl Backup {
-    /// Opens and verifies the copy in a folder, if there is one.
     pub fn open(data: &Path, partition: u32) -> Result<Self, BackupError> {
         let (log, own_copy) = (log_folder(data, partition), copy_folder(data, partition));
         let (whole, own) = (log.is_dir(), own_copy.is_dir());
@@ -76,7 +74,6 @@ impl Backup {
             }
             (false, true) => {
                 let store = open(&own_copy, partition)?;
-                // An empty store has no operator.
                 if store.end() > 0 {
                     let last = store.reader().read(store.end(), 1, 0)?;
                     let last = last.first().ok_or(BackupError::NoLast)?;
@@ -105,7 +102,7 @@ impl Backup {
         self.kept.as_ref().map_or(0, |kept| kept.store.end())
     }
 
-    /// Appends a message's records durably. They must follow the copy.
+    /// Durable. The records must follow the copy.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(Kept { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {

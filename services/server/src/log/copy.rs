@@ -25,9 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub struct Copied {
     /// Previous end of the target.
     pub before: Position,
-    /// End of source and target.
     pub end: Position,
-    /// At the end.
     pub head: Hash,
 }
 
@@ -37,15 +35,8 @@ pub enum CopyError {
     Records(#[from] RecordsError),
     #[error(transparent)]
     Target(#[from] LogError),
-    /// The target is not a prefix of the source.
     #[error("{target} is not a prefix of the source: at position {position} {}", differs(*.ends))]
-    NoPrefix {
-        target: Box<LogLocation>,
-        /// First difference.
-        position: Position,
-        /// Whether the source ends there.
-        ends: bool,
-    },
+    NoPrefix { target: Box<LogLocation>, position: Position, ends: bool },
     #[error("{0}: another process is writing there")]
     Written(Box<LogLocation>),
     #[error(transparent)]
@@ -131,7 +122,6 @@ struct Copying {
     partition: u32,
     source: Records,
     waiting: VecDeque<Record>,
-    /// Error after the records in `waiting`.
     fault: Option<RecordsError>,
     target: Box<dyn Store>,
     before: Position,

@@ -8,16 +8,10 @@ use motherlode_runtime::{
 };
 use std::{collections::BTreeSet, fmt, fs, io, path::PathBuf};
 
-/// Data folder, or streams on JetStream.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a process has one or two of them")]
 pub enum LogLocation {
-    Folder {
-        data: PathBuf,
-        /// Segment length.
-        segment_bytes: u64,
-    },
-    /// One stream per partition.
+    Folder { data: PathBuf, segment_bytes: u64 },
     Stream(config::Store),
 }
 
@@ -41,7 +35,6 @@ pub enum LogError {
     Partitions { location: Box<LogLocation>, found: BTreeSet<u32>, writes: BTreeSet<u32>, configured: u32 },
     #[error("{}: {source}", folder.display())]
     List { folder: PathBuf, source: io::Error },
-    /// The index folder is in use or unusable.
     #[error("{}: {source}", folder.display())]
     Index { folder: PathBuf, source: io::Error },
 }
@@ -88,7 +81,6 @@ impl LogLocation {
         }
     }
 
-    /// A service may verify full segments later.
     fn open_to_serve(&self, partition: u32, verify: Verify) -> Result<Box<dyn Store>, LogError> {
         match (self, verify) {
             (Self::Folder { data, segment_bytes }, Verify::Behind) => {

@@ -14,11 +14,7 @@ const BATCH_RECORDS: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
     #[error("{location}: no log there{}", of(*partition))]
-    Missing {
-        location: Box<LogLocation>,
-        /// `None` for all.
-        partition: Option<u32>,
-    },
+    Missing { location: Box<LogLocation>, partition: Option<u32> },
     /// A stream can only be read from its first message.
     #[error("{0}: a stream is copied from its first record only; name a data folder")]
     NotAFolder(Box<LogLocation>),
@@ -69,7 +65,7 @@ impl LogLocation {
         }
     }
 
-    /// Returns the records after `position`, whose record has the hash `head`. The log must be in a folder.
+    /// `head` is the hash of the record at `position`. The log must be in a folder.
     pub fn records_after(&self, partition: u32, position: Position, head: Hash) -> Result<Records, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -86,7 +82,6 @@ impl LogLocation {
     }
 }
 
-/// Verified records in order, up to the current end.
 #[derive(Debug)]
 pub enum Records {
     Folder(u32, log::Scan),
@@ -94,7 +89,7 @@ pub enum Records {
 }
 
 impl Records {
-    /// Last verified position and its hash.
+    /// Last position and its hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         match self {

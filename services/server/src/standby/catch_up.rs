@@ -30,7 +30,6 @@ pub(super) struct CatchUp {
 }
 
 impl CatchUp {
-    /// Begins after `free` has released the data folder.
     pub(super) fn start(
         config: &Config,
         options: Options,
@@ -92,7 +91,6 @@ impl CatchUp {
     }
 }
 
-/// The thread does not delay the runtime's end.
 fn on_a_thread<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = Result<T, ServeError>> {

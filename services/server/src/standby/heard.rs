@@ -8,7 +8,6 @@ use tokio::time::{Instant, sleep};
 
 /// A standby reports once per second.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
-/// Per partition.
 const LISTED_MAX: usize = 64;
 
 /// By partition and name, with the last report.

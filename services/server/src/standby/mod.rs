@@ -40,7 +40,6 @@ type Opened = (Stores, Option<Presence>);
 
 enum Turn {
     Signalled,
-    /// The server is stopping.
     Lost(Option<JoinHandle<Result<(), ServeError>>>),
 }
 
@@ -85,7 +84,6 @@ pub(crate) async fn serve(
     }
 }
 
-/// Opens the partitions that this process writes, and fences their previous writers.
 pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
     let mut replica = Replica::new(config)?;
     LogLocation::of(config).check_partitions(config.partitions, &config.writes())?;

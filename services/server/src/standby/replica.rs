@@ -34,8 +34,8 @@ impl Replica {
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
-    /// Takes all partitions over, unless another process did so after `last_epochs` (from
-    /// [`vacant`](jetstream::vacant)). After an error, replicas of this log remain.
+    /// Takes all partitions over, unless another process did so after `last_epochs`. After an error, replicas of this
+    /// log remain.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
         // Last to first: the first implies all others.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
@@ -94,7 +94,6 @@ impl PartitionReplica {
         })
     }
 
-    /// Reports the position to the writer.
     pub(super) fn follow(mut self, config: &Config, options: &Options, port: u16, stop: &Receiver<()>) -> Self {
         let (mut pause, mut said, mut telling) = (Duration::ZERO, false, Telling { port, last: None });
         while stop.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
