@@ -57,7 +57,7 @@ impl Watch {
         }
     }
 
-    /// Also returns the milliseconds between refreshes.
+    /// Returns counters, and the milliseconds between refreshes.
     fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
         let now = ledger.now_ms();
         ledger.books(|books| {

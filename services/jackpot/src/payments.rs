@@ -86,7 +86,7 @@ async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<()
     }
 }
 
-/// Minor units to withdraw first.
+/// Returns the minor units to withdraw first.
 pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
     let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
     award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 /// Interval of pooling contributions without a hit, one commit for all bets in between.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
-/// Before awards are paid.
+/// Reports between two payments of awards.
 const REPORTS_MAX: usize = 64;
 
 const PAUSE: Duration = Duration::from_millis(100);

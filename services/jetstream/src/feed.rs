@@ -34,7 +34,7 @@ pub enum FeedError {
     Unreachable { servers: String, cause: String },
     #[error("{0}")]
     Refused(String),
-    /// A retry is safe.
+    /// The outcome may be unknown; a retry is safe.
     #[error("{0}")]
     Passing(String),
 }

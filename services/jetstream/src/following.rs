@@ -42,7 +42,7 @@ impl Following {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Messages that existed at [`find`](Self::find).
+    /// Reports whether all messages that existed at [`find`](Self::find) are verified.
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found

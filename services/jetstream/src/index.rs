@@ -11,7 +11,7 @@ pub(crate) struct Index {
     pub end: Position,
     pub last: u64,
     marks: Vec<Mark>,
-    /// Since the last mark.
+    /// Bytes since the last mark.
     bytes: usize,
 }
 

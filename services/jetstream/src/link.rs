@@ -21,7 +21,7 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// A link is dead after about two missed pings.
 const PING_EVERY: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
-/// Below the client's buffer of 65,536 messages.
+/// Limit below the client's buffer of 65,536 messages.
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
@@ -68,7 +68,7 @@ impl Link {
         self.client.clone()
     }
 
-    /// Unaffected by the caller's load.
+    /// Returns the client's runtime, unaffected by the caller's load.
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.runtime.as_ref().map(|runtime| runtime.handle().clone())
     }

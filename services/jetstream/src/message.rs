@@ -121,7 +121,7 @@ pub(crate) struct Walk {
     pub head: Hash,
     /// Sequence number of the epoch message, or 0.
     pub epoch: u64,
-    /// Since the epoch.
+    /// Number of foreign messages in the epoch.
     pub foreign: u64,
     pub authentic: bool,
 }

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longer than an election.
+/// Timeout, longer than an election.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
@@ -48,7 +48,7 @@ pub enum OpenError {
     #[error("stream {stream}: another process took it over first, with epoch message {epoch}")]
     Taken {
         stream: String,
-        /// Of its epoch message.
+        /// Sequence number of its epoch message.
         epoch: u64,
     },
     #[error("stream {stream}: other writers keep appending")]

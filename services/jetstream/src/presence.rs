@@ -84,7 +84,6 @@ pub(crate) struct Taken {
 }
 
 impl Presence {
-    /// Answers on the first stream's subject.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
         let (stream, taken) = (first.stream.clone(), [first].into_iter().chain(others).collect());
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
@@ -235,7 +234,7 @@ async fn latest_epoch(client: &Client, stream: &str) -> Option<u64> {
     api(client, &format!("STREAM.MSG.GET.{stream}"), &body).await.ok()?["message"]["seq"].as_u64()
 }
 
-/// First authentic epoch message after `judged`.
+/// Returns the first authentic epoch message after `judged`.
 async fn epoch_of_another(client: &Client, stream: &Stream, judged: &mut u64, latest: u64) -> Option<u64> {
     while *judged < latest {
         let body = json!({ "seq": *judged + 1, "next_by_subj": epoch_subject(&stream.name) });

@@ -24,7 +24,7 @@ use std::{
 
 const FOREIGN_MESSAGES: u64 = 1024;
 const FOREIGN_BYTES: u64 = 4 << 20;
-/// Reserved bytes.
+/// Bytes reserved for headers.
 const HEADERS: u64 = 1024;
 
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl From<Failed> for AppendError {
 enum Published {
     Stands,
     Other(Message),
-    /// No space; the number is free.
+    /// The number is free.
     NoRoom(io::Error),
     Unknown(String),
 }

@@ -28,7 +28,7 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// 0 without one.
+    /// Returns 0 without a pending change.
     #[must_use]
     pub fn change_id(self) -> u64 {
         match self {

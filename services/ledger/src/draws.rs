@@ -54,7 +54,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Keys {
-    /// Oldest first.
+    /// Draw keys, oldest first.
     keys: Vec<Key>,
     derived: Vec<Derived>,
 }

@@ -112,7 +112,7 @@ pub enum ImageError {
     #[error("the block {at} bytes into {file} is damaged")]
     Block {
         file: String,
-        /// In bytes.
+        /// Offset in bytes.
         at: u64,
     },
     #[error("the ledger closes")]

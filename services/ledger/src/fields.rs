@@ -31,7 +31,7 @@ pub fn optional_id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> 
     if value.is_empty() { Ok(value) } else { id(field, value) }
 }
 
-/// Unix milliseconds, from 1970 to 9999.
+/// Returns Unix milliseconds, from 1970 to 9999.
 pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64, Refusal> {
     const LAST_S: i64 = 253_402_300_799;
     let time = time.ok_or_else(|| Refusal::field(field, "is required"))?;
@@ -153,7 +153,7 @@ pub fn amount(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refu
     within(field, Minor(minor), currency, currency.ceiling().amount)
 }
 
-/// At most the largest balance.
+/// Accepts at most the largest balance.
 pub fn withdrawal(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().balance)

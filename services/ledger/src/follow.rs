@@ -24,7 +24,7 @@ const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
 /// Per operator, fewer than the limit of waiting reads. A copy has one per partition.
 const STREAMS_MAX: usize = 64;
-/// Minimum time after an empty message.
+/// Minimum delay after an empty message.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// Streams by operator; the platform's key is empty.

@@ -13,7 +13,6 @@ pub fn sealed_snapshot(body: &[u8]) -> Option<Books> {
     snapshot::decode_sealed(body)
 }
 
-/// Without request names.
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
     snapshot::body(books)

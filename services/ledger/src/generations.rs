@@ -23,9 +23,9 @@ const BYTES: usize = 1 << 20;
 
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
-    /// In memory-backed storage.
+    /// Folder in memory-backed storage.
     pub pages: Option<PathBuf>,
-    /// Only if no other process writes there.
+    /// Set only if no other process writes there.
     pub log: Option<PathBuf>,
     /// From witnesses and the like; they can only refuse a start.
     pub reported: BTreeMap<u32, Position>,

@@ -45,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Metadata of a refusal during a takeover.
+/// Metadata key of refusals during a takeover.
 const TAKEOVER: &str = "takeover";
 
 #[must_use]
@@ -158,7 +158,7 @@ impl Handle {
         matches!(self.way, Way::There { .. })
     }
 
-    /// Another process may be the writer.
+    /// Stops proposals and reads: another process may be the writer.
     pub fn step_down(&self, why: impl Into<String>) {
         self.shared.standings.fail(Standing::Fenced(why.into()));
     }
@@ -363,18 +363,18 @@ impl Handle {
         read(&self.shared.books.read())
     }
 
-    /// With this player loaded.
+    /// Loads the stream's player if evicted.
     pub fn books_of<T>(&self, stream: &StreamId, read: impl FnOnce(&Books) -> T) -> Result<T, FetchError> {
         let books = self.shared.books_with(stream)?;
         Ok(read(&books))
     }
 
-    /// `None` without an account.
+    /// Returns `None` without an account.
     pub fn player(&self, stream: &StreamId) -> Result<Option<PlayerState>, FetchError> {
         self.books_of(stream, |books| books.player(stream).cloned())
     }
 
-    /// [`AppendError::RequestIdReused`] if another request has the id.
+    /// Fails with [`AppendError::RequestIdReused`] if another request has the id.
     pub fn find(
         &self,
         stream: &StreamId,
@@ -436,7 +436,7 @@ impl Handle {
         self.shared.time.now_ms()
     }
 
-    /// Machine's clock in Unix milliseconds.
+    /// Returns the machine's clock in Unix milliseconds.
     pub fn clock_ms(&self) -> i64 {
         self.shared.time.clock_ms()
     }

@@ -4,7 +4,7 @@ use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Configured, or with players.
+/// Operators that are configured or have players.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<BTreeSet<String>>);
 

@@ -33,7 +33,7 @@ struct Partitions {
 
 pub struct Stores {
     pub stores: Vec<Box<dyn Store>>,
-    /// Through the stores' own readers.
+    /// State recovered through the stores' own readers.
     pub recovered: Vec<Recovered>,
 }
 
@@ -144,7 +144,7 @@ impl Ledgers {
         &self.0.home
     }
 
-    /// PARTITION_ELSEWHERE if another process has the stream.
+    /// Fails with PARTITION_ELSEWHERE if another process has the stream.
     pub fn of(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.held(stream.partition(self.count()))
     }

@@ -24,7 +24,7 @@ pub(crate) struct OperatorRequest<'a> {
     pub(crate) request_id: &'a str,
 }
 
-/// Prefixed for operators.
+/// Adds a prefix for operators.
 #[must_use]
 pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     match operator.filter(|operator| *operator != PLATFORM) {

@@ -12,7 +12,7 @@ pub struct Options {
     pub queue_length_max: usize,
     pub operators: usize,
     pub weights: Arc<BTreeMap<SmolStr, u32>>,
-    /// Per operator and partition.
+    /// Open rounds per operator and partition.
     pub open_rounds_max: usize,
     pub has_operators: bool,
     pub batch_commits_max: usize,
@@ -35,7 +35,6 @@ pub struct Options {
     /// How long a replica tolerates a log shorter than its state.
     pub ahead_max: Duration,
     pub draws: DrawKeys,
-    /// See [time of the log](crate::Handle::now_ms).
     pub clock: Clock,
     pub ticks: Clock,
 }

@@ -99,7 +99,7 @@ async fn cancel_reservation(
     }
 }
 
-/// In order; empty in older logs.
+/// Returns the rounds in order; none in older logs.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {

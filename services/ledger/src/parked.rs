@@ -10,13 +10,13 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Turn with weight 1: a few bets.
+/// Bytes of a turn with weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
 /// Minimum group size while operators compete. Larger groups delay a proposal, which waits for at most two. After a
 /// slow append a group takes the commits decided meanwhile.
 const COMPETING_COMMITS: usize = 32;
 const DECIDED_US: u128 = 16;
-/// After another operator's last proposal.
+/// Duration of competition after another operator's last proposal.
 const COMPETE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 #[derive(Debug)]
 pub(crate) struct Provenance {
-    /// In the snapshot loaded at startup.
+    /// Build named in the snapshot loaded at startup.
     before: Option<Hash>,
     is_own: AtomicBool,
     /// Whether the latest snapshot names another build although this one verified the state.

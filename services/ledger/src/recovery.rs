@@ -135,7 +135,7 @@ impl Recovered {
     }
 }
 
-/// The log was damaged before.
+/// Runs at startup if the log was damaged before.
 fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     let Held { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));

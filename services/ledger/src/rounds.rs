@@ -14,7 +14,7 @@ use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
 use std::{collections::BTreeMap, sync::Arc};
 
 const WALK_MAX: usize = 4096;
-/// Before the index is queried.
+/// Commits walked back before the index is queried.
 const NEAR: usize = 64;
 
 pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundView, FetchError> {
@@ -158,7 +158,7 @@ pub(crate) fn gather(
     }
 }
 
-/// For its void (PL-04).
+/// Returns a settled round for its void (PL-04).
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
     let mut commits = commits(handle, stream, number)?.unwrap_or_default();
     let hits = commits.iter().flat_map(|logged| {
@@ -183,7 +183,7 @@ fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Res
     position.map(|position| handle.fetch(position)).transpose()
 }
 
-/// By a proposed void (PL-38).
+/// Returns whether a proposed void holds the awards (PL-38).
 fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
     let now_ms = handle.now_ms();
     let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
@@ -225,7 +225,7 @@ fn bet(started: &RoundStarted, credited: i64) -> Bet {
     Bet { credited: Minor(credited), ..Bet::of(started) }
 }
 
-/// Before the round ends (ME-16).
+/// Returns the part credited before the round ends (ME-16).
 fn credited_of(logged: &Logged, number: u64) -> i64 {
     let of = |event: &Event| match event {
         Event::WinCredited { round, amount } if *round == number => amount.0,
@@ -286,7 +286,7 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     Ok(view)
 }
 
-/// Open rounds' seeds determine hidden outcomes (NP-12).
+/// Removes an open round's seeds, which determine hidden outcomes (NP-12).
 fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());

@@ -53,13 +53,13 @@ impl LedgerApi {
         }
     }
 
-    /// For new players (PL-31).
+    /// Sets the seamless operators, for new players (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
     }
 
-    /// Operators with capped campaigns (PL-36).
+    /// Sets the operators with capped campaigns (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }

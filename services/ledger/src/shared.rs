@@ -102,7 +102,7 @@ impl Shared {
         }
     }
 
-    /// With the stream's player loaded.
+    /// Loads the stream's player if evicted.
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();

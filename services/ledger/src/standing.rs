@@ -7,7 +7,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     Takes,
-    /// Reads are answered.
+    /// Proposals wait; reads are answered.
     Stalled(String),
     /// The state may be stale: proposals and reads are refused.
     Unconfirmed(String),
@@ -19,10 +19,10 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// In metrics.
+    /// Names of causes in metrics.
     pub const CAUSES: [&str; 5] = ["stalled", "unconfirmed", "failed", "damaged", "fenced"];
 
-    /// One of [`CAUSES`](Self::CAUSES).
+    /// Returns one of [`CAUSES`](Self::CAUSES).
     #[must_use]
     pub fn cause(&self) -> Option<&'static str> {
         match self {

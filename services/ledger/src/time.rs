@@ -30,10 +30,10 @@ pub(crate) struct LogTime {
 }
 
 struct At {
-    /// With its monotonic time.
+    /// Latest log time, with its monotonic time.
     log_ms: i64,
     log_tick: i64,
-    /// Clock and monotonic time.
+    /// Clock and monotonic time of the latest reading.
     look: (i64, i64),
     skew_ms: i64,
     /// Ignored jump ahead, and its monotonic time.
@@ -80,7 +80,7 @@ impl At {
 }
 
 impl LogTime {
-    /// `i64::MIN` for an empty log.
+    /// `log_ms` is `i64::MIN` for an empty log.
     pub(crate) fn new(clock: Clock, ticks: Clock, log_ms: i64) -> Self {
         let (now, tick) = (clock(), ticks());
         let mut at = At { log_ms, log_tick: tick, look: (now, tick), skew_ms: 0, doubt: None, warned: None };

@@ -23,7 +23,7 @@ pub(crate) struct Entry {
 struct Open {
     group: Vec<u8>,
     at: Vec<Position>,
-    /// Perhaps in an earlier state.
+    /// Whether the index has it, perhaps in an earlier state.
     #[serde(skip)]
     kept: bool,
     /// Whether the index lacks the current state.

@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
     pub verified: Position,
-    /// 0 for none.
+    /// Last position to verify, or 0.
     pub unread: Position,
     pub failure: Option<String>,
 }

@@ -43,7 +43,6 @@ impl ScanError {
 pub enum OpenError {
     #[error("{} is in use by another process: stop it, or name another folder by --data", dir.display())]
     Locked { dir: PathBuf },
-    /// The log is unchanged.
     #[error(transparent)]
     Scan(#[from] ScanError),
 }

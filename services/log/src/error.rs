@@ -10,7 +10,7 @@ pub enum AppendError {
     /// Nothing was written.
     #[error("the log ends at position {end}")]
     Conflict { end: Position },
-    /// Wrong previous hash. Nothing was written.
+    /// A previous hash is wrong. Nothing was written.
     #[error("the record for position {position} does not chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
     Chain { position: Position, expected: Hash, found: Option<Hash> },
     /// Nothing was written.

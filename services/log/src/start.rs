@@ -28,7 +28,7 @@ const FILE: &str = "start";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogStart {
-    /// 1-based. Earlier records are archived.
+    /// Earlier records are archived.
     pub first: Position,
     pub previous: Hash,
 }

@@ -89,7 +89,6 @@ pub trait Reader: Send + Sync {
     /// * Records in doubt, or not durable, MUST NOT be returned.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 
-    /// As a full opening does.
     fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
         Ok(())
     }

@@ -17,7 +17,7 @@ pub enum ServeError {
     Interrupted(io::Error),
     #[error("a replica does not match its writer's log: {}", reason(.0))]
     Replica(Standing),
-    /// In a process without a log.
+    /// The process has no log.
     #[error("{}", reason(.0))]
     AllReplicas(Standing),
     #[error(

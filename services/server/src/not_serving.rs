@@ -89,7 +89,7 @@ impl NotServing {
     }
 }
 
-/// Except health, reflection and the local log.
+/// Refuses calls except health, reflection and the local log.
 #[derive(Clone)]
 struct Refusing {
     gives: bool,

@@ -14,7 +14,7 @@ use std::{
 /// Repeated starts must not fill the disk.
 const NOTES_MAX: usize = 16;
 
-/// In characters.
+/// Limit in characters.
 const FINDING_MAX: usize = 1_000;
 
 const CHECK: &str = "start";

@@ -87,7 +87,7 @@ impl Server {
         self.tasks.kinds()
     }
 
-    /// For tests.
+    /// Ends tasks in tests.
     pub fn end_tasks(&self, kind: Kind) -> usize {
         self.tasks.end_tasks(kind)
     }
@@ -100,7 +100,7 @@ impl Server {
         }
     }
 
-    /// Another process may write the log.
+    /// Stops proposals and reads: another process may write the log.
     pub fn step_down(&self, why: &str) {
         self.ledgers.step_down(why);
         if let Some(metrics) = &self.metrics {

@@ -158,7 +158,7 @@ impl Supervisor {
         self.tasks.push(Task { kind, watching: Some(watching), current });
     }
 
-    /// Without restarts.
+    /// The task does not restart.
     pub(crate) fn spawn_once(&mut self, kind: Kind, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let task = tokio::spawn(task);
         let current = Arc::new(Mutex::new(Some(task.abort_handle())));

@@ -35,7 +35,7 @@ pub struct SpinApi {
     pub(crate) ladders: Arc<Ladders>,
     pub(crate) superseded: SupersededRules,
     pub(crate) wallets: Wallets,
-    /// In EUR (PL-36).
+    /// Caps in EUR (PL-36).
     pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
@@ -83,7 +83,6 @@ impl SpinApi {
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
     }
 
-    /// Fails with REQUEST_CANCELLED.
     pub(crate) fn check_not_cancelled(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
         // Callers' requests never have this fingerprint.
         match self.ledgers.of(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {

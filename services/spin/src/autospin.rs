@@ -27,7 +27,7 @@ use motherlode_slots::{AutoplayLoss, Choice};
 use std::time::Duration;
 use tonic::{Request, Status, metadata::MetadataMap};
 
-/// `.1000` is appended.
+/// Spins append up to `.1000`.
 const REQUEST_ID_MAX: usize = 59;
 
 const PAUSE_MS_MAX: u32 = 60_000;
@@ -50,7 +50,6 @@ struct Waiting {
     step: u32,
 }
 
-/// Finished round, from the series' view.
 struct Counted {
     round: FinishedRound,
     waiting: Option<Waiting>,
@@ -80,7 +79,7 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// Until only the double is open.
+    /// Waits until the round is finished, or only the double is open.
     async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
         let ledger = self.ledgers.of(&round.stream)?;
         let mut head = ledger.head();

@@ -16,7 +16,7 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::Code;
 
-/// Per call.
+/// Players per call.
 const PLAYERS_MAX: usize = 500;
 const AT_ONCE: usize = 64;
 

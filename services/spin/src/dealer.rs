@@ -18,7 +18,7 @@ use motherlode_slots::Seed;
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, metadata::MetadataMap};
 
-/// Checks whether the last key is a day old.
+/// Interval of checks whether the last key is a day old.
 pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
@@ -41,12 +41,12 @@ impl Dealer {
         Self { keys, script: None }
     }
 
-    /// Temporary key, for tests.
+    /// Uses a temporary key, for tests.
     pub fn new() -> Result<Self, DrawKeysError> {
         DrawKeys::fresh().map(Self::of)
     }
 
-    /// Known key, for tests.
+    /// Uses a known key, for tests.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
         Self::of(DrawKeys::of(master))
@@ -237,7 +237,7 @@ pub(crate) struct Dealing {
 #[derive(Debug)]
 pub(crate) enum Undecided {
     Refused(Refusal),
-    /// Draw to seal first.
+    /// This draw must be sealed first.
     Unsealed(u64, SealReason),
 }
 

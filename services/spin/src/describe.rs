@@ -31,7 +31,7 @@ type Key = (&'static str, &'static str);
 /// Without the parts that depend on the currency.
 struct Described {
     response: GetGameResponse,
-    /// With the coin value in millionths.
+    /// The coin value is in millionths.
     par: Option<(Par, u64)>,
     stated: Option<Stated>,
 }
@@ -122,7 +122,6 @@ fn win_up_to<'a>(
     })
 }
 
-/// Coin values in a currency (DM-19, DM-25).
 fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<CurrencyOffer> {
     let Of { game, ladders, currency, .. } = of;
     let ladder = ladders.of(game, currency.code())?;

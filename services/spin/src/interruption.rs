@@ -16,7 +16,7 @@ const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
 
 impl SpinApi {
-    /// At the player's request (DM-21).
+    /// Acts for the player (DM-21).
     pub(crate) async fn skip_round(&self, caller: &Caller, request: &SkipRoundRequest) -> Result<Vec<Played>, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let round = fields::round_id(caller, &request.round_id)?;
@@ -27,7 +27,7 @@ impl SpinApi {
         self.finish(&round, request_id, fingerprint("skip_round", &content), why, acts).await
     }
 
-    /// At the operator's request (PL-20).
+    /// Acts for the operator (PL-20).
     pub(crate) async fn close_round(
         &self,
         caller: &Caller,

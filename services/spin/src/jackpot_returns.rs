@@ -23,7 +23,7 @@ pub(crate) struct Returns<'a> {
     seed: Exact,
     increments_per_eur: Exact,
     increments_max: Exact,
-    /// In this currency.
+    /// Whether bets in this currency can win it.
     wins_jackpot: bool,
 }
 
@@ -116,7 +116,7 @@ fn short(figure: &Exact) -> String {
     trimmed(figure, 4)
 }
 
-/// With `places` to nine decimals.
+/// Has `places` to nine decimals.
 fn trimmed(figure: &Exact, places: usize) -> String {
     let text = decimal(figure, 9);
     let Some((whole, fraction)) = text.split_once('.') else { return text };

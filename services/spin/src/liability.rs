@@ -16,7 +16,7 @@ use motherlode_slots::{
 
 const PLACES: usize = 4;
 
-/// In minor units.
+/// Cost in minor units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
     /// Upper bound of the mean over all strategies.

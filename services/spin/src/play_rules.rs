@@ -49,7 +49,7 @@ impl PlayRules {
         self.session
     }
 
-    /// Empty if unrestricted.
+    /// Returns an empty name if unrestricted.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -182,7 +182,7 @@ impl PlayRules {
     }
 }
 
-/// After a dropped connection (BW-27).
+/// Refuses a game held after a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
     let message = format!("the connection was dropped; the game is held for another {left_ms} ms");

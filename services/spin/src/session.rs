@@ -210,7 +210,7 @@ impl SpinApi {
     }
 }
 
-/// 128 random bits of the operating system.
+/// Returns 128 random bits of the operating system.
 fn fresh_session_id() -> Result<SessionId, Refusal> {
     let mut id = [0; 16];
     let filled = getrandom::fill(&mut id);

@@ -11,10 +11,10 @@ use motherlode_slots::{
 };
 
 pub(crate) struct Stated {
-    /// Without the jackpot.
+    /// Return without the jackpot.
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
-    /// By number of lines, ascending.
+    /// Highest wins by number of lines, ascending.
     pub(crate) highest: Vec<(u32, HighestWin)>,
     /// For a bought feature, in bets without the price.
     bought: Option<(u32, HighestWin)>,
@@ -88,7 +88,7 @@ impl Stated {
         })
     }
 
-    /// Upper bound.
+    /// Returns an upper bound.
     pub(crate) fn expected_minor(&self, of: Of<'_>, coin_micros: u64, bet_minor: &Exact) -> Exact {
         let Of { game, currency, .. } = of;
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));

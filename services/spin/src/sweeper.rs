@@ -22,13 +22,13 @@ use tonic::Code;
 
 const LOOKS_MAX: usize = 256;
 
-/// Together, to share group commits.
+/// Rounds resolved together, to share group commits.
 const TOGETHER: usize = 16;
 
 struct Turn {
     operator: String,
     due: VecDeque<RoundId>,
-    /// `None` at the end.
+    /// Next position; `None` at the end.
     next: Option<u64>,
 }
 

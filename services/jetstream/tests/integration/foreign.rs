@@ -40,7 +40,7 @@ fn unsigned(node: &Node) -> Config {
     config
 }
 
-/// Without the key.
+/// Has access to the stream, but not its key.
 struct Attacker {
     runtime: Runtime,
     client: async_nats::Client,

@@ -7,7 +7,7 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 impl Handle {
-    /// Durable commits.
+    /// Returns the number of durable commits to index.
     pub fn index_behind(&self) -> u64 {
         self.durable().saturating_sub(self.shared.index.to())
     }
@@ -25,17 +25,17 @@ impl Handle {
         self.books(Books::players_in_memory) as u64
     }
 
-    /// Since startup.
+    /// Returns the number of evicted players loaded since startup.
     pub fn players_read(&self) -> u64 {
         self.shared.images.players_read()
     }
 
-    /// First failed read of a player.
+    /// Receives the first failed read of a player.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
         self.shared.images.failure.subscribe()
     }
 
-    /// First difference between another build's state and the log.
+    /// Receives the first difference between another build's state and the log.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }

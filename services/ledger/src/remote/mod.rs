@@ -31,7 +31,7 @@ pub struct Terms {
     /// `None` without operators.
     pub actors: Option<Actors>,
     pub superseded: SupersededRules,
-    /// In EUR by operator (PL-36).
+    /// Caps in EUR by operator (PL-36).
     pub campaign_caps: BTreeMap<String, Nano>,
     pub campaign_costs: CampaignCosts,
 }

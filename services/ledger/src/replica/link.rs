@@ -27,7 +27,7 @@ pub(super) type Client = LogServiceClient<Connection>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     pub targets: Vec<String>,
-    /// With a node role.
+    /// Credentials with a node role.
     pub credentials: Credentials,
     pub partitions: u32,
 }
@@ -56,7 +56,7 @@ struct Current {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contact {
     pub(super) answered: Instant,
-    /// Last report by a standby.
+    /// Time of a standby's last report.
     pub(super) takeover: Option<Instant>,
     /// Whether the writer has since reported that it may be replaced.
     pub(super) is_unconfirmed: bool,

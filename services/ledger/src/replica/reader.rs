@@ -30,7 +30,7 @@ pub(super) struct Remote {
     runtime: Handle,
     link: Arc<Link>,
     end: Arc<AtomicU64>,
-    /// From the last refused read.
+    /// First position according to the last refused read.
     first: AtomicU64,
     stretch: Mutex<Vec<Record>>,
 }

@@ -12,7 +12,7 @@ use std::{
 pub trait Disk: fmt::Debug + Send + Sync {
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Unordered.
+    /// Lists files, unordered.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
@@ -48,7 +48,7 @@ pub trait Folder: fmt::Debug + Send + Sync {
 pub trait File: fmt::Debug + Send + Sync {
     fn length(&self) -> io::Result<u64>;
 
-    /// 0 means the end.
+    /// Returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// May write a part; returns its length.

@@ -20,7 +20,7 @@ use bytes::{Buf, Bytes};
 
 use crate::record::{Hash, Position};
 
-/// In bytes.
+/// Sector size in bytes.
 pub(super) const SECTOR: usize = 512;
 pub(super) const ALIGN: usize = 32;
 pub(super) const SEGMENT_HEADER: usize = 64;
@@ -74,7 +74,7 @@ impl SegmentHeader {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockHeader {
-    /// Without padding.
+    /// Body bytes without padding.
     pub body: u32,
     pub first: Position,
     pub records: u32,
@@ -163,7 +163,7 @@ fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a block is at most 16 MiB")
 }
 
-/// Shares the memory of `data`.
+/// The records share the memory of `data`.
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
     let header = BlockHeader::decode(data).ok_or("no valid block header")?;
     if header.first != expected {

@@ -130,7 +130,7 @@ pub(super) struct Walk {
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// Recorded start; 0 for a whole log.
+    /// Recorded start, or 0.
     first: Position,
     pub next: Position,
     pub head: Hash,

@@ -28,7 +28,7 @@ use crate::{
 };
 
 const LOCK: &str = "lock";
-/// Until the segment's header is durable.
+/// Name of a segment until its header is durable.
 const UNFINISHED: &str = "unfinished";
 
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ pub struct SegmentStore {
     opened: bool,
     folder: Arc<dyn Folder>,
     block: Vec<u8>,
-    /// Without an outline, with their last hash.
+    /// Full segments without an outline, with their last hash.
     full: Vec<(Position, Hash)>,
     unread: Position,
     _lock: LockGuard,

@@ -34,9 +34,9 @@ pub enum BackupError {
     Malformed(#[from] Malformed),
     #[error("the copy has {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
-        /// Of the copy, or empty.
+        /// Operator of the copy, or empty.
         held: Box<str>,
-        /// Of the records, or empty.
+        /// Operator of the records, or empty.
         sent: Box<str>,
     },
     #[error("position {position} of partition {partition} was sent after {last}")]
@@ -102,7 +102,7 @@ impl Backup {
         self.kept.as_ref().map_or(0, |kept| kept.store.end())
     }
 
-    /// Durable. The records must follow the copy.
+    /// Appends durably. The records must follow the copy.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(Kept { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {

@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-/// At the end of a followed source.
+/// Delay at the end of a followed source.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub enum LogError {
     #[error("the log in {}: {source}", folder.display())]
     Folder {
         folder: PathBuf,
-        /// Cause with file and offset.
+        /// Names file and offset.
         source: log::OpenError,
     },
     #[error(transparent)]

@@ -89,7 +89,6 @@ pub enum Records {
 }
 
 impl Records {
-    /// Last position and its hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         match self {

@@ -17,7 +17,7 @@ use tokio::{
     time::timeout,
 };
 
-/// For uninterruptible work at the process's end.
+/// Limit for uninterruptible work at the process's end.
 const END_MAX: Duration = Duration::from_secs(20);
 
 pub(super) struct CatchUp {

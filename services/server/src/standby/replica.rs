@@ -63,7 +63,7 @@ impl Replica {
 
 pub(super) struct PartitionReplica {
     number: u32,
-    /// Prevents the creation of a new stream.
+    /// Evidence of a log, which prevents the creation of a new stream.
     evidence: Option<String>,
     stream: Option<Following>,
     ledger: Option<Recovered>,
