@@ -45,7 +45,7 @@ impl JackpotApi {
         }
     }
 
-    /// For the role jackpot, whose credential may not propose changes (PL-44).
+    /// The role jackpot may not propose changes (PL-44).
     #[must_use]
     pub fn without_changes(self) -> Self {
         Self { changes: false, ..self }

@@ -80,7 +80,7 @@ pub struct Feed {
 #[derive(Debug)]
 struct Held {
     last: u64,
-    /// Of the subject, for the first message only.
+    /// Last sequence number of the subject, for the first message only.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }

@@ -42,7 +42,7 @@ use tokio::{
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// Silence before a takeover.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Before the writer steps down; shorter than the standby's.
+/// Silence before the writer steps down, shorter than the standby's.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
 const LEAVE_MAX: Duration = Duration::from_secs(1);
@@ -106,7 +106,7 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// By partition, from the epoch before this writer's.
+    /// Foreign messages by partition, from the epoch before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }

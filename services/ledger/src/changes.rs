@@ -18,7 +18,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{sync::Arc, time::Duration};
 
-/// For partitions' reports before a pool is retired.
+/// Wait for partitions' reports before a pool is retired.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -38,7 +38,7 @@ pub enum OpenError {
     )]
     Shortened {
         end: Position,
-        /// In the index, snapshot or run of requests.
+        /// End according to the index, snapshot or run of requests.
         held: Position,
         by: PathBuf,
     },

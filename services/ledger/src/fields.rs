@@ -147,7 +147,7 @@ pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     Refusal::new(reason, format!("the campaign is {over}")).with("campaign_id", id)
 }
 
-/// At least one minor unit, at most the largest amount.
+/// Accepts at least one minor unit, at most the largest amount.
 pub fn amount(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().amount)

@@ -19,7 +19,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Per message; a single longer record is sent whole.
+/// Records per message; a single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
 /// Per operator, fewer than the limit of waiting reads. A copy has one per partition.

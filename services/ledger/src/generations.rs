@@ -27,7 +27,7 @@ pub struct StartPolicy {
     pub pages: Option<PathBuf>,
     /// Set only if no other process writes there.
     pub log: Option<PathBuf>,
-    /// From witnesses and the like; they can only refuse a start.
+    /// Log sizes from witnesses and the like; they can only refuse a start.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,

@@ -90,7 +90,7 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Ideally the runtime of most waiting calls. Only the first call counts.
+    /// Should be the runtime of most waiting calls. Only the first call counts.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
@@ -172,7 +172,7 @@ impl Handle {
         self.shared.standings.subscribe()
     }
 
-    /// Of records that were not read at startup.
+    /// Verification of records not read at startup.
     pub fn verification(&self) -> watch::Receiver<Verification> {
         self.shared.verification.subscribe()
     }
@@ -412,7 +412,7 @@ impl Handle {
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Newest first, of one operator or all. The newest may be missing.
+    /// Returns positions, newest first, of one operator or all. The newest may be missing.
     pub fn awards_before(
         &self,
         pool: &StreamId,

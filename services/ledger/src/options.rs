@@ -20,13 +20,13 @@ pub struct Options {
     pub change_lapse_ms: i64,
     /// Commits that make a snapshot due at startup and shutdown; 200 times as many at runtime.
     pub snapshot_commits: u64,
-    /// In memory, apart from those with open rounds or changes since the last snapshot.
+    /// Players in memory without open rounds or changes since the last snapshot.
     pub players_max: usize,
     /// Commits after the index's mark that a restart may index again.
     pub mark_commits: usize,
     /// Commits per new run of the idempotency table, held in memory at 16 bytes each.
     pub request_run_commits: usize,
-    /// For the idempotency table; other filters are read per lookup.
+    /// Other filters of the idempotency table are read per lookup.
     pub request_filter_bytes_max: u64,
     /// Silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,

@@ -61,7 +61,7 @@ impl Page {
         }
     }
 
-    /// After a failure the page is removed, so the next start has no evidence.
+    /// A failure removes the page, so the next start has no evidence.
     pub(crate) fn write(&self, held: Held) {
         let line = Remembered { held, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);

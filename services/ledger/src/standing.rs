@@ -7,7 +7,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     Takes,
-    /// Proposals wait; reads are answered.
+    /// The log is not writable now; reads are answered.
     Stalled(String),
     /// The state may be stale: proposals and reads are refused.
     Unconfirmed(String),

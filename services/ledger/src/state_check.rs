@@ -31,7 +31,7 @@ use std::{
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Down to 1/256. Only a sample of [`PLAYERS_MAX`] is narrowed further.
+/// Halvings, unless the sample has [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

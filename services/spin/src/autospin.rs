@@ -35,7 +35,7 @@ const PAUSE_MS_MAX: u32 = 60_000;
 struct Series {
     api: SpinApi,
     request_id: SmolStr,
-    /// With the request id of the next spin.
+    /// Bet with the request id of the next spin.
     bet: Bet,
     progress: Autospin,
     spins: u32,

@@ -46,7 +46,7 @@ pub struct Calls {
     bets: BTreeMap<u64, Box<Waiting>>,
     tickets: u64,
     outcome: Outcome,
-    /// For the oldest bet, or an older one.
+    /// Timer for the oldest bet, or an older one.
     patience: Option<Pin<Box<Sleep>>>,
     others: FuturesUnordered<BoxFuture<'static, Answered>>,
 }

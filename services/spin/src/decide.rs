@@ -186,7 +186,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
-/// By the game's rule; `None` without an open round or a reason.
+/// Follows the game's rule; `None` without an open round or a reason.
 pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
     let stream = &asked.round.stream;
     let player = state.player.as_ref()?;
@@ -215,7 +215,6 @@ pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option
     Some(decided())
 }
 
-/// No other open round can change the collection.
 fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor) -> Carried {
     match game.carries().keys {
         [] => Carried::default(),

@@ -15,7 +15,7 @@ pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refus
 }
 
 impl SpinApi {
-    /// Also returns the expected version of the stream.
+    /// Returns the events, and the stream's version for them.
     pub(crate) fn filling(&self, ledger: &Handle, stream: &StreamId) -> Result<(Option<u64>, Vec<Event>), FetchError> {
         let (version, balance, seal) = ledger.books_of(stream, |books| {
             let player = books.player(stream);

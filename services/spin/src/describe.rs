@@ -28,7 +28,7 @@ use std::{
 
 type Key = (&'static str, &'static str);
 
-/// Without the parts that depend on the currency.
+/// Parts that do not depend on the currency.
 struct Described {
     response: GetGameResponse,
     /// The coin value is in millionths.
@@ -96,7 +96,7 @@ pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// In bets, over all offered stakes (WF-04, PL-43).
+/// Considers all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &Stated,
     game: &dyn Game,

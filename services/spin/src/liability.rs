@@ -98,7 +98,7 @@ impl Cost {
     }
 }
 
-/// In EUR; `None` for terms not offered by the game.
+/// Cost in EUR; `None` for terms not offered by the game.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()

@@ -99,7 +99,7 @@ impl SessionRegistry {
         self.ledgers.append(proposal).await.map(drop)
     }
 
-    /// Also logs the game's hold. Nothing is logged if the session was replaced.
+    /// Logs the end with the game's hold, unless the session was replaced.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
         let Some(stream) = self.sessions.lock().of(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };

@@ -16,7 +16,7 @@ pub(crate) struct Stated {
     pub(crate) most: MostExpected,
     /// Highest wins by number of lines, ascending.
     pub(crate) highest: Vec<(u32, HighestWin)>,
-    /// For a bought feature, in bets without the price.
+    /// Bought feature, in bets without the price.
     bought: Option<(u32, HighestWin)>,
     most_money: Vec<(u32, HighestWin)>,
 }

@@ -5,7 +5,7 @@ use motherlode_runtime::{Interruption, Profiles, UNRESTRICTED};
 use motherlode_slots::{game, latest};
 use std::{collections::BTreeMap, time::Duration};
 
-/// By game and jurisdiction, from the configuration or the games' rules.
+/// Waiting times by game and jurisdiction, from the configuration or the games' rules.
 #[derive(Debug, Clone, Default)]
 pub struct Waits(Interruption);
 

@@ -74,7 +74,7 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// At most `max` and `bytes_max`, except a single longer record.
+    /// Returns at most `max` and `bytes_max`, except a single longer record.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
     }

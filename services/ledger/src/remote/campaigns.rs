@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, fmt};
 /// Commits read for the rate of a reservation.
 const RATES_MAX: usize = 1024;
 
-/// In EUR; `None` if the game does not offer the terms.
+/// Cost in EUR; `None` if the game does not offer the terms.
 type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
 
 #[derive(Default)]

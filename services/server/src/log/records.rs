@@ -107,7 +107,7 @@ impl Records {
         }
     }
 
-    /// At most one append; empty at the end. An error ends the batch.
+    /// Reads at most one append; empty at the end. An error ends the batch.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {
