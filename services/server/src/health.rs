@@ -6,8 +6,8 @@
 //!
 //! A reported status lags about 100 ms, and longer in a suspended process. A writer on a shared store therefore answers
 //! NOT_SERVING once its authority is older than [`AUTHORITY_AGE_MAX`], which is shorter than the silence before a
-//! takeover. A process of all roles takes the log earlier, at its start. The store refuses the old writer's appends in
-//! any case.
+//! takeover. Exceptions: a process of all roles takes the log at its start, and a standby may not reach a writer that
+//! reaches the stream's leader. The store refuses the old writer's appends in any case.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;

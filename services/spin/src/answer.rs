@@ -17,7 +17,6 @@ pub(crate) struct Answer {
     bet: Minor,
     campaign: Option<SmolStr>,
     state: RoundState,
-    /// Outcome with more than the log has.
     shown: Option<Box<Outcome>>,
 }
 
@@ -58,7 +57,6 @@ impl Answer {
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            // Reported by the wallet before any win.
             Some(Event::DebitConfirmed { told, .. }) => *told,
             _ => balance_after(logged, self.currency),
         };

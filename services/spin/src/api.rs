@@ -184,7 +184,7 @@ impl SpinApi {
         self.play(&named, metadata, (&state, &decide)).await
     }
 
-    /// Checks the action by its session, or else that the game is not held (BW-27).
+    /// Checks that the session allows it; without a session, that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.of(stream)?.books_of(stream, |books| {

@@ -125,7 +125,6 @@ impl SpinApi {
         };
         match self.move_on(&collect, &MetadataMap::new()).await {
             Ok(_) => Ok(true),
-            // The player was faster.
             Err(refusal) if matches!(refusal.reason(), Reason::AlreadySettled | Reason::ChoiceNotAwaited) => Ok(false),
             Err(refusal) => Err(refusal),
         }
@@ -206,8 +205,7 @@ impl Series {
         }
     }
 
-    /// Pauses as requested, except before the first spin, and then as the jurisdiction requires (PL-26). Skips logged
-    /// spins.
+    /// Pauses as requested, except before the first spin, and as the jurisdiction requires (PL-26). Skips logged spins.
     async fn rest(&self) {
         if self.played_before() {
             return;
@@ -216,7 +214,6 @@ impl Series {
         if self.spins > 1 && !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
         }
-        // The remaining time is checked again after each sleep.
         let (bet, pace) = (&self.bet, &self.api.pace);
         let left = |rules: &PlayRules| {
             // If the player can't be read, the bet fails with the reason.
@@ -236,7 +233,7 @@ impl Series {
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
-    /// The series' request id may be cancelled or reused. The writer checks it again.
+    /// Fails if the series' request id was cancelled or reused. The writer checks it again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
         self.api.ledgers.of(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;

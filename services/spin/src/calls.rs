@@ -39,7 +39,6 @@ const TOGETHER_MAX: usize = 64;
 pub struct Calls {
     api: Arc<SpinApi>,
     decided: Vec<(u64, Proposal, Option<Instant>)>,
-    /// Keeps the channel open.
     sender: mpsc::UnboundedSender<Verdicts>,
     verdicts: mpsc::UnboundedReceiver<Verdicts>,
     came: vec::IntoIter<(u64, Verdict)>,
@@ -213,7 +212,6 @@ impl Calls {
         });
     }
 
-    /// The oldest bet waited too long for the writer.
     fn late(&mut self, context: &mut Context<'_>) -> Option<Answered> {
         let wait = self.api.ledgers.home().answer_wait_max()?;
         loop {

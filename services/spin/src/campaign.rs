@@ -19,7 +19,6 @@ use motherlode_slots::Ladders;
 const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
 
-/// End of the year 9999.
 const SECONDS_MAX: i64 = 253_402_300_799;
 
 impl SpinApi {

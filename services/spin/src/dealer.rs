@@ -23,7 +23,7 @@ pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// Chooses client seeds, for tests of rare outcomes. The server's identity reports `test_build`.
+/// For tests of rare outcomes. The server's identity reports `test_build`.
 pub trait Script: Send + Sync {
     /// `None` for the caller's own seed. On an error, nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
@@ -237,7 +237,6 @@ pub(crate) struct Dealing {
 #[derive(Debug)]
 pub(crate) enum Undecided {
     Refused(Refusal),
-    /// This draw must be sealed first.
     Unsealed(u64, SealReason),
 }
 

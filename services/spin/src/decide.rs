@@ -167,7 +167,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     let dealt_of = from.dealer.dealt_of(stream, &state.generations);
     let mut live = Live::rebuild(open, &name, &dealt_of).map_err(|error| unresolvable(&error, &name))?;
     let number = next_step(open);
-    // If the choice is not awaited, refuse it rather than seal a draw.
+    // A choice that is not awaited is refused, not sealed.
     let dealing =
         from.dealer.deal(player, &state.generations, &from.to(stream, &play.request_id, (play.round.number, number)));
     let dealing = match dealing {

@@ -28,7 +28,6 @@ use std::{
 
 type Key = (&'static str, &'static str);
 
-/// Parts that do not depend on the currency.
 struct Described {
     response: GetGameResponse,
     /// The coin value is in millionths.
@@ -171,7 +170,6 @@ fn summary(game: &dyn Game) -> GameSummary {
 fn describe(game: &dyn Game) -> Described {
     let info = game.info();
     let limits = &info.limits;
-    // Only the deviation depends on the stake.
     let stake = Stake {
         coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
         lines: limits.lines.1,

@@ -1,4 +1,4 @@
-//! Lists rounds that wait for their players (PL-20), skips them (DM-21) and closes them (PL-20).
+//! Rounds that wait for their players: lists, closes (PL-20) and skips them (DM-21).
 
 use crate::{api::SpinApi, automatic::Asked, finisher::Finisher, session_id};
 use motherlode_books::{Automatic, Books, Event, OpenRound, StreamId};
@@ -16,7 +16,6 @@ const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
 
 impl SpinApi {
-    /// Acts for the player (DM-21).
     pub(crate) async fn skip_round(&self, caller: &Caller, request: &SkipRoundRequest) -> Result<Vec<Played>, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let round = fields::round_id(caller, &request.round_id)?;
@@ -27,7 +26,6 @@ impl SpinApi {
         self.finish(&round, request_id, fingerprint("skip_round", &content), why, acts).await
     }
 
-    /// Acts for the operator (PL-20).
     pub(crate) async fn close_round(
         &self,
         caller: &Caller,

@@ -21,7 +21,6 @@ const PLACES: usize = 4;
 pub(crate) struct Cost {
     /// Upper bound of the mean over all strategies.
     expected: Exact,
-    /// Mean of players who stay at the campaign's coin value.
     long_run: Exact,
     highest: Exact,
     highest_says: &'static str,

@@ -19,7 +19,7 @@ pub(crate) struct Pace(Arc<Bets>);
 
 #[derive(Default)]
 struct Bets {
-    /// Without such a rule, no bet is recorded.
+    /// Whether any rule needs the bets.
     asked: AtomicBool,
     kept: Mutex<Kept>,
 }

@@ -74,7 +74,6 @@ impl PlayRules {
             return not_held(player, bet.game.name(), currency, now);
         };
         match player.seat(bet.game.name(), currency) {
-            // A later session has replaced this one.
             Some(seat) if seat.session != session => Err(session_over()),
             _ => Ok(()),
         }
@@ -114,7 +113,6 @@ impl PlayRules {
         let check_ms = least(self.profile.reality_check_ms, limits.and_then(|limits| limits.reality_check_ms));
         self.within_time(day, time_ms_max, check_ms, now)?;
 
-        // A free round loses nothing.
         if bet.campaign.is_some() {
             return Ok(());
         }

@@ -224,7 +224,7 @@ enum Kept {
     Over,
 }
 
-/// An early drop means a lost connection (BW-27).
+/// Dropped early, it means a lost connection (BW-27).
 struct Keeper {
     registry: SessionRegistry,
     stop: Stop,
@@ -240,7 +240,6 @@ impl Keeper {
                 biased;
                 closed = &mut self.ended => return closed.err().map(|_| refusal(SessionRefused::Expired).into()),
                 () = self.stop.clone().requested() => return Some(closing()),
-                // The remaining time is checked again after each sleep.
                 () = tokio::time::sleep(Duration::from_millis(left_ms.unsigned_abs())) => {}
             }
         }

@@ -1,6 +1,5 @@
-//! Highest and mean win of a round in cash, over all that a player can carry into it (PL-43), such as crystals of the
-//! currency's highest coin value. Campaigns accept every rules version, so their figures are the highest over all
-//! versions.
+//! Highest and mean win of a round in cash, over all that a player can carry into it (PL-43). Campaigns accept every
+//! rules version, so their figures are the highest over all versions.
 
 use motherlode_books::{Currency, FxRate};
 use motherlode_rounds::{gamble_max_minor, minor_micros};
@@ -62,7 +61,7 @@ impl Stated {
         self.highest.first().map_or("", |(_, highest)| highest.said())
     }
 
-    /// Free spins can retrigger without limit.
+    /// Returns whether free spins can retrigger without limit.
     pub(crate) fn unlimited(&self) -> bool {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }

@@ -28,7 +28,6 @@ const TOGETHER: usize = 16;
 struct Turn {
     operator: String,
     due: VecDeque<RoundId>,
-    /// Next position; `None` at the end.
     next: Option<u64>,
 }
 
@@ -197,7 +196,6 @@ mod tests {
         let everywhere = [None, Some(24), Some(1), Some(48), None];
         assert_eq!(games.map(|game| hours(&waits, game, "se")), everywhere);
         assert_eq!(games.map(|game| hours(&waits, game, "uk")), [Some(13), Some(24), Some(1), Some(12), None]);
-        // The unrestricted jurisdiction has no name in the log.
         assert_eq!(games.map(|game| hours(&waits, game, "")), [None, Some(24), Some(1), Some(48), Some(14)]);
     }
 
