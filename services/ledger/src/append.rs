@@ -41,7 +41,8 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// For a part, the whole request; for home's rates and pools, the cancellation of the same id on the system stream.
+    /// Returns the whole request for a part; for home's rates and pools, the cancellation of the same id on the system
+    /// stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::part_of(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());

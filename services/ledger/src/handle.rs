@@ -41,7 +41,7 @@ use tokio::{
 const LOOK: Duration = Duration::from_millis(50);
 /// Maximum age of the store's confirmation while a writer answers reads. A standby takes over after 3 s of silence, or
 /// 2.5 s after the writer's last answer, so nothing is acknowledged elsewhere within this time. Exception: a process of
-/// all roles takes over when it starts.
+/// all roles takes over at its start.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -445,7 +445,7 @@ impl Handle {
         self.shared.time.ticks_ms()
     }
 
-    /// Earliest possible time, for irreversible decisions: a clock's jump ahead is ignored for an hour.
+    /// Returns the earliest possible time, for irreversible decisions: a clock's jump ahead is ignored for an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }

@@ -26,7 +26,7 @@ pub struct Options {
     pub mark_commits: usize,
     /// Commits per new run of the idempotency table, held in memory at 16 bytes each.
     pub request_run_commits: usize,
-    /// Other filters of the idempotency table are read per lookup.
+    /// Further filters of the idempotency table are read per lookup.
     pub request_filter_bytes_max: u64,
     /// Silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,

@@ -120,7 +120,7 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// Without a jump ahead in the last hour, and without the log's lead over the clock.
+    /// Returns the earliest possible time: no jump ahead in the last hour, no lead of the log over the clock.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());

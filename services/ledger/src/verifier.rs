@@ -91,7 +91,7 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // They damage no record, but `--verify all`, `audit` and `copy` refuse them.
+        // Such errors damage no record, but `--verify all`, `audit` and `copy` refuse them.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {

@@ -224,7 +224,7 @@ enum Kept {
     Over,
 }
 
-/// Dropped early, it means a lost connection (BW-27).
+/// An early drop means a lost connection (BW-27).
 struct Keeper {
     registry: SessionRegistry,
     stop: Stop,

@@ -50,7 +50,7 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// The books check the event's stream.
+/// Returns the node roles that may propose an event. The books check its stream.
 ///
 /// Spin: rounds, draws, sessions, campaigns, debits, demo accounts. Jackpot: the steps of pools, awards, and copies of
 /// home. Ledger: the wallet, voids, reports, changes.

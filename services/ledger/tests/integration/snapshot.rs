@@ -257,7 +257,6 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     index.close().unwrap();
 }
 
-/// Copies a log with its snapshot while commits continue.
 fn copy(from: &Folder, to: &Folder) {
     let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     let images = |folder: &Folder| folder.index().with_extension("images");

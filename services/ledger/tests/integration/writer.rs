@@ -294,7 +294,6 @@ async fn pl_11_of_an_append_in_doubt_only_its_own_requests_are_unknown() {
     desk.ledger.clone().close().await;
 }
 
-/// One durable, unpublished group, while the next is being appended.
 fn one_durable() -> (Desk, Runtime) {
     let (mut desk, runtime) = (Desk::open(), Builder::new_current_thread().build().unwrap());
     desk.ledger.publish_on(runtime.handle());
@@ -358,7 +357,6 @@ fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendErr
 #[tokio::test]
 async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     const GROUP: u64 = 32;
-    // Each proposal has 320 bytes.
     const TURN: u64 = 2048 / 320;
     let options = Options { batch_commits_max: usize::try_from(GROUP).unwrap(), ..Options::default() };
     let mut desk = Desk::open_with(options);
