@@ -249,7 +249,7 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // A key is in the file before the log names it.
+    // The log names only keys in the file.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);

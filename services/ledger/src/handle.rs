@@ -374,7 +374,7 @@ impl Handle {
         self.books_of(stream, |books| books.player(stream).cloned())
     }
 
-    /// Fails with [`AppendError::RequestIdReused`] if another request has the id.
+    /// Returns a request's commit, or [`AppendError::RequestIdReused`].
     pub fn find(
         &self,
         stream: &StreamId,
@@ -495,7 +495,6 @@ impl Handle {
         if !matches!(joined.await, Ok(true)) {
             tracing::error!("a thread of the ledger ended in a panic");
         }
-        // Other handles can still read.
         drop(way);
         let _ = tokio::task::spawn_blocking(move || shared.close()).await;
     }

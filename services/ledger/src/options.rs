@@ -32,7 +32,7 @@ pub struct Options {
     pub silence_max: Duration,
     /// The same for a replica during a takeover.
     pub takeover_max: Duration,
-    /// How long a replica tolerates a log shorter than its state.
+    /// How long a replica may be ahead of the log.
     pub ahead_max: Duration,
     pub draws: DrawKeys,
     pub clock: Clock,

@@ -1,5 +1,5 @@
-//! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers (124
-//! bytes). It is named after the log, so a copy of the log on the same machine finds the original's page.
+//! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers. It is
+//! named after the log, so a copy of the log on the same machine finds the original's page.
 
 use crate::{evidence::Remembered, index::Held};
 use motherlode_log::Hash;

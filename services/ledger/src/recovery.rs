@@ -117,7 +117,6 @@ impl Recovered {
         let watching = spawn(&threads, "watch", move || watch.run(&unwatched))?;
         let appending = spawn(&threads, "appender", move || {
             appender.run();
-            // Stops the verifier and the watch.
             drop((open, watched));
         })?;
         let threads = [appending, projecting, watching].into_iter().chain(verifying).collect();

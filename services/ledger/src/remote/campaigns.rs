@@ -61,7 +61,6 @@ impl CampaignCosts {
 /// `None` also if the rate was set too many commits before.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
-    // These currencies have fixed rates.
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {
         return Ok(current);
     }

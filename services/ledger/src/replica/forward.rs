@@ -38,7 +38,7 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Outstanding>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Waiting for the replica to apply their position.
+    /// Verdicts waiting for the replica to apply their position.
     decided: BTreeMap<Position, Vec<Decided>>,
 }
 
@@ -240,7 +240,7 @@ impl Forwarder {
         }));
     }
 
-    /// Answers all proposals if no writer answers.
+    /// Answers expired proposals; all of them if no writer answers.
     fn give_up_late(&mut self) {
         let (now, is_cut) = (Instant::now(), matches!(*self.shared.standings.borrow(), Standing::Unconfirmed(_)));
         let late =

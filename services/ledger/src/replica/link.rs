@@ -19,7 +19,7 @@ use tonic_types::StatusExt;
 
 const PAUSE: Duration = Duration::from_millis(200);
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Messages of records have 4 MiB, or one longer record.
+/// A message of records has 4 MiB, or one longer record.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;

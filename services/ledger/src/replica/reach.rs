@@ -91,7 +91,6 @@ mod tests {
             (3_000, Some(2_900), true, Silence::Short),
             (5_999, Some(5_000), false, Silence::Short),
             (6_000, Some(5_999), false, Silence::Long),
-            // The standby has not repeated its report.
             (5_001, Some(3_000), false, Silence::Long),
         ] {
             assert_eq!(judge(silent_ms, word_ms, is_unconfirmed), wanted, "{silent_ms} {word_ms:?} {is_unconfirmed}");
