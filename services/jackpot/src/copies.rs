@@ -1,7 +1,5 @@
-//! Copies rates and switches from partition 0 to all other partitions.
-//!
-//! Each source commit becomes one commit on the same stream, with the source position in its request id, so it is
-//! copied once. Cost: a lookup of the stream's head, and a walk back over new commits.
+//! Copies rates and switches from partition 0 to all others: one commit per source commit, with the source position in
+//! its request id, so it is copied once.
 
 use crate::proposal::{append_there, proposal};
 use motherlode_books::{InternalRequest, StreamId};
@@ -10,7 +8,6 @@ use std::collections::BTreeMap;
 
 #[derive(Default)]
 pub(crate) struct Copies {
-    /// Latest copied position, by partition and stream.
     looked_at: BTreeMap<(u32, StreamId), u64>,
 }
 
@@ -28,7 +25,7 @@ impl Copies {
     }
 }
 
-/// Copies a stream up to a position. Returns false if another commit intervened.
+/// Returns false if another commit intervened.
 async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_at: u64) -> Result<bool, AppendError> {
     let last = other.books(|books| books.head(stream));
     let copied_to = match last.position {

@@ -1,5 +1,5 @@
-//! Jackpot counters per coin value, now and at every refresh (BW-13, BW-14). Refreshes are the multiples of the pool's
-//! interval in Unix time, as for simultaneous wins (BW-17).
+//! Jackpot counters per coin value (BW-13, BW-14), refreshed at multiples of the pool's interval in Unix time, as for
+//! simultaneous wins (BW-17).
 
 use crate::wire::status;
 use motherlode_books::{CoinValue, Currency, figure};
@@ -42,7 +42,6 @@ impl Watch {
         Ok(Self { pool: pool.to_owned(), coins })
     }
 
-    /// Sends the counters until the listener or the pool is gone.
     pub(crate) async fn run(self, ledger: Handle, listener: mpsc::Sender<Result<WatchCountersResponse, Status>>) {
         loop {
             let Some((counters, interval_ms)) = self.counters(&ledger) else { return };
@@ -58,7 +57,7 @@ impl Watch {
         }
     }
 
-    /// Returns the counters and the milliseconds between refreshes.
+    /// Returns counters, and the milliseconds between refreshes.
     fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
         let now = ledger.now_ms();
         ledger.books(|books| {

@@ -1,8 +1,6 @@
-//! Jackpot service: pools contributions and decides hits in log order, pays awards, shows counters.
-//!
-//! [`Steward`] follows the log, so bets don't write to pools. An award's request id contains the hit's position, so it
-//! is paid once. All proposals are pure functions of the books ([`motherlode_books::Books::pool_step`]), which check
-//! them.
+//! Jackpot service: pools contributions and decides hits in log order, pays awards, shows counters. All proposals are
+//! pure functions of the books ([`motherlode_books::Books::pool_step`]), which check them. An award's request id
+//! contains the hit's position, so it is paid once.
 
 mod copies;
 mod counters;

@@ -1,5 +1,5 @@
-//! Payments of awards, by operator in turn. An award that exceeds its account's room is set aside. An award is held
-//! while a void of its round is proposed (PL-38).
+//! Payments of awards, by operator in turn. An award that exceeds its account's room is set aside; one whose round has
+//! a proposed void is held (PL-38).
 
 use crate::proposal::proposal;
 use futures_util::future::join_all;
@@ -7,19 +7,16 @@ use motherlode_books::{Books, Event, InternalRequest, Refused, StreamId, UnpaidA
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use std::collections::BTreeMap;
 
-/// Awards paid concurrently, to share group commits.
+/// Concurrent payments, to share group commits.
 const TOGETHER: usize = 32;
 
-/// Maximum awards per call.
 const AWARDS_MAX: usize = 256;
 
-/// Proposal that the books refuse.
 pub(crate) struct Fault {
     pub(crate) what: String,
     pub(crate) why: Refused,
 }
 
-/// Partition, position and award of a hit.
 type Unpaid = (u32, u64, UnpaidAward);
 
 /// Pays at most [`AWARDS_MAX`] awards of a partition, and adds refusals to `refused`. Returns whether more are left.
@@ -35,12 +32,10 @@ pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<boo
         {
             match done {
                 Ok(()) => {}
-                // A void was proposed meanwhile.
                 Err(AppendError::Refused(Refused::AwardHeld { .. })) => {}
                 Err(AppendError::Refused(why)) => {
                     refused.push(Fault { what: format!("award/{}/{partition}/{hit}", award.pool), why });
                 }
-                // This operator's queue is full.
                 Err(AppendError::Busy) => result = Err(AppendError::Busy),
                 Err(error) => return Err(error),
             }
@@ -49,7 +44,6 @@ pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<boo
     result.map(|()| left)
 }
 
-/// Orders awards by turns of their operators, then by hit.
 fn in_turn(unpaid: impl Iterator<Item = Unpaid>) -> Vec<Unpaid> {
     let mut turns = BTreeMap::<_, usize>::new();
     let mut ordered: Vec<_> = unpaid
@@ -67,7 +61,6 @@ fn in_turn(unpaid: impl Iterator<Item = Unpaid>) -> Vec<Unpaid> {
     ordered.into_iter().map(|(_, unpaid)| unpaid).collect()
 }
 
-/// Returns whether an award can be paid now; not if its player can't be read.
 fn is_due(ledger: &Handle, award: &UnpaidAward) -> bool {
     let now_ms = ledger.now_ms();
     let is_due = |books: &Books| {
@@ -99,7 +92,6 @@ pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
     award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)
 }
 
-/// Proposes a payment, with the hit in its request id.
 pub(crate) fn payment(partition: u32, hit: u64, award: &UnpaidAward, acted: Option<Event>) -> Proposal {
     let UnpaidAward { round, amount, currency, .. } = *award;
     let paid = Event::JackpotPaid { round, pool: award.pool.to_string().into(), hit, amount, currency };

@@ -1,10 +1,8 @@
-//! Proposals of the steward.
-
 use motherlode_books::{Event, InternalRequest, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use std::time::Duration;
 
-/// Attempts while a partition's writer lacks another partition's positions, and the pause between them.
+/// Attempts while a partition's writer lacks another partition's positions.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 

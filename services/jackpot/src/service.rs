@@ -1,5 +1,3 @@
-//! Jackpot service over gRPC.
-
 use crate::{
     counters::Watch,
     payments::{in_the_way, payment},
@@ -22,24 +20,20 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-/// Default page size.
 const PAGE_SIZE: usize = 20;
-/// Maximum page size.
 const PAGE_SIZE_MAX: usize = 100;
 
-/// Jackpot service.
 #[derive(Clone)]
 pub struct JackpotApi {
     ledgers: Ledgers,
     stop: Stop,
     ladders: Arc<Ladders>,
-    /// Whether this process may change pools.
     changes: bool,
     operators: Operators,
 }
 
 impl JackpotApi {
-    /// Creates the service. At the stop, counter streams end.
+    /// Counter streams end at the stop.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
         Self {
@@ -51,19 +45,17 @@ impl JackpotApi {
         }
     }
 
-    /// Disables changes, for the role jackpot, whose credential may not propose them (PL-44).
+    /// The role jackpot may not propose changes (PL-44).
     #[must_use]
     pub fn without_changes(self) -> Self {
         Self { changes: false, ..self }
     }
 
-    /// Sets the coin ladders.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
     }
 
-    /// Sets the operators.
     #[must_use]
     pub fn with_operators(self, operators: Operators) -> Self {
         Self { operators, ..self }
@@ -89,7 +81,6 @@ impl JackpotApi {
         found.ok_or_else(|| Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool))
     }
 
-    /// Changes a pool or proposes the change. Returns the pool and the name of a pending change.
     async fn change(
         &self,
         caller: &Caller,
@@ -114,7 +105,7 @@ impl JackpotApi {
 
     async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
         let terms = message::parse_terms(request.terms.as_ref(), 1)?;
-        // Otherwise the game could not be played, since bets contribute to the pool of the game's name (BW-11).
+        // Bets contribute to the pool of the game's name (BW-11); without it the game could not be played.
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
         }
@@ -266,7 +257,6 @@ impl JackpotApi {
         Ok(answer)
     }
 
-    /// Returns the set-aside awards that the caller may see.
     fn set_aside(&self, caller: &Caller, ledger: &Handle, pool: &str, most: usize) -> Vec<(u32, u64, UnpaidAward)> {
         let is_shown = |stream: &StreamId| matches!(stream, StreamId::Player { operator, .. } if caller.sees(operator));
         ledger.books(|books| {
@@ -311,7 +301,6 @@ impl JackpotApi {
     }
 }
 
-/// Returns whether a caller may see an award (PL-27).
 fn is_shown(caller: &Caller, award: &Award) -> bool {
     matches!(&award.stream, StreamId::Player { operator, .. } if caller.sees(operator))
 }

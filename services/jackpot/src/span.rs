@@ -1,11 +1,11 @@
-//! Check of pool terms against the game's published span of returns (BW-21, PL-43).
+//! Checks pool terms against the game's published span of returns (BW-21, PL-43).
 
 use motherlode_books::PoolTerms;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Par, Stake, games};
 use std::sync::LazyLock;
 
-/// All versions of games with a jackpot. Returns are equal at every stake.
+/// Returns are equal at every stake.
 static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(|| {
     let with = games().iter().copied().filter(|game| game.info().jackpot);
     with.filter_map(|game| Some((game, game.par(&stake(game)).ok()?))).collect()
@@ -21,7 +21,7 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// Refuses terms with a return outside the span (TERMS_OUT_OF_SPAN). A pool without a game accepts all terms.
+/// A pool without a game accepts all terms.
 pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> {
     if !games().iter().any(|game| game.name() == pool && game.info().jackpot) {
         return Ok(());
@@ -45,7 +45,7 @@ pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> 
     }
 }
 
-/// Converts terms. A seed beyond 64 bits is outside of all spans.
+/// A seed beyond 64 bits is outside of all spans.
 fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
     slots::PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),

@@ -1,10 +1,8 @@
 //! Steward: keeps pools current with the logs of all partitions.
 //!
 //! Partition 0 decides. The steward reports other partitions' contributions to it, mirrors its decisions back, and has
-//! awards paid where the winner plays ([`motherlode_books::Books::partition_report`],
-//! [`pool_mirror`](motherlode_books::Books::pool_mirror)). Each step follows from durable state, so it is neither lost
-//! nor repeated by a restart. A refused proposal is logged as a failed integrity check (PL-22) and retried; other pools
-//! and awards continue. Awards are paid between batches of decisions ([`payments`](crate::payments)).
+//! awards paid where the winner plays. Each step follows from durable state, so a restart neither loses nor repeats it.
+//! A refused proposal is logged as a failed integrity check (PL-22) and retried; other pools and awards continue.
 
 use crate::{
     copies::Copies,
@@ -20,13 +18,12 @@ use tokio::time::{Instant, timeout_at};
 /// Interval of pooling contributions without a hit, one commit for all bets in between.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
-/// Maximum reports of a partition before awards are paid.
+/// Reports between two payments of awards.
 const REPORTS_MAX: usize = 64;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Returns the published terms (BW-11, BW-12, BW-14, BW-17): 0.5 % of every bet, a seed of 20,000 EUR for a coin of 10
-/// EUR.
+/// Published terms (BW-11, BW-12, BW-14, BW-17): 0.5 % of every bet, a seed of 20,000 EUR for a coin of 10 EUR.
 #[must_use]
 pub fn standard_terms() -> PoolTerms {
     PoolTerms {
@@ -39,7 +36,7 @@ pub fn standard_terms() -> PoolTerms {
     }
 }
 
-/// Keeps pools current. Concurrent stewards are safe: every append names the version it is based on.
+/// Concurrent stewards are safe: every append names the version it is based on.
 pub struct Steward {
     ledgers: Ledgers,
     copies: Copies,
@@ -48,7 +45,6 @@ pub struct Steward {
 }
 
 impl Steward {
-    /// Creates a steward of all pools.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>) -> Self {
         Self { ledgers: ledgers.into(), copies: Copies::default(), left: false, reported: BTreeSet::new() }
@@ -67,14 +63,12 @@ impl Steward {
                     tracing::info!(pool, "opened with the standard terms");
                     Ok(())
                 }
-                // Opened concurrently.
                 Err(AppendError::Conflict { .. }) => Ok(()),
                 Err(error) => Err(error),
             }
         })
     }
 
-    /// Runs until the ledger is closed.
     pub fn run(mut self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let mut decisions: Vec<_> = self.ledgers.all().map(Handle::decisions).collect();
@@ -94,7 +88,6 @@ impl Steward {
                         tokio::time::sleep(PAUSE).await;
                     }
                     Ok(()) if self.left => {}
-                    // Wait for a decision or the next pooling.
                     Ok(()) => {
                         let changed = select_all(decisions.iter_mut().map(|waiting| Box::pin(waiting.changed())));
                         if let Ok((Err(_), ..)) = timeout_at(next_pooling, changed).await {
@@ -107,7 +100,7 @@ impl Steward {
     }
 
     /// Copies decisions to all partitions, decides pending hits and voids, and pays awards; with `pool_all` it also
-    /// pools all contributions. Refused proposals are reported. Returns the first other error, after all work.
+    /// pools all contributions. Returns the first error other than a refusal, after all work.
     pub async fn keep_up(&mut self, pool_all: bool) -> Result<(), AppendError> {
         let mut notes = Notes { result: Ok(()), faults: vec![] };
         let mut note = |what: String, done: Result<(), AppendError>| notes.add(what, done);
@@ -161,7 +154,6 @@ impl Steward {
         notes.result
     }
 
-    /// Reports a refusal once.
     async fn report_fault(&mut self, fault: Fault) {
         let Fault { what, why } = fault;
         let finding = format!("{what}: {why}");
@@ -185,7 +177,6 @@ impl Steward {
         let request = InternalRequest::ReportPartition { pool, partition, to: 0 };
         let reported = vec![Event::PartitionReported(report.into())];
         match append_there(home, proposal(StreamId::pool(pool), Some(version), request, reported)).await {
-            // Another steward was faster.
             Ok(()) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -210,7 +201,6 @@ impl Steward {
             let request = InternalRequest::ReportPartition { pool, partition, to: report.to };
             let reported = vec![Event::PartitionReported(report.into())];
             match append_there(home, proposal(StreamId::pool(pool), Some(version), request, reported)).await {
-                // The pool has changed: compute the report again.
                 Err(AppendError::Conflict { .. }) => again = all,
                 done => done?,
             }
@@ -218,7 +208,6 @@ impl Steward {
         Ok(true)
     }
 
-    /// Decides hits and voids; with `pool_all` pools all contributions. Pays awards after each commit.
     async fn decide(&self, pool: &str, pool_all: bool) -> Result<(), AppendError> {
         let decides = || self.ledgers.home().books(|books| books.pending_decisions(pool).next().is_some());
         let mut left = if pool_all { self.ledgers.count() } else { 0 };
@@ -229,7 +218,7 @@ impl Steward {
         Ok(())
     }
 
-    /// Pays awards in the middle of other work. Failures are repeated at the end of the pass.
+    /// Failures are repeated at the end of the pass.
     async fn pay_between(&self, pool: &str) {
         for other in self.ledgers.others() {
             let awards = self
@@ -256,14 +245,12 @@ impl Steward {
             let Some(returned) = returned else { return Ok(()) };
             let request = InternalRequest::PoolStep { version: version + 1 };
             match home.append(proposal(StreamId::pool(pool), Some(version), request, vec![returned])).await {
-                // The pool has changed: compute the return again.
                 Ok(_) | Err(AppendError::Conflict { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Appends a pool's next step; false without one.
     async fn step(&self, pool: &str) -> Result<bool, AppendError> {
         let home = self.ledgers.home();
         let (version, events) =
@@ -271,7 +258,6 @@ impl Steward {
         let Some(events) = events.map_err(motherlode_books::Refused::from)? else { return Ok(false) };
         let request = InternalRequest::PoolStep { version: version + 1 };
         match home.append(proposal(StreamId::pool(pool), Some(version), request, events)).await {
-            // The pool has changed: compute the step again.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(true),
             Err(error) => Err(error),
         }
@@ -286,7 +272,6 @@ impl Steward {
         let request = InternalRequest::MirrorPool { pool, home_position: mirrored.home_position };
         let mirrored = vec![Event::PoolMirrored(mirrored.into())];
         match append_there(other, proposal(StreamId::pool(pool), Some(version), request, mirrored)).await {
-            // Another steward was faster.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }

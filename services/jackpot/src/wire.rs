@@ -1,11 +1,9 @@
-//! Pools and awards as messages.
-
 use motherlode_books::{Award, CollisionShare, Incident, PoolState, PoolStatus, PoolTerms, UnpaidAward};
 use motherlode_ledger::fields::{self, money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
 
-/// Converts a pool, with its meters summed over partitions.
+/// Meters are summed over partitions.
 pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
     wire::Pool {
         pool_id: pool.name.to_string(),
@@ -49,7 +47,7 @@ fn terms(terms: &PoolTerms) -> wire::PoolTerms {
     }
 }
 
-/// Parses terms; the books check their ranges.
+/// The books check the ranges.
 pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Result<PoolTerms, Refusal> {
     let terms = terms.ok_or_else(|| Refusal::field("terms", "is required"))?;
     Ok(PoolTerms {
@@ -95,7 +93,7 @@ pub(crate) fn award(logged: &Logged, award: &Award) -> wire::Award {
     }
 }
 
-/// Parses an incident and widens its interval to whole minutes.
+/// Widens the interval to whole minutes.
 pub(crate) fn parse_incident(incident: Option<&wire::Incident>, actor: String) -> Result<Incident, Refusal> {
     let incident = incident.ok_or_else(|| Refusal::field("incident", "is required"))?;
     let id = |field, value: &String| fields::id(field, value).map(|id| id.to_owned().into());

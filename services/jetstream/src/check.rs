@@ -13,14 +13,13 @@ use tokio::{
 
 /// Earlier versions lose messages.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// Required `max_payload` in bytes. A group commit is one message.
+/// In bytes. A group commit is one message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
 /// Fewer replicas lose messages if a disk fails during another failure.
 const REPLICAS_MIN: u64 = 3;
 const PAGE_WAIT: Duration = Duration::from_secs(5);
 const PAGE_MAX: u64 = 1 << 20;
 
-/// An unsafe setting without an exception.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe: {what}; to allow it, set [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
@@ -58,7 +57,6 @@ pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
 
 pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     let otherwise = |key: &str| Err(format!("{key} is {}, not {}", found[key], wanted[key]));
-    // These have their own keys in `allow_unsafe`.
     let must = wanted
         .as_object()
         .into_iter()
@@ -77,7 +75,6 @@ pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     if let Some(key) = off.into_iter().find(|key| found[*key].as_bool() == Some(true)) {
         return otherwise(key);
     }
-    // The server would acknowledge before a write.
     if found["persist_mode"].as_str().is_some_and(|mode| mode == "async") {
         return otherwise("persist_mode");
     }
@@ -174,7 +171,6 @@ struct Page {
     sync_always: bool,
 }
 
-/// Returns the pages by server name, and the error of the last unreachable address.
 fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option<String>), String> {
     #[derive(Deserialize)]
     struct Varz {

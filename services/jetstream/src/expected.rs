@@ -1,5 +1,5 @@
-//! The state of a stream at its opening, compared repeatedly. An administrator of NATS can change or recreate a stream
-//! in use; any deviation ends the writer's turn.
+//! Repeated check that a stream is as it was when opened. An administrator can change or recreate a stream in use; any
+//! deviation ends the writer's turn.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;
@@ -21,7 +21,6 @@ impl Expected {
         Self { wanted: check::wanted(stream, config), created, replicas, storage }
     }
 
-    /// Returns the first deviation of a stream that had `last` messages.
     pub(crate) fn deviation(&self, info: &Value, last: u64) -> Option<String> {
         let (config, state) = (&info["config"], &info["state"]);
         let count = |key: &str| state[key].as_u64().unwrap_or_default();

@@ -1,13 +1,11 @@
-//! Failures of requests to the servers.
-
 use std::io;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Failure {
-    /// JetStream refused the request and did nothing.
+    /// Nothing was done.
     #[error("{description} (JetStream error {code})")]
     Refused { code: u64, description: String },
-    /// No valid answer: the outcome is unknown.
+    /// Without a valid answer, the outcome is unknown.
     #[error("no answer: {0}")]
     Unknown(String),
 }

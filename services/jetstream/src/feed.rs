@@ -1,8 +1,8 @@
-//! A feed: publishes records to a subject for other readers, each once and in order.
+//! Feed: publishes records to a subject for other readers, each once and in order.
 //!
-//! The reader provides the stream. Each message names its expected predecessor, so the server refuses a message after a
-//! lost, late or repeated one. Several publishers are possible. The last message's headers have the positions and
-//! hashes to continue after; hashes detect a log restored from an older copy.
+//! Each message names its expected predecessor, so the server refuses a message after a lost, late or repeated one. The
+//! last message's headers have the positions and hashes to continue after; hashes detect a log restored from an older
+//! copy.
 
 use crate::{
     failure::Failure,
@@ -18,32 +18,23 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Display};
 use tokio::time::timeout;
 
-/// Header with the last position of each published partition, `0:17,1:9`.
+/// Last position of each published partition, `0:17,1:9`.
 const POSITIONS: &str = "Motherlode-Positions";
-/// Header with the SHA-256 of these records, `0:9f86...,1:60303a...`. Earlier versions did not set it.
+/// SHA-256 of these records, `0:9f86...,1:60303a...`. Earlier versions did not set it.
 const RECORDS: &str = "Motherlode-Records";
 const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
 const NO_MESSAGE: u64 = 10_037;
 const SUBJECT_MAX: usize = 255;
 
-/// Reasons for a failed feed.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedError {
-    /// The subject or its stream is unsuitable.
     #[error("{0}")]
     Unusable(String),
-    /// No server is reachable.
     #[error("cannot connect to {servers}: {cause}")]
-    Unreachable {
-        /// Server addresses.
-        servers: String,
-        /// Connection error.
-        cause: String,
-    },
-    /// The server refused the request and would do so again.
+    Unreachable { servers: String, cause: String },
     #[error("{0}")]
     Refused(String),
-    /// The outcome is unknown or another message came first. A retry is safe.
+    /// The outcome may be unknown; a retry is safe.
     #[error("{0}")]
     Passing(String),
 }
@@ -60,42 +51,34 @@ impl From<Failure> for FeedError {
     }
 }
 
-/// A record to publish.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Partition number.
     pub partition: u32,
-    /// Position in the partition.
     pub position: Position,
-    /// SHA-256 in lower-case hexadecimal.
+    /// Lower-case hexadecimal.
     pub sha256: String,
-    /// Body of the message.
     pub payload: Bytes,
 }
 
-/// Last published record of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Last {
-    /// Position, or 0 before the first record.
+    /// 0 before the first record.
     pub position: Position,
-    /// SHA-256 in lower-case hexadecimal, if known.
+    /// Lower-case hexadecimal.
     pub sha256: Option<String>,
 }
 
-/// A publisher of a feed.
 #[derive(Debug)]
 pub struct Feed {
     client: Client,
     subject: String,
     stream: String,
     begin: BTreeMap<u32, Last>,
-    /// `None` after a failure.
     held: Option<Held>,
 }
 
 #[derive(Debug)]
 struct Held {
-    /// Last sequence number.
     last: u64,
     /// Last sequence number of the subject, for the first message only.
     of_subject: Option<u64>,
@@ -103,8 +86,7 @@ struct Held {
 }
 
 impl Feed {
-    /// Connects, and returns the last published records. Other partitions start after `begin`, or at their first
-    /// records.
+    /// Returns the last published records. Other partitions start after `begin`, or at their first records.
     pub async fn open(
         config: &Config,
         subject: &str,
@@ -177,7 +159,6 @@ impl Feed {
             }
             headers.insert("Nats-Expected-Last-Sequence", follows.to_string());
             if let Some(of_subject) = held.of_subject.take() {
-                // The state read before may be outdated.
                 headers.insert("Nats-Expected-Last-Subject-Sequence", of_subject.to_string());
             }
             headers.insert(POSITIONS, written(&held.after, |last| Some(last.position)));
@@ -219,7 +200,7 @@ impl Feed {
         }
     }
 
-    /// Reads the end of the stream. The last sequence number comes first, to notice later messages.
+    /// Reads the last sequence number first, to notice later messages.
     async fn look(&self) -> Result<Held, FeedError> {
         let info = self.info().await?;
         let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;

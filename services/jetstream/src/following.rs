@@ -1,7 +1,5 @@
-//! Follows another process's stream, so that a takeover only reads the latest messages.
-//!
-//! Each message is verified once, with one request per 1,024 messages. The answering server may lag behind its leader.
-//! Nothing changes before the [takeover](crate::JetStreamStore::take_over).
+//! Follows another process's stream, so that a takeover only reads the latest messages. The answering server may lag
+//! behind its leader.
 
 use crate::{
     index::Index,
@@ -14,7 +12,6 @@ use motherlode_log::{Hash, Position, ReadError, Reader};
 use motherlode_runtime::config::Store as Config;
 use std::sync::Arc;
 
-/// A partition's stream, verified in part.
 #[derive(Debug)]
 pub struct Following {
     partition: u32,
@@ -24,7 +21,6 @@ pub struct Following {
 }
 
 impl Following {
-    /// Connects to a partition's stream, and checks that it is complete.
     pub fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Stream::find(config, partition)?;
         let found = stream.last().map_err(|failure| stream.api_error(failure))?;
@@ -36,31 +32,28 @@ impl Following {
         Self { partition, found: 0, steps: Steps::new(stream, partition), shared }
     }
 
-    /// Returns the partition's number.
     #[must_use]
     pub fn partition(&self) -> u32 {
         self.partition
     }
 
-    /// Returns the last verified position and its hash, at first the genesis hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Reports whether all messages are verified that existed at [`find`](Self::find).
+    /// Reports whether all messages that existed at [`find`](Self::find) are verified.
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found
     }
 
-    /// Returns a reader of the verified records.
     #[must_use]
     pub fn reader(&self) -> Arc<dyn Reader> {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Reads more messages with one request; false if there are none yet. Only I/O errors permit a retry.
+    /// Sends one request; false if there are no messages yet. Only I/O errors permit a retry.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {

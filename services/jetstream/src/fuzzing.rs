@@ -4,10 +4,9 @@ use crate::message::{Message, Trust, Walk};
 use bytes::Bytes;
 use motherlode_log::Position;
 
-/// Headers and payload of a message.
+/// Headers and payload.
 pub type RawMessage = (Vec<(String, String)>, Bytes);
 
-/// Returns the records up to the first invalid message, and the next position.
 #[must_use]
 pub fn walk(partition: u32, messages: Vec<RawMessage>) -> (Vec<Bytes>, Position) {
     let (mut walk, mut records) = (Walk::new(partition), vec![]);

@@ -1,4 +1,4 @@
-//! The in-memory index: a mark of 56 bytes per 32 messages or 32 KiB.
+//! In-memory index: a mark of 56 bytes per 32 messages or 32 KiB.
 
 use crate::message::Walk;
 use motherlode_log::{Hash, Position};
@@ -35,7 +35,6 @@ impl Index {
         (self.end, self.last) = (after.next - 1, after.sequence - 1);
     }
 
-    /// Returns the starting point for `position`, and the number of messages up to `upto`.
     pub(crate) fn find(&self, position: Position, upto: Position) -> Option<(Walk, u64)> {
         if position == 0 || position > self.end {
             return None;
@@ -52,7 +51,6 @@ impl Index {
 mod tests {
     use super::*;
 
-    /// Every tenth message begins an epoch, the others have two records each.
     #[test]
     fn a_position_is_found_between_marks_that_are_near() {
         let (mut index, mut walk) = (Index::default(), Walk::new(0));

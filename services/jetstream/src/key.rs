@@ -1,6 +1,4 @@
-//! The stream key: an HMAC-SHA256 of each message keeps other NATS users from writing the log.
-//!
-//! It covers the stream's name and the message's sequence number, kind, epoch and payload. All readers belong to the
+//! Stream key: an HMAC-SHA256 of each message keeps other NATS users from writing the log. All readers belong to the
 //! ledger, so no signature is needed.
 
 use ring::hmac;
@@ -32,7 +30,7 @@ impl fmt::Debug for StreamKey {
 }
 
 impl StreamKey {
-    /// Reads a key file: 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
+    /// 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if file.metadata()?.permissions().mode() & 0o007 != 0 {
@@ -51,7 +49,7 @@ impl StreamKey {
         }
     }
 
-    /// Creates a random key, readable by its owner only.
+    /// Readable by its owner only.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
@@ -76,7 +74,6 @@ impl StreamKey {
         Some(data_encoding::HEXLOWER.encode(context.sign().as_ref()))
     }
 
-    /// Compares in constant time.
     pub(crate) fn verify(&self, stream: &str, message: Authenticated<'_>, mac: &str) -> bool {
         let Ok(mac) = data_encoding::HEXLOWER.decode(mac.as_bytes()) else { return false };
         let mut text = Vec::with_capacity(message.payload.len() + 128);
@@ -94,7 +91,7 @@ pub(crate) struct Authenticated<'a> {
 }
 
 impl Authenticated<'_> {
-    /// Passes the authenticated text in parts. Only name and payload vary in length, and the name ends with zero.
+    /// Only name and payload vary in length, and the name ends with zero.
     fn parts(&self, stream: &str, mut part: impl FnMut(&[u8])) {
         part(DOMAIN);
         part(stream.as_bytes());

@@ -1,10 +1,5 @@
 //! The log on NATS JetStream: a partition is a stream, an append a message, and a lost server loses no data.
 //!
-//! * [`JetStreamStore`] is the [`Store`](motherlode_log::Store).
-//! * [`Following`] follows a stream and can take it over.
-//! * [`scan`] verifies a stream.
-//! * [`Feed`] publishes records for other readers.
-//!
 //! A `<stream>.block` message contains an append in a segment's [block](motherlode_log::block) format, and its writer's
 //! *epoch*. A `<stream>.epoch` message begins an epoch. Nothing is deleted, and each message names its expected
 //! predecessor, so exactly one takes each sequence number.

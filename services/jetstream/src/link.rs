@@ -1,4 +1,4 @@
-//! The connection: a client on its own thread. Callers on any thread or runtime block until the answer.
+//! Connection: a client on its own thread. Callers on any thread or runtime block until the answer.
 
 use crate::{failure::Failure, message::Message};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, StatusCode};
@@ -25,8 +25,7 @@ const RECONNECT_AFTER: Duration = Duration::from_millis(100);
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
-/// Errors of exceeded account, server and storage limits, before any write (`JSAccountResourcesExceededErr`,
-/// `JSInsufficientResourcesErr`, `JSStorageResourcesExceededErr`). A failed write is excluded: other replicas may have
+/// Account, server or storage limits exceeded, before any write. A failed write is excluded: other replicas may have
 /// written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
 const UNAVAILABLE: u64 = 503;
@@ -69,7 +68,7 @@ impl Link {
         self.client.clone()
     }
 
-    /// Returns the client thread's runtime, unaffected by the caller's load.
+    /// Returns the client's runtime, unaffected by the caller's load.
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.runtime.as_ref().map(|runtime| runtime.handle().clone())
     }
@@ -83,7 +82,6 @@ impl Link {
         self.request(format!("$JS.API.{call}"), request)
     }
 
-    /// Publishes a message after message `after`, and returns its sequence number.
     pub(crate) fn publish(
         &self,
         subject: &str,
@@ -106,7 +104,7 @@ impl Link {
         Ok(published.seq)
     }
 
-    /// Reads contiguous messages from `sequence` within the limits. A server that lags behind returns fewer or none.
+    /// A server that lags behind returns fewer messages or none.
     pub(crate) fn fetch(
         &self,
         stream: &str,
@@ -175,7 +173,6 @@ pub(crate) fn answered(answer: &async_nats::Message) -> Result<Value, Failure> {
 }
 
 impl Drop for Link {
-    /// A runtime within another one must not block on drop.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -183,7 +180,6 @@ impl Drop for Link {
     }
 }
 
-/// Retries unknown outcomes until `until`.
 pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
     loop {
         match attempt() {
@@ -225,7 +221,6 @@ pub(crate) async fn options(config: &Config) -> io::Result<ConnectOptions> {
     Ok(options)
 }
 
-/// Adds the path to the error.
 fn readable(file: &Path) -> io::Result<PathBuf> {
     match File::open(file) {
         Ok(_) => Ok(file.to_owned()),

@@ -72,7 +72,6 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
     format!("{stream}.epoch")
 }
 
-/// Rules that identify authentic messages.
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
@@ -92,7 +91,6 @@ impl Trust {
         self.key.as_ref()?.mac(&self.stream, message)
     }
 
-    /// Reports whether a message begins an epoch, judged without its predecessors.
     pub(crate) fn begins_epoch(&self, message: &Message) -> bool {
         message.kind == Kind::Epoch
             && match self.signs(message.sequence) {
@@ -123,9 +121,8 @@ pub(crate) struct Walk {
     pub head: Hash,
     /// Sequence number of the epoch message, or 0.
     pub epoch: u64,
-    /// Foreign messages in the epoch.
+    /// Number of foreign messages in the epoch.
     pub foreign: u64,
-    /// Whether any message was authentic.
     pub authentic: bool,
 }
 
@@ -134,7 +131,7 @@ impl Walk {
         Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// Verifies the next message and returns its records. An error leaves the walk unchanged.
+    /// An error leaves the walk unchanged.
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };
@@ -281,7 +278,6 @@ mod tests {
         assert_eq!(walk.step(&trust, &append(8, 2, 2, &all[1..])).unwrap(), all[1..]);
     }
 
-    /// Forgeries: chained blocks with the current epoch, copies of authentic messages, epochs.
     #[test]
     fn mf_e4_with_a_key_a_message_without_its_mac_is_skipped() {
         let all = records(genesis(0), [b"one", b"two", b"six"]);
@@ -314,7 +310,6 @@ mod tests {
         for message in &old {
             walk.step(&trust, message).unwrap();
         }
-        // A number that is too low would lose appends.
         let refused = walk.clone().step(&trust, &append(3, 1, 2, &all[1..])).unwrap_err();
         assert!(refused.to_string().contains("[store.unsigned_up_to]"), "{refused}");
         walk.step(&trust, &by(&trust, epoch(3))).unwrap();

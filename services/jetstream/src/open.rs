@@ -18,83 +18,41 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Timeout of openings and reads, longer than an election.
+/// Timeout, longer than an election.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// Reasons for a failed opening. At most an empty stream was created.
+/// At most an empty stream was created.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// No server is reachable or accepts the credentials.
     #[error("cannot connect to {servers}: {source}")]
-    Connect {
-        /// Server addresses.
-        servers: String,
-        /// Connection error.
-        source: io::Error,
-    },
-    /// The stream does not exist.
+    Connect { servers: String, source: io::Error },
     #[error("there is no stream {stream}")]
-    Missing {
-        /// Stream name.
-        stream: String,
-    },
-    /// The stream of an existing log is missing.
+    Missing { stream: String },
     #[error(
         "there is no stream {stream}, and {evidence}: the stream is not created. Restore the stream; a new log needs another data folder or \
          another [store] stream"
     )]
-    Deleted {
-        /// Stream name.
-        stream: String,
-        /// Evidence of the log.
-        evidence: String,
-    },
-    /// The stream key's file is unusable.
+    Deleted { stream: String, evidence: String },
     #[error("the stream key {}: {source}", path.display())]
-    Key {
-        /// Key file.
-        path: PathBuf,
-        /// File error.
-        source: io::Error,
-    },
-    /// A setting can lose acknowledged rounds.
+    Key { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Unsafe(#[from] Unsafe),
-    /// The stream is incomplete or has a wrong setting.
     #[error("stream {stream}: {fault}")]
-    Stream {
-        /// Stream name.
-        stream: String,
-        /// Description of the fault.
-        fault: String,
-    },
-    /// A JetStream request failed.
+    Stream { stream: String, fault: String },
     #[error("stream {stream}: {source}")]
-    Api {
-        /// Stream name.
-        stream: String,
-        /// Returned error.
-        source: io::Error,
-    },
-    /// The stream is unreadable or damaged.
+    Api { stream: String, source: io::Error },
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Another process took the stream over first.
     #[error("stream {stream}: another process took it over first, with epoch message {epoch}")]
     Taken {
-        /// Stream name.
         stream: String,
         /// Sequence number of its epoch message.
         epoch: u64,
     },
-    /// Other writers prevented the epoch.
     #[error("stream {stream}: other writers keep appending")]
-    Contended {
-        /// Stream name.
-        stream: String,
-    },
+    Contended { stream: String },
 }
 
 impl From<DamagedMessage> for OpenError {
@@ -103,7 +61,7 @@ impl From<DamagedMessage> for OpenError {
     }
 }
 
-/// Reports whether a partition has a stream. An incomplete stream is an error.
+/// An incomplete stream is an error.
 pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     let stream = Stream::connect(config, partition)?;
     match stream.found() {
@@ -113,12 +71,9 @@ pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     }
 }
 
-/// Reaction of an opening to a missing stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent<'a> {
-    /// Create it, unless `create` is off.
     Create,
-    /// Fail with this evidence of an earlier log.
     Refuse(&'a str),
 }
 
@@ -129,7 +84,7 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
-/// Reads the stream key, or creates it in the data folder of a new log.
+/// Creates the key in the data folder of a new log.
 fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenError> {
     let failed = |path: &Path, source| OpenError::Key { path: path.to_owned(), source };
     if let Some(path) = &config.key_file {
@@ -212,7 +167,6 @@ impl Stream {
         Ok(Checked { last, expected: Expected::new(&self.name, config, &info) })
     }
 
-    /// Connects without the key, for the stream's state.
     fn connect(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let name = Link::stream_name(config, partition);
         let unsigned_up_to = config.unsigned_up_to.get(&name).copied().unwrap_or_default();
@@ -260,7 +214,6 @@ impl Stream {
 
     fn make(&self, wanted: &Value) -> Result<(), Failure> {
         let until = Instant::now() + ANSWER_WAIT;
-        // A repeated request has no effect.
         insist(until, || self.link.api(&format!("STREAM.CREATE.{}", self.name), wanted)).map(drop)
     }
 }

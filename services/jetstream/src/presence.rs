@@ -39,7 +39,6 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// Delay between requests.
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// Silence before a takeover.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
@@ -54,7 +53,6 @@ fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
 
-/// Subject of a leaving writer's announcement. A standby then sends one more request.
 fn vacated_subject(stream: &str) -> String {
     format!("{stream}-vacated")
 }
@@ -66,12 +64,11 @@ enum Leaving {
     Said,
 }
 
-/// Liveness of a log's writer.
 #[derive(Debug, Clone)]
 pub struct Presence {
     stream: Stream,
     taken: Vec<Taken>,
-    /// Longest time without a leader, more than an election.
+    /// Longer than an election.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }
@@ -87,14 +84,13 @@ pub(crate) struct Taken {
 }
 
 impl Presence {
-    /// Creates the presence of the writer of all streams, which answers on the first stream's subject.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
         let (stream, taken) = (first.stream.clone(), [first].into_iter().chain(others).collect());
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// Stops answering and announces it to the standbys. The writer must have stopped appending, while
-    /// [`hold`](Self::hold) still runs. A lost announcement only delays the takeover.
+    /// The writer must have stopped appending, while [`hold`](Self::hold) still runs. A lost announcement only delays
+    /// the takeover.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);
@@ -110,13 +106,13 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Returns the number of foreign messages by partition, from the epoch before this writer's.
+    /// Foreign messages by partition, from the epoch before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers as writer until dropped, or returns the reason for stepping down. Independent of the caller's load,
-    /// since it runs on the link's thread.
+    /// Answers as writer until dropped, or returns the reason for stepping down. Runs on the link's thread, unaffected
+    /// by the caller's load.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
@@ -149,7 +145,6 @@ impl Presence {
                     let question = tokio::select! {
                         question = asked.next() => question,
                         true = leaves => {
-                            // The servers process this before the announcement.
                             drop(asked);
                             let _ = client.publish(vacated_subject(&self.stream.name), "".into()).await;
                             let _ = client.flush().await;
@@ -167,7 +162,6 @@ impl Presence {
         }
     }
 
-    /// Sends requests like a standby, until a silence.
     async fn hear(&self, client: &Client) -> String {
         let mut heard = Instant::now();
         loop {
@@ -175,7 +169,6 @@ impl Presence {
             if let Ok(Ok(_)) = timeout(ASK_EVERY, asked).await {
                 heard = Instant::now();
             }
-            // A suspended process sends one more request first.
             if heard.elapsed() >= UNHEARD_MAX {
                 break;
             }
@@ -199,7 +192,6 @@ impl Presence {
                 return format!("message {epoch} of stream {name} began another writer's epoch");
             }
             let is_judged = latest.is_some_and(|latest| latest <= judged);
-            // `last` precedes the request, so the answer must cover it.
             let (last, informed) = (taken.shared.last(), uptime());
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
@@ -222,7 +214,7 @@ impl Presence {
     }
 }
 
-/// Returns the time since the leader last had contact with a majority; `None` without a majority.
+/// Time since the leader last had contact with a majority; `None` without one.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -267,8 +259,8 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until the first partition's writer is silent or has left. Returns the latest epoch of each readable partition
-/// at that time, 0 without one. `silent` is set during a silence. Time while this process is cut off does not count.
+/// Waits until the first partition's writer is silent or has left. Returns the latest epoch of each readable partition,
+/// 0 without one. `silent` is set during a silence. Time while this process is cut off does not count.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],

@@ -22,7 +22,6 @@ pub(crate) struct Shared {
     index: RwLock<Index>,
     /// Never locked during a request.
     recent: Mutex<Recent>,
-    /// From the epoch before this writer's.
     foreign: AtomicU64,
 }
 
@@ -35,7 +34,6 @@ impl Shared {
         &self.stream
     }
 
-    /// Publishes a message to the readers, with the walk before and after it.
     pub(crate) fn publish(&self, before: &Walk, after: &Walk, bytes: usize) {
         self.index.write().add(before, after, bytes);
         if after.skipped(before) {
@@ -55,14 +53,13 @@ impl Shared {
         self.index.read().last
     }
 
-    /// Caches verified records.
     pub(crate) fn keep(&self, first: Position, records: Vec<Bytes>) {
         if !records.is_empty() {
             self.recent.lock().keep(first, records);
         }
     }
 
-    /// Reads messages until `from` is among their records, `bytes` per request.
+    /// Stops once `from` is among the records.
     fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
         let end = walk.sequence + messages;
         let mut records = vec![];

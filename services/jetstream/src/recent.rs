@@ -1,5 +1,4 @@
-//! A cache of records read last, since walking a history backwards reads commit by commit. Verified records never
-//! change, so no entry is stale.
+//! Cache of records read last, since walking a history backwards reads commit by commit. Verified records never change.
 
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
@@ -8,10 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// A single larger range is kept in full.
 const BYTES_MAX: usize = 16 << 20;
 
-/// The oldest range is dropped first.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    /// Contiguous records by first position.
     stretches: BTreeMap<Position, Vec<Bytes>>,
     order: VecDeque<Position>,
     bytes: usize,
@@ -23,7 +20,7 @@ impl Recent {
         stretch(*first, records, from, limit)
     }
 
-    /// Adds a range and replaces one with the same first position.
+    /// Replaces a range with the same first position.
     pub(crate) fn keep(&mut self, first: Position, records: Vec<Bytes>) {
         self.bytes += length(&records);
         match self.stretches.insert(first, records) {
@@ -37,7 +34,7 @@ impl Recent {
     }
 }
 
-/// Returns records from `from` within the limit; the range begins at `first`.
+/// The range begins at `first`.
 pub(crate) fn stretch(first: Position, records: &[Bytes], from: Position, limit: &mut Limit) -> Vec<Record> {
     let skipped = usize::try_from(from - first).unwrap_or(usize::MAX);
     let wanted = records.iter().skip(skipped).take_while(|record| limit.admits(record.len()));

@@ -1,4 +1,4 @@
-//! The verifying reader of a partition's stream, which may be in use. After the end, `next` looks for newer messages.
+//! Verifying reader of a partition's stream, which may be in use. After the end, `next` looks for newer messages.
 
 use crate::{
     failure::Failure,
@@ -14,7 +14,7 @@ use std::{collections::VecDeque, time::Instant, vec};
 const MESSAGES: u64 = 1024;
 const BYTES: u64 = 4 << 20;
 
-/// Scans the stream of a partition, up to the first missing message.
+/// Ends at the first missing message.
 pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
     Ok(Scan {
         steps: Steps::new(Stream::find_damaged(config, partition)?, partition),
@@ -23,7 +23,6 @@ pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
     })
 }
 
-/// Verified records of a partition, in order.
 #[derive(Debug)]
 pub struct Scan {
     steps: Steps,
@@ -32,7 +31,6 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Returns the last verified position and its record's hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
@@ -106,7 +104,6 @@ impl Steps {
         }
     }
 
-    /// Requests the next messages from any server, and reports whether there are any.
     pub(crate) fn look(&mut self) -> Result<bool, ReadError> {
         if self.fetched.is_empty() {
             let (link, sequence) = (&self.stream.link, self.walk.sequence);
@@ -121,7 +118,7 @@ impl Steps {
     }
 }
 
-/// Reads one message or more from `sequence`, which exists. Servers that lag behind are asked again.
+/// The message at `sequence` exists. Servers that lag behind are asked again.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
         fetched if fetched.is_empty() => Err(Failure::Unknown(format!("message {sequence} is not there"))),

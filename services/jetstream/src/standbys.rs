@@ -1,5 +1,5 @@
-//! Reports of the standbys' positions to the log's writer, for display only. A standby publishes one small message per
-//! second and partition on a subject outside the streams.
+//! Reports of the standbys' positions to the log's writer, for display only: one small message per second and partition
+//! on a subject outside the streams.
 
 use crate::{following::Following, presence::Presence};
 use futures_util::{StreamExt, stream::SelectAll};
@@ -15,14 +15,11 @@ fn subject(stream: &str) -> String {
     format!("{stream}-standby")
 }
 
-/// Position of a standby in a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// Partition number.
     pub partition: u32,
     /// Address as the servers see it, and port.
     pub name: String,
-    /// Last verified position.
     pub position: Position,
 }
 
@@ -37,7 +34,7 @@ impl Told {
 }
 
 impl Following {
-    /// Sends this process's position to the writer, unacknowledged. `port` is the port of its calls.
+    /// Unacknowledged. `port` is the port of this process's calls.
     pub fn tell(&self, port: u16) {
         let stream = self.stream();
         let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };
@@ -49,7 +46,6 @@ impl Following {
 }
 
 impl Presence {
-    /// Passes reports to `heard` while polled.
     pub async fn hear_standbys(&self, mut heard: impl FnMut(Told) + Send) {
         loop {
             let mut all = SelectAll::new();

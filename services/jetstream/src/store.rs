@@ -1,4 +1,4 @@
-//! The writer: publishes each append as one message.
+//! Writer: publishes each append as one message.
 
 use crate::{
     check::MAX_PAYLOAD_MIN,
@@ -24,10 +24,9 @@ use std::{
 
 const FOREIGN_MESSAGES: u64 = 1024;
 const FOREIGN_BYTES: u64 = 4 << 20;
-/// Reserved for headers.
+/// Bytes reserved for headers.
 const HEADERS: u64 = 1024;
 
-/// The writer of a partition on JetStream.
 #[derive(Debug)]
 pub struct JetStreamStore {
     partition: u32,
@@ -39,9 +38,8 @@ pub struct JetStreamStore {
     append_wait: Duration,
     block_limit: u64,
     failed: Option<Failed>,
-    /// Error of the last append, if the storage was full.
+    /// Set if the storage was full.
     full: Option<String>,
-    /// Released with the store.
     _lock: Option<LockGuard>,
 }
 
@@ -64,20 +62,18 @@ impl From<Failed> for AppendError {
 enum Published {
     Stands,
     Other(Message),
-    /// No space; the number is free.
+    /// The number is free.
     NoRoom(io::Error),
-    /// The message may still be stored.
     Unknown(String),
 }
 
 impl JetStreamStore {
-    /// Opens `partition`: creates a missing stream, verifies all messages, and fences the previous writer.
+    /// Creates a missing stream, verifies all messages, and fences the previous writer.
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
         Self::open_or(config, partition, Absent::Create, None)
     }
 
-    /// Opens `partition`. `absent` is the reaction to a missing stream. An epoch after `last_epoch` is
-    /// [`OpenError::Taken`].
+    /// An epoch after `last_epoch` is [`OpenError::Taken`].
     pub fn open_or(
         config: &Config,
         partition: u32,
@@ -89,8 +85,8 @@ impl JetStreamStore {
         Self::take(&mut Following::of(stream, partition), config, expected, last_epoch)
     }
 
-    /// Takes over a followed stream by reading its newer messages. After an error, following can continue. A shorter
-    /// stream is [`OpenError::Stream`].
+    /// Reads the newer messages of a followed stream. After an error, following can continue. A shorter stream is
+    /// [`OpenError::Stream`].
     pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
@@ -146,13 +142,11 @@ impl JetStreamStore {
         })
     }
 
-    /// Keeps a lock while the store is open.
     #[must_use]
     pub fn with_lock(self, lock: LockGuard) -> Self {
         Self { _lock: Some(lock), ..self }
     }
 
-    /// Returns the presence of this writer, which also writes `others`.
     #[must_use]
     pub fn presence(&self, others: &[Self]) -> Presence {
         Presence::new(self.taken(), others.iter().map(Self::taken), self.append_wait)
@@ -264,7 +258,6 @@ impl Store for JetStreamStore {
         }
     }
 
-    /// Reports a full stream until another append succeeds.
     fn tend(&mut self) -> Result<(), AppendError> {
         match &self.full {
             Some(full) => Err(AppendError::Full(io::Error::new(io::ErrorKind::StorageFull, full.clone()))),
@@ -318,7 +311,6 @@ impl Publish<'_> {
         }
     }
 
-    /// Returns the message with subject and headers. Its epoch, nonce or MAC identifies it.
     fn message(&self, sequence: u64) -> (String, Vec<(&'static str, String)>, Message) {
         let Self { stream, kind, epoch, payload } = *self;
         let mac = stream.trust.mac(sequence, kind, epoch, payload);

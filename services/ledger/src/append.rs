@@ -1,5 +1,3 @@
-//! Proposals and append errors.
-
 use crate::{
     error::{FetchError, archived},
     fields::{self, campaign_over, unknown_account, unknown_campaign},
@@ -13,27 +11,21 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 use tonic::Code;
 
-/// One decision, proposed for one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
-    /// Target stream.
     pub stream: StreamId,
-    /// Expected version of the stream; `None` accepts any.
+    /// `None` accepts any.
     pub expected_version: Option<u64>,
-    /// Request id, unique within the stream.
     pub request_id: SmolStr,
-    /// Digest of the request.
     pub fingerprint: [u8; 16],
-    /// Events to log.
     pub events: Vec<Event>,
 }
 
-/// Another request whose commit refuses a proposal (PL-42).
+/// Request whose commit refuses a proposal (PL-42).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Barrier {
     pub(crate) stream: StreamId,
     pub(crate) request_id: SmolStr,
-    /// Whether only a cancellation refuses the proposal.
     cancelled_only: bool,
 }
 
@@ -49,8 +41,8 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the request that must not have a commit: for a part, the whole request; for home's rates and pools, the
-    /// cancellation of the same id on the system stream.
+    /// Returns the whole request for a part; for home's rates and pools, the cancellation of the same id on the system
+    /// stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::part_of(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());
@@ -74,7 +66,6 @@ impl Proposal {
         (begins && !is_paid && !ends).then_some(operator)
     }
 
-    /// Returns the estimated size of the record.
     pub(crate) fn bytes(&self) -> usize {
         let event = |event: &Event| match event {
             Event::StepResolved(step) => 128 + step.choice.len() + step.outcome.len(),
@@ -84,90 +75,44 @@ impl Proposal {
     }
 }
 
-/// Why a proposal was not applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// The stream has another version: decide again with the same request id.
+    /// Decide again with the same request id.
     #[error("the stream is at version {version}")]
-    Conflict {
-        /// Current version of the stream.
-        version: u64,
-    },
-    /// Another request has this id.
+    Conflict { version: u64 },
     #[error("request id {request_id} was used for a different request")]
-    RequestIdReused {
-        /// Request id.
-        request_id: SmolStr,
-    },
-    /// The request was cancelled (PL-33).
+    RequestIdReused { request_id: SmolStr },
     #[error("request {request_id} was cancelled")]
-    RequestCancelled {
-        /// Request id.
-        request_id: SmolStr,
-    },
-    /// The books refuse it.
+    RequestCancelled { request_id: SmolStr },
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// The queue is full.
     #[error("the partition's queue is full")]
     Busy,
-    /// The operator has too many open rounds. Nothing was written.
     #[error("the operator has reached its limit of {most} open rounds: finish or close some of them")]
-    OpenRounds {
-        /// `limits.open_rounds_per_operator_max`.
-        most: usize,
-    },
-    /// The log has no room. Nothing was written.
+    OpenRounds { most: usize },
     #[error("no room for the log: {reason}")]
-    Full {
-        /// System error.
-        reason: String,
-    },
-    /// The log is not writable now. Nothing was written.
+    Full { reason: String },
     #[error("the log cannot be written for now: {reason}")]
-    Unavailable {
-        /// System error.
-        reason: String,
-    },
-    /// The log is damaged. Nothing was written.
+    Unavailable { reason: String },
     #[error(
         "the log is damaged, so it takes no writes, and nothing was written: {reason}. Stop the service and repair the log: \
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
-    Damaged {
-        /// Damage and its location.
-        reason: String,
-    },
-    /// The outcome is unknown: retry with the same request id.
+    Damaged { reason: String },
     #[error("the outcome is unknown, retry with the same request id: {reason}")]
-    Unknown {
-        /// Cause.
-        reason: String,
-    },
-    /// The request may have an archived commit. Nothing was written.
+    Unknown { reason: String },
+    /// Nothing was written.
     #[error(
         "cannot determine whether the request was applied before: position {position} is archived, and the log has records from {first} on"
     )]
-    Archived {
-        /// Position of the archived commit.
-        position: Position,
-        /// First retained position.
-        first: Position,
-    },
-    /// The log did not answer in time: retry with the same request id.
+    Archived { position: Position, first: Position },
     #[error("the log did not answer in time")]
     Late,
-    /// The ledger is closing. Nothing was written.
     #[error("the ledger is closing")]
     Closing,
     /// The process may not make this commit, or it does not follow from the log (PL-44).
     #[error("{code}: {reason}")]
-    NotAllowed {
-        /// Reason code.
-        code: SmolStr,
-        /// Reason in words.
-        reason: String,
-    },
+    NotAllowed { code: SmolStr, reason: String },
 }
 
 impl AppendError {
@@ -296,7 +241,7 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     })
 }
 
-/// Returns 16 bytes of the SHA-256 over the method's name and the message.
+/// 16 bytes of the SHA-256 over the method's name and the message.
 #[must_use]
 pub fn fingerprint(method: &str, message: &impl Message) -> [u8; 16] {
     let mut hasher = Sha256::new();

@@ -21,7 +21,7 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// Applies records. On an error, earlier ones may be applied already.
+    /// On an error, earlier records may be applied already.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {

@@ -9,10 +9,9 @@ use crate::{
 use motherlode_books::{Event, InternalRequest, PlayerState, Refused, StreamId};
 use motherlode_runtime::{Caller, Refusal};
 
-/// Reason of rollbacks by `CancelRequest`.
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
-/// Cancels a request and its open debit. The request's first commit is its outcome.
+/// The request's first commit is its outcome.
 pub(crate) async fn cancel_on(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -45,7 +44,6 @@ pub(crate) async fn append_cancellation(
         events: [Event::RequestCancelled].into_iter().chain(acted).collect(),
     };
     match ledgers.append(proposal).await {
-        // Another call made the commit, which is the outcome.
         Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => Ok(()),
         Err(error) => Err(error),
     }
@@ -62,7 +60,6 @@ async fn roll_back(ledgers: &Ledgers, caller: &Caller, stream: &StreamId, reques
         events: [asked].into_iter().chain(acted).collect(),
     };
     match ledgers.append(proposal).await {
-        // The debit ended first.
         Ok(_) | Err(AppendError::Refused(Refused::NoSuchDebit)) => Ok(()),
         Err(error) => Err(error.into()),
     }

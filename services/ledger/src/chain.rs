@@ -1,5 +1,3 @@
-//! Hash chain of the log's records.
-
 use crate::error::OpenError;
 use motherlode_log::{Hash, Position, ReadError, Reader, Record, hash};
 
@@ -10,7 +8,7 @@ pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Opt
     Ok(reader.read(position, 1, usize::MAX)?.first().map(|record| hash(&record.bytes)))
 }
 
-/// Verifies the chain; returns the last hash.
+/// Returns the last hash.
 pub(crate) fn verify(head: Hash, records: &[Record]) -> Result<Hash, OpenError> {
     records.iter().try_fold(head, |head, record| {
         let (after, bytes) = (record.position - 1, std::slice::from_ref(&record.bytes));

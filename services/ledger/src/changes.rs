@@ -1,7 +1,6 @@
-//! Changes of pools and switches, proposed by one actor and approved by another (PL-27).
-//!
-//! An actor is a credential's name. A stop needs one actor, other changes two of the same operator (PL-25). Without
-//! operators every change is made at once. A change refused at approval stays pending.
+//! Changes of pools and switches, proposed by one actor and approved by another (PL-27). A stop needs one actor, other
+//! changes two of the same operator (PL-25). Without operators every change is made at once. A change refused at
+//! approval stays pending.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -19,20 +18,17 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{sync::Arc, time::Duration};
 
-/// Maximum wait for partitions' reports before a pool is retired.
+/// Wait for partitions' reports before a pool is retired.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
-/// Outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// Made at this position.
     Made(u64),
-    /// Pending under this id.
     Waits(u64),
 }
 
 impl Asked {
-    /// Returns the pending change's id, or 0.
+    /// Returns 0 without a pending change.
     #[must_use]
     pub fn change_id(self) -> u64 {
         match self {
@@ -42,26 +38,19 @@ impl Asked {
     }
 }
 
-/// A request to change a stream.
 pub struct Ask<'a> {
-    /// Stream of the change.
     pub stream: StreamId,
-    /// Request id.
     pub request_id: &'a str,
-    /// Digest of the request.
     pub fingerprint: [u8; 16],
-    /// Event to log; parts that depend on its place are filled in.
+    /// Parts that depend on its place are filled in.
     pub change: Event,
-    /// Caller's remark.
     pub reference: &'a str,
 }
 
-/// Makes a change, or proposes it if it needs two actors.
 pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked, Refusal> {
     let Ask { stream, request_id, fingerprint, change, reference } = ask;
     let request_id = &scoped(caller, fields::id("request_id", request_id)?);
     let change = change.as_proposed();
-    // Operators may have been configured since the first call, or removed.
     for of in [&StreamId::System, &stream] {
         if let Some(logged) = ledger.find(of, request_id, fingerprint)? {
             let position = logged.commit.position;
@@ -104,14 +93,13 @@ async fn make(
         let due = ledger.books(|books| change.as_due(stream, books))?;
         let events = signed.approval.iter().cloned().chain([due]).chain(signed.acted.clone()).collect();
         match append(ledger, stream, request_id, fingerprint, events).await {
-            // The figures changed between read and append: retry.
             Err(AppendError::Refused(Refused::WrongFigure { .. } | Refused::WrongTerms { .. })) => {}
             decided => return decided,
         }
     }
 }
 
-/// Waits while a pool cannot be retired because partitions still owe it contributions (BW-20).
+/// Partitions that still owe a pool contributions delay its retirement (BW-20).
 async fn collected(ledger: &Handle, stream: &StreamId, change: &Event) {
     let outstanding = || {
         let taken = ledger.books(|books| would_be_taken(books, ledger.partition(), stream, change));
@@ -295,7 +283,6 @@ pub(crate) async fn reject(
     let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
     proposal(ledger, caller, request.change_id)?;
     let position = match ledger.find(&StreamId::System, request_id, fingerprint)? {
-        // The installation may have had operators then and have none now.
         Some(rejected) => rejected.commit.position,
         None => {
             let event = Event::ChangeRejected { change: request.change_id, actor: actor(caller)?, reason };
@@ -323,8 +310,8 @@ fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     }
 }
 
-/// Returns a change, pending or not: the request may be a repetition. Another operator's change is unknown to the
-/// caller (PL-27).
+/// The change may not be pending: the request may be a repetition. Another operator's change is unknown to the caller
+/// (PL-27).
 fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
     let unknown = || unknown_change(change_id);
     if !(1..=ledger.durable()).contains(&change_id) {

@@ -1,4 +1,4 @@
-//! Player's day as support staff see it (PL-16, PL-26).
+//! Player's day for support staff (PL-16, PL-26).
 
 use crate::{
     fields::{self, money, timestamp, unknown_account},

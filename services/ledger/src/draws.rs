@@ -2,8 +2,7 @@
 //!
 //! All processes that open players, void rounds or spin share one file. A line has the creation time in Unix
 //! milliseconds, 64 hexadecimal digits and 8 digits of a checksum, which older files lack. The last key seals; older
-//! ones open their seals. Any process adds a key after [`DAY_MS`], under the file's lock, and uses it after the sync. A
-//! read-only file is used as it is.
+//! ones open their seals. Any process adds a key after [`DAY_MS`], under the file's lock, and uses it after the sync.
 //!
 //! Dealing keys also depend on the salt of a generation from the log ([`Generations`], PL-40), so a stale or restored
 //! copy of the file deals no value twice.
@@ -28,40 +27,23 @@ use std::{
 pub const DAY_MS: i64 = 86_400_000;
 const HEAD: &str = "# Motherlode's draw keys: anyone with them can predict every draw. Never copy them with the log.\n";
 const BYTES_MAX: u64 = 1 << 20;
-/// Keys of all partitions under the newest draw key, and some older ones.
+/// All partitions under the newest draw key, and some older ones.
 const DERIVED_MAX: usize = 256;
 
-/// Error of the draw keys.
 #[derive(Debug, thiserror::Error)]
 pub enum DrawKeysError {
-    /// The file cannot be read or written.
     #[error("the draw keys in {}: {source}", path.display())]
-    Io {
-        /// Key file.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// Others can read the file.
+    Io { path: PathBuf, source: io::Error },
     #[error("the draw keys in {} are readable by other users: set the file's mode to 0600", .0.display())]
     Exposed(PathBuf),
-    /// The file is too long: it has room for 13,000 keys.
     #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: start a new file with the newest keys", .0.display())]
     TooLong(PathBuf),
-    /// A line is not a key, or its checksum is wrong.
     #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong", path.display())]
-    Malformed {
-        /// Key file.
-        path: PathBuf,
-        /// Line number, 1-based.
-        line: usize,
-    },
-    /// The operating system returned no random bytes.
+    Malformed { path: PathBuf, line: usize },
     #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
 }
 
-/// Draw keys of a process.
 #[derive(Clone)]
 pub struct DrawKeys(Arc<Shared>);
 
@@ -72,7 +54,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Keys {
-    /// In the file's order, oldest first.
+    /// Draw keys, oldest first.
     keys: Vec<Key>,
     derived: Vec<Derived>,
 }
@@ -118,7 +100,6 @@ impl Key {
     }
 }
 
-/// Omits the keys themselves.
 impl fmt::Debug for DrawKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DrawKeys({} of {:?})", self.0.keys.read().keys.len(), self.0.file)
@@ -130,33 +111,30 @@ impl DrawKeys {
         Self(Arc::new(Shared { file, keys: RwLock::new(Keys { keys, derived: vec![] }) }))
     }
 
-    /// Returns no keys, for processes that neither seal nor reveal.
+    /// For processes that neither seal nor reveal.
     #[must_use]
     pub fn none() -> Self {
         Self::with(None, vec![])
     }
 
-    /// Returns one key, in memory: for tests and repeatable exports.
+    /// For tests and repeatable exports.
     #[must_use]
     pub fn of(key: [u8; 32]) -> Self {
         Self::with(None, vec![Key::new(key, 0)])
     }
 
-    /// Returns a random key, in memory only.
     pub fn fresh() -> Result<Self, DrawKeysError> {
         entropy().map(Self::of)
     }
 
-    /// Reads a file; a missing one has no keys. [`DrawKeys::renew`] creates the first key after the log's key names are
-    /// checked.
+    /// A missing file has no keys. [`DrawKeys::renew`] creates the first key after the log's key names are checked.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
         Ok(keys)
     }
 
-    /// Adds a key if there is none or the last one is a day old; returns its name. Does nothing for keys in memory. On an error
-    /// the keys are unchanged.
+    /// Adds a key if there is none or the last one is a day old; returns its name. On an error the keys are unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -204,7 +182,7 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// Reads the file again. Keeps the keys if it is missing, or on an error.
+    /// Keeps the keys if the file is missing, or on an error.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -219,31 +197,26 @@ impl DrawKeys {
         Ok(())
     }
 
-    /// Returns whether there are no keys.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.0.keys.read().keys.is_empty()
     }
 
-    /// Returns whether a key exists; may read the file again.
     #[must_use]
     pub fn knows(&self, epoch: Epoch) -> bool {
         self.has(epoch) || (self.reload().is_ok() && self.has(epoch))
     }
 
-    /// Returns whether a key is in memory.
     #[must_use]
     pub fn has(&self, epoch: Epoch) -> bool {
         self.0.keys.read().keys.iter().any(|key| key.epoch == epoch)
     }
 
-    /// Returns the keys' names, oldest first.
     #[must_use]
     pub fn names(&self) -> Vec<Epoch> {
         self.0.keys.read().keys.iter().map(|key| key.epoch).collect()
     }
 
-    /// Returns the dealt value of a draw, if its key and generation exist. May read the file again.
     #[must_use]
     pub fn dealt(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Dealt> {
         let DrawName { number, epoch, generation } = name;
@@ -262,7 +235,7 @@ impl DrawKeys {
         })
     }
 
-    /// Returns the name and seal of a draw under the newest key in the current generation.
+    /// Uses the newest key and the current generation.
     #[must_use]
     pub fn seal(&self, stream: &StreamId, number: u64, generations: &Generations) -> Option<(DrawName, Seal)> {
         let epoch = self.0.keys.read().keys.last()?.epoch;
@@ -270,8 +243,7 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Returns the seal of a draw in the current generation under one of the two newest keys, since another process may
-    /// not have read the newest yet.
+    /// Considers the two newest keys, since another process may not have read the newest yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {
@@ -282,20 +254,17 @@ impl DrawKeys {
         is_newest.then(|| draw::seal(&dealt))
     }
 
-    /// Returns the dealt value behind a seal, if the key deals it.
     #[must_use]
     pub fn dealt_under(&self, stream: &StreamId, sealed: &NextDraw, generations: &Generations) -> Option<Dealt> {
         let dealt = self.dealt(stream, sealed.name(), generations);
         dealt.filter(|dealt| draw::seal(dealt) == sealed.seal)
     }
 
-    /// Returns the dealt values of an open round's sealed steps.
     #[must_use]
     pub fn revealed(&self, stream: &StreamId, open: &OpenRound, generations: &Generations) -> Option<Vec<Dealt>> {
         open.draws().map(|sealed| self.dealt_under(stream, &sealed, generations)).collect()
     }
 
-    /// Returns the event that seals a draw outside a step.
     #[must_use]
     pub fn sealed(
         &self,
@@ -308,7 +277,6 @@ impl DrawKeys {
         Some(Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason }))
     }
 
-    /// Returns the event that seals a new player's first draw.
     #[must_use]
     pub fn opening(&self, stream: &StreamId, player: Option<&PlayerState>, generations: &Generations) -> Option<Event> {
         match player.and_then(|player| player.draw) {
@@ -329,7 +297,6 @@ fn unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Returns the keys, and the bytes of complete lines.
 fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> {
     let failed = |source| DrawKeysError::Io { path: path.to_owned(), source };
     let metadata = file.metadata().map_err(failed)?;
@@ -354,7 +321,6 @@ fn checksum(line: &str) -> String {
 }
 
 fn key_of(line: &str) -> Option<Key> {
-    // Older lines have no checksum.
     let line = match line.rsplit_once(' ') {
         Some((line, sum)) if line.contains(' ') => (sum == checksum(line)).then_some(line)?,
         _ => line,

@@ -1,5 +1,3 @@
-//! Errors of opening a ledger and reading commits.
-
 use crate::index::IndexError;
 use motherlode_books::Refused;
 use motherlode_log::{Position, ReadError};
@@ -8,91 +6,48 @@ use motherlode_runtime::{Reason, Refusal};
 use std::{io, path::PathBuf, time::Duration};
 use tonic::Code;
 
-/// Error of opening a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The log cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A record is not a valid commit.
     #[error("position {position}: {source}")]
-    Malformed {
-        /// Position of the record.
-        position: Position,
-        /// Fault.
-        source: Malformed,
-    },
-    /// The books refuse a commit.
+    Malformed { position: Position, source: Malformed },
     #[error("position {position}: the books refuse the commit: {source}")]
-    Refused {
-        /// Position of the commit.
-        position: Position,
-        /// Reason.
-        source: Refused,
-    },
-    /// The first records, which the state needs, are archived.
+    Refused { position: Position, source: Refused },
     #[error(
         "the log starts at position {0}: the records before it are archived, and the state cannot be folded without them; start with a \
          folder with the whole log"
     )]
     Archived(Position),
-    /// The records do not form a chain.
     #[error("this is not the expected log: {0}")]
     Chain(String),
-    /// Earlier damage of the log persists, or the log cannot be read.
     #[error(
         "{source}. Damage of this log was found before, so all of it is verified before it is served. Repair the log: \
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
-    Damaged {
-        /// Damage and its location.
-        source: Box<OpenError>,
-    },
-    /// The log's processes cannot be reached.
+    Damaged { source: Box<OpenError> },
     #[error("the ledger: {0}")]
     Origin(String),
-    /// Partitions are missing or duplicated.
     #[error("found partitions {found:?}: each of 0, 1, 2 and so on must be present once")]
-    Partitions {
-        /// Partitions found.
-        found: Vec<u32>,
-    },
-    /// Error of one partition among several.
+    Partitions { found: Vec<u32> },
     #[error("partition {partition}: {source}")]
-    Partition {
-        /// Partition number.
-        partition: u32,
-        /// Cause.
-        source: Box<OpenError>,
-    },
-    /// Acknowledged commits are missing from the log.
+    Partition { partition: u32, source: Box<OpenError> },
     #[error(
         "the log ends at position {end}, but commits up to {held} were acknowledged according to {}; delete that to accept the loss",
         by.display()
     )]
     Shortened {
-        /// Last position of the log.
         end: Position,
-        /// Last position in the index, snapshot or run of requests.
+        /// End according to the index, snapshot or run of requests.
         held: Position,
-        /// Folder or file with that position.
         by: PathBuf,
     },
-    /// The records cannot be made durable.
     #[error("the log cannot be written: {0}")]
     Settle(motherlode_log::AppendError),
-    /// The index cannot be used, even after a rebuild.
     #[error("the index in {}: {source}", folder.display())]
-    Index {
-        /// Index folder.
-        folder: PathBuf,
-        /// Cause.
-        source: IndexError,
-    },
-    /// A player's image cannot be read.
+    Index { folder: PathBuf, source: IndexError },
     #[error("a player's state cannot be read: {0}")]
     Player(#[from] ImageError),
-    /// A thread cannot be started.
     #[error("failed to start the thread {0}: {1}")]
     Thread(&'static str, std::io::Error),
 }
@@ -103,30 +58,19 @@ impl OpenError {
     }
 }
 
-/// Error of reading a commit back.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The log cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The index cannot be read.
     #[error("index: {0}")]
     Index(#[from] IndexError),
-    /// An evicted player cannot be read.
     #[error("a player's state cannot be read: {0}")]
     Player(#[from] ImageError),
-    /// A record is not a valid commit.
     #[error("position {position}: {source}")]
-    Malformed {
-        /// Position of the record.
-        position: Position,
-        /// Fault.
-        source: Malformed,
-    },
-    /// A referenced position has no record.
+    Malformed { position: Position, source: Malformed },
     #[error("the log has no record at position {0}")]
     Missing(Position),
-    /// The index is behind, and the entry is too old to find without it.
+    /// The entry is too old to find without the index.
     #[error("the index is behind the log: older commits cannot be found until it has caught up")]
     Behind,
 }
@@ -159,24 +103,18 @@ impl From<FetchError> for Refusal {
     }
 }
 
-/// Error of evicted players' images.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The bytes differ from those written.
     #[error("a file of players' images is damaged")]
     Damaged,
-    /// A block of a batch is damaged.
     #[error("the block {at} bytes into {file} is damaged")]
     Block {
-        /// File of the batch.
         file: String,
         /// Offset in bytes.
         at: u64,
     },
-    /// The ledger closes.
     #[error("the ledger closes")]
     Stopped,
 }

@@ -1,8 +1,8 @@
 //! Evidence that a log lost its last records (PL-40).
 //!
-//! Two files record the log's end. The *page* is in memory-backed storage, is written before each answer, and is lost
-//! at a reboot. The *mark* is in the folder of the draw keys and is written about once a second and at an orderly stop.
-//! A file with a record that the log lacks proves a loss; a missing or damaged file proves nothing.
+//! Two files record the log's end. The *page* is in memory-backed storage, written before each answer, and lost at a
+//! reboot. The *mark* is in the folder of the draw keys, written about once a second and at an orderly stop. A file
+//! with a record that the log lacks proves a loss; a missing or damaged file proves nothing.
 
 use crate::index::Held;
 use motherlode_books::{Generations, StartEvidence};
@@ -26,7 +26,7 @@ impl Remembered {
         line + " " + &sum + "\n"
     }
 
-    /// Parses a line. Older versions have only a position and a hash.
+    /// Older versions have only a position and a hash.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let line = text.strip_suffix('\n')?;
         let fields: Vec<_> = line.split(' ').collect();
@@ -90,7 +90,7 @@ impl Verdict {
     }
 }
 
-/// Judges the evidence. A proven loss gives `Restored`; the caller decides whether to accept it.
+/// The caller decides whether to accept a proven loss.
 pub(crate) fn judge<E>(
     sources: &Sources,
     end: Held,
@@ -195,9 +195,7 @@ mod tests {
         for (sources, expected) in [
             (none, StartEvidence::Missing),
             (page(50, 2), StartEvidence::MemoryPage),
-            // The last record may have no answer yet.
             (page(49, 2), StartEvidence::MemoryPage),
-            // Another writer came later.
             (page(49, 1), StartEvidence::Missing),
             (page(51, 2), StartEvidence::Restored),
             (mark(50, true), StartEvidence::StopMark),

@@ -9,32 +9,24 @@ pub use motherlode_rounds::{
     wire::{account_of, money, timestamp},
 };
 
-/// A player's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountId {
-    /// Player's stream.
     pub stream: StreamId,
-    /// Currency of the account.
     pub currency: Currency,
 }
 
-/// A player's round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundId {
-    /// Player's stream.
     pub stream: StreamId,
-    /// Round number.
     pub number: u64,
 }
 
 const NAME: &str = "must be 1 to 64 characters of [A-Za-z0-9._~-], not only dots";
 
-/// Checks an id.
 pub fn id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if is_name(value) { Ok(value) } else { Err(Refusal::field(field, NAME)) }
 }
 
-/// Checks an id that may be empty.
 pub fn optional_id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if value.is_empty() { Ok(value) } else { id(field, value) }
 }
@@ -50,7 +42,6 @@ pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64
     }
 }
 
-/// Parses the dot-separated numbers of a page token; empty for the first page.
 pub fn page_token(token: &str) -> Result<Vec<u64>, Refusal> {
     match token {
         "" => Ok(vec![]),
@@ -59,7 +50,6 @@ pub fn page_token(token: &str) -> Result<Vec<u64>, Refusal> {
     }
 }
 
-/// Parses a page token of one number.
 pub fn page_number(token: &str) -> Result<Option<u64>, Refusal> {
     match page_token(token)?[..] {
         [] => Ok(None),
@@ -68,13 +58,11 @@ pub fn page_number(token: &str) -> Result<Option<u64>, Refusal> {
     }
 }
 
-/// Refuses a page token that was never issued.
 #[must_use]
 pub fn page_token_unknown() -> Refusal {
     Refusal::field("page_token", "is not a token issued by this service")
 }
 
-/// Checks a printable text for the log ([`is_text`]).
 pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'a str, Refusal> {
     if is_text(value, characters_max) {
         Ok(value)
@@ -83,18 +71,16 @@ pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'
     }
 }
 
-/// Parses a currency code.
 pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
     code.parse()
         .map_err(|_| Refusal::field(field, "must be a currency of ISO 4217, such as EUR, or XTS for play money"))
 }
 
-/// Checks an account of the caller. Another operator's is ACCOUNT_UNKNOWN, before any lookup (PL-27).
+/// Another operator's account is ACCOUNT_UNKNOWN, before any lookup (PL-27).
 pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.owns(operator))
 }
 
-/// Checks an account; the platform sees all.
 pub(crate) fn seen_account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.sees(operator))
 }
@@ -110,7 +96,7 @@ fn account_if(account: Option<&Account>, is_allowed: impl Fn(&str) -> bool) -> R
     Ok(AccountId { stream: StreamId::player(operator, player), currency })
 }
 
-/// Checks an account of the caller with real money (PL-17).
+/// Requires real money (PL-17).
 pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountId, Refusal> {
     let account = account(caller, named)?;
     if account.currency.is_real() {
@@ -120,8 +106,7 @@ pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountI
     }
 }
 
-/// Checks a round of the caller, "operator/player/number". Another operator's is ROUND_UNKNOWN, before any lookup
-/// (PL-27).
+/// Parses "operator/player/number". Another operator's round is ROUND_UNKNOWN, before any lookup (PL-27).
 pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     let mut parts = value.split('/');
     let parsed = (|| {
@@ -137,25 +122,21 @@ pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     Ok(RoundId { stream: StreamId::player(operator, player), number })
 }
 
-/// Refuses an unknown account, or another operator's.
 #[must_use]
 pub fn unknown_account() -> Refusal {
     Refusal::new(Reason::AccountUnknown, "no such account")
 }
 
-/// Refuses an unknown round, or another operator's.
 #[must_use]
 pub fn unknown_round(round_id: &str) -> Refusal {
     Refusal::new(Reason::RoundUnknown, "no such round").with("round_id", round_id)
 }
 
-/// Refuses an unknown campaign.
 #[must_use]
 pub fn unknown_campaign(id: &str) -> Refusal {
     Refusal::new(Reason::CampaignUnknown, "the player has no such campaign").with("campaign_id", id)
 }
 
-/// Refuses a campaign without rounds left (PL-18).
 #[must_use]
 pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     let reason = match over {
@@ -166,19 +147,18 @@ pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     Refusal::new(reason, format!("the campaign is {over}")).with("campaign_id", id)
 }
 
-/// Checks an amount: at least one minor unit, at most the largest amount.
+/// Accepts at least one minor unit, at most the largest amount.
 pub fn amount(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().amount)
 }
 
-/// Checks a withdrawal, at most the largest balance.
+/// Accepts at most the largest balance.
 pub fn withdrawal(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().balance)
 }
 
-/// Checks a limit of at least `least` minor units.
 pub fn limit(field: &str, minor: Option<i64>, least: i64, currency: Currency) -> Result<Option<Minor>, Refusal> {
     let checked = |minor| {
         at_least(field, minor, least)?;
@@ -201,23 +181,20 @@ pub(crate) fn above_limit(currency: Currency, limit: Minor) -> Refusal {
         .with("currency_code", currency)
 }
 
-/// Checks the caller's remark, which may be empty.
 pub fn reference<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
     if value.is_empty() { Ok(value) } else { text(field, value, 64) }
 }
 
-/// Returns the event with a commit's actor (PL-22, PL-27).
 #[must_use]
 pub fn acted_by(caller: &Caller, reference: &str) -> Event {
     Event::ActedBy { actor: caller.signature(), reference: reference.to_owned() }
 }
 
-/// Parses a coin value.
 pub fn coin_value(field: &str, value: &str) -> Result<CoinValue, Refusal> {
     value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 6 places, such as 0.20"))
 }
 
-/// Parses an amount in EUR with up to nine decimals.
+/// Amount in EUR with up to nine decimals.
 pub fn nano(field: &str, value: &str) -> Result<Nano, Refusal> {
     value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 9 places, such as 20000.00"))
 }

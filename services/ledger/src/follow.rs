@@ -1,8 +1,6 @@
-//! Streams records as stored to independent copies (PL-30).
-//!
-//! An operator receives the commits that concern it ([`Commit::concerns`](motherlode_books::Commit::concerns)); the
-//! platform, and any caller without operators, all. Only durable records are sent. A slow reader holds one message in
-//! memory. Reads take turns by operator ([`Reads`]).
+//! Streams records as stored to independent copies (PL-30). An operator receives the commits that concern it; the
+//! platform, and any caller without operators, all. Only durable records are sent. Reads take turns by operator
+//! ([`Reads`]).
 
 use crate::{
     error::FetchError,
@@ -21,12 +19,12 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Limits of one message; a single longer record is sent whole.
+/// Records per message; a single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Streams per operator, fewer than the limit of waiting reads. A copy has one per partition.
+/// Per operator, fewer than the limit of waiting reads. A copy has one per partition.
 const STREAMS_MAX: usize = 64;
-/// Minimum time after an empty message.
+/// Minimum delay after an empty message.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// Streams by operator; the platform's key is empty.
@@ -73,12 +71,11 @@ struct Follow {
     operator: Option<String>,
     reading: Option<Reading>,
     sent: Position,
-    /// Value of `sent` in the last message.
     said: Option<Position>,
     quiet: bool,
 }
 
-/// Starts a stream, or refuses with POSITION_AHEAD if the copy is longer than the log, or FOLLOWERS_MAX.
+/// Refusals: POSITION_AHEAD if the copy is longer than the log, FOLLOWERS_MAX.
 pub(crate) fn follow(
     ledgers: &Ledgers,
     followers: &Followers,

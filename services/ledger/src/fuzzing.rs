@@ -3,25 +3,21 @@
 use crate::{index, snapshot};
 use motherlode_books::Books;
 
-/// Returns whether a snapshot file is valid.
 #[must_use]
 pub fn snapshot(file: &[u8]) -> bool {
     snapshot::decode_any(file)
 }
 
-/// Decodes a snapshot's body.
 #[must_use]
 pub fn sealed_snapshot(body: &[u8]) -> Option<Books> {
     snapshot::decode_sealed(body)
 }
 
-/// Encodes a snapshot's body, without request names.
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
     snapshot::body(books)
 }
 
-/// Decodes a balance of the index.
 #[must_use]
 pub fn balance(key: &[u8], value: &[u8]) -> Option<index::ProjectedBalance> {
     index::parse_balance(key, value)

@@ -21,87 +21,54 @@ use std::{
 
 const BYTES: usize = 1 << 20;
 
-/// Evidence for a start, and accepted losses.
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
-    /// Folder of the pages, in memory-backed storage.
+    /// Folder in memory-backed storage.
     pub pages: Option<PathBuf>,
-    /// Folder of the log, if no other process writes there.
+    /// Set only if no other process writes there.
     pub log: Option<PathBuf>,
-    /// Log sizes by partition from witnesses and the like, which can only refuse a start.
+    /// Log sizes from witnesses and the like; they can only refuse a start.
     pub reported: BTreeMap<u32, Position>,
-    /// Whether to accept a loss of records, which revokes all unused seals.
     pub accept_loss: bool,
-    /// Whether to accept a loss of draw keys.
     pub accept_lost_keys: bool,
 }
 
-/// Reason why a writer does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartRefused {
-    /// A longer version of the log exists.
     #[error(
         "partition {partition}: a record at position {lost_to} was acknowledged, and the log, which ends at position {end}, does not have \
          it. Draws that were revealed could be dealt again, so nothing is served. Serve the newest copy of the log. If there is none, \
          `serve --restored` accepts the loss, ends all unused seals, and records both in the log"
     )]
-    Lost {
-        /// Partition number.
-        partition: u32,
-        /// Position of the missing record.
-        lost_to: Position,
-        /// End of the log.
-        end: Position,
-    },
-    /// Draw keys are missing.
+    Lost { partition: u32, lost_to: Position, end: Position },
     #[error(
         "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
          them. Restore the file. If it is lost, `serve --draw-keys-lost` accepts that: these draws are sealed again and these rounds can \
          only be voided", file.display()
     )]
     KeysMissing {
-        /// Partition number.
         partition: u32,
-        /// Key file.
         file: PathBuf,
-        /// Names of the keys.
         keys: EpochNames,
-        /// Players whose next draw needs one of them.
+        /// Players whose next draw needs one of the keys.
         draws: u64,
-        /// Open rounds that need one of them.
+        /// Open rounds that need one of the keys.
         rounds: u64,
     },
-    /// The page cannot be used.
     #[error("the page of the log: {0}")]
     Page(String),
-    /// The mark cannot be read.
     #[error("the mark of the log {}: {source}", path.display())]
-    Mark {
-        /// Mark file.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// The log cannot be read.
+    Mark { path: PathBuf, source: io::Error },
     #[error("the log: {0}")]
     Read(#[from] ReadError),
-    /// The draw keys cannot be read or written.
     #[error(transparent)]
     Keys(#[from] DrawKeysError),
-    /// The operating system returned no random bytes.
     #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
-    /// The generation cannot be committed.
     #[error("partition {partition}: failed to commit the generation of draws: {source}")]
-    Append {
-        /// Partition number.
-        partition: u32,
-        /// Cause.
-        source: AppendError,
-    },
+    Append { partition: u32, source: AppendError },
 }
 
-/// Names of draw keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpochNames(pub Vec<Epoch>);
 
@@ -121,7 +88,6 @@ impl From<PageError> for StartRefused {
     }
 }
 
-/// Result of judging a start.
 pub struct Judged {
     ledger: Handle,
     verdict: Verdict,
@@ -129,7 +95,7 @@ pub struct Judged {
     page: Option<Page>,
 }
 
-/// Judges a start without any change. Returns `None` for keys in memory, which deal no draw twice.
+/// Changes nothing. `None` for keys in memory, which deal no draw twice.
 pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Option<Judged>, StartRefused> {
     let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -156,7 +122,6 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     if verdict.evidence == StartEvidence::Restored && !policy.accept_loss {
         return Err(StartRefused::Lost { partition, lost_to: verdict.lost_to, end: end.position });
     }
-    // An accepted loss needs no evidence.
     let verdict = match policy.accept_loss && verdict.evidence != StartEvidence::EmptyLog {
         true => Verdict { evidence: StartEvidence::Restored, ..verdict },
         false => verdict,
@@ -168,7 +133,6 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     Ok(Some(Judged { ledger: ledger.clone(), verdict, lost, page }))
 }
 
-/// Checks that the key file has all keys named in a partition's log.
 pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> {
     let lost = missing(ledger, keys)?;
     if lost.is_empty() {
@@ -240,7 +204,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// Returns the first record's hash, which names the log.
+/// The first record's hash names the log.
 fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     if ledger.durable() == 0 {
         return Ok(None);
@@ -280,12 +244,12 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     }
     let generations = ledger.generations();
     let mut named: BTreeSet<_> = generations.keys().collect();
-    // Older logs name no keys, so those of the players' draws are checked.
+    // Older logs name no keys.
     if generations.current().number == 0 && !ledger.is_replica() {
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // A key is in the file before the log names it.
+    // The log names only keys in the file.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);
@@ -293,7 +257,6 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     Ok(named)
 }
 
-/// Counts sealed draws and open rounds with these keys, among players in memory.
 fn depending(books: &Books, keys: &BTreeSet<Epoch>) -> (u64, u64) {
     let (mut draws, mut rounds) = (0, 0);
     for (.., player) in books.players() {
@@ -311,7 +274,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Writes the mark durably; does nothing for keys in memory.
+    /// Durable; does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, held: Held, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

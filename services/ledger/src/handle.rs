@@ -1,5 +1,3 @@
-//! Handle of a ledger, for services.
-
 mod reads;
 
 use crate::{
@@ -43,20 +41,18 @@ use tokio::{
 const LOOK: Duration = Duration::from_millis(50);
 /// Maximum age of the store's confirmation while a writer answers reads. A standby takes over after 3 s of silence, or
 /// 2.5 s after the writer's last answer, so nothing is acknowledged elsewhere within this time. Exception: a process of
-/// all roles takes over when it starts.
+/// all roles takes over at its start.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Metadata of a refusal during a takeover.
+/// Metadata key of refusals during a takeover.
 const TAKEOVER: &str = "takeover";
 
-/// Refuses a call, since another process is the writer.
 #[must_use]
 pub fn not_the_writer() -> Refusal {
     Refusal::new(Reason::NotTheWriter, "another process writes the log")
 }
 
-/// Refuses a call while a standby takes over.
 #[must_use]
 pub fn taking_over() -> Refusal {
     not_the_writer().with(TAKEOVER, true)
@@ -66,7 +62,6 @@ pub(crate) fn is_taking_over(reason: &str, metadata: &HashMap<String, String>) -
     reason == Reason::NotTheWriter.name() && metadata.contains_key(TAKEOVER)
 }
 
-/// Handle of a partition's ledger, cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
@@ -95,7 +90,7 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Sets the runtime that publishes groups, ideally that of most waiting calls. Only the first call counts.
+    /// Should be the runtime of most waiting calls. Only the first call counts.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
@@ -122,7 +117,6 @@ impl Handle {
         !self.is_replica() && self.authority().is_none_or(is_young)
     }
 
-    /// Returns the authority of a writer that other processes could replace.
     pub fn authority(&self) -> Option<&Arc<Authority>> {
         self.shared.authority.get()
     }
@@ -148,43 +142,37 @@ impl Handle {
         }
     }
 
-    /// Returns the log's followers in other processes.
     pub fn readers(&self) -> Vec<LogReader> {
         self.shared.readers.all()
     }
 
-    /// Registers a follower until the result is dropped.
     pub fn reading(&self, kind: ReaderKind, name: String, after: Position) -> Reading {
         self.shared.readers.enter(kind, name, self.shared.time.now_ms(), after)
     }
 
-    /// Returns the highest position sent to a copy since startup.
     pub fn copied(&self) -> Position {
         self.shared.readers.copied()
     }
 
-    /// Returns whether another process writes the log.
     pub fn is_replica(&self) -> bool {
         matches!(self.way, Way::There { .. })
     }
 
-    /// Stops proposals and reads, since another process may be the writer.
+    /// Stops proposals and reads: another process may be the writer.
     pub fn step_down(&self, why: impl Into<String>) {
         self.shared.standings.fail(Standing::Fenced(why.into()));
     }
 
     pub(crate) async fn fenced(&self) {
         let mut standing = self.shared.standings.subscribe();
-        // Cannot fail: this handle has the sender.
         let _ = standing.wait_for(|standing| matches!(standing, Standing::Fenced(_))).await;
     }
 
-    /// Subscribes to the standing.
     pub fn standing(&self) -> watch::Receiver<Standing> {
         self.shared.standings.subscribe()
     }
 
-    /// Subscribes to the verification of records that were not read at startup.
+    /// Verification of records not read at startup.
     pub fn verification(&self) -> watch::Receiver<Verification> {
         self.shared.verification.subscribe()
     }
@@ -196,17 +184,16 @@ impl Handle {
         why.ok().and_then(|why| why.clone()).unwrap_or_default()
     }
 
-    /// Stops proposals until a restart, since the state is not trusted.
+    /// Stops proposals until a restart.
     pub fn distrust(&self, why: &str) {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    /// Stops proposals until a start on a sound log. `why` has the location of the damage.
+    /// Stops proposals until a start on a sound log. `why` locates the damage.
     pub fn distrust_log(&self, why: &str) {
         self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
 
-    /// Waits until proposals are stopped for good.
     pub async fn failed(&self) -> Standing {
         let mut standing = self.shared.standings.subscribe();
         let over =
@@ -215,13 +202,13 @@ impl Handle {
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
-    /// Proposes a commit; returns the request's commit, made now or earlier. After an error nothing was applied, except
-    /// perhaps [`AppendError::Unknown`] and [`AppendError::Late`].
+    /// Returns the request's commit, made now or earlier. After an error nothing was applied, except perhaps
+    /// [`AppendError::Unknown`] and [`AppendError::Late`].
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.append_recalling(proposal, None).await
     }
 
-    /// Voids a settled round, recalled from the log (PL-04).
+    /// Voids a settled round (PL-04).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -233,7 +220,7 @@ impl Handle {
     }
 
     /// Proposes commits in this order. Each verdict is sent with its ticket. A proposal past its deadline is dropped as
-    /// late; callers apply [`answer_wait_max`](Self::answer_wait_max). Batches need fewer syncs.
+    /// late. Batches need fewer syncs.
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -257,18 +244,15 @@ impl Handle {
         self.submit(proposals, proposer);
     }
 
-    /// Returns the time limit of a proposal, if any.
     pub fn answer_wait_max(&self) -> Option<Duration> {
         self.shared.answer_wait_max
     }
 
-    /// Returns the draw keys of the process.
     #[must_use]
     pub fn draws(&self) -> &DrawKeys {
         &self.shared.draws
     }
 
-    /// Returns the generations of the partition's draws (PL-40).
     #[must_use]
     pub fn generations(&self) -> Arc<Generations> {
         Arc::clone(self.shared.books.read().generations())
@@ -285,7 +269,6 @@ impl Handle {
         }
     }
 
-    /// Returns the lifetime of a pending change in milliseconds (PL-27).
     pub fn change_lapse_ms(&self) -> i64 {
         self.shared.change_lapse_ms
     }
@@ -375,23 +358,23 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Reads the durable books. `read` blocks the writer and must not propose.
+    /// The books may lack evicted players. `read` blocks the writer and must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
 
-    /// Reads the durable books with this player loaded. [`Handle::books`] may lack evicted players.
+    /// Loads the stream's player if evicted.
     pub fn books_of<T>(&self, stream: &StreamId, read: impl FnOnce(&Books) -> T) -> Result<T, FetchError> {
         let books = self.shared.books_with(stream)?;
         Ok(read(&books))
     }
 
-    /// Returns a player's state, if an account was opened.
+    /// Returns `None` without an account.
     pub fn player(&self, stream: &StreamId) -> Result<Option<PlayerState>, FetchError> {
         self.books_of(stream, |books| books.player(stream).cloned())
     }
 
-    /// Returns a request's commit; [`AppendError::RequestIdReused`] if another request has the id.
+    /// Returns a request's commit, or [`AppendError::RequestIdReused`].
     pub fn find(
         &self,
         stream: &StreamId,
@@ -401,12 +384,10 @@ impl Handle {
         self.committed(stream, request_id)?.map(|logged| repeated(logged, fingerprint)).transpose()
     }
 
-    /// Returns the position of a request's commit.
     pub fn find_position(&self, stream: &StreamId, request_id: &str) -> Result<Option<Position>, AppendError> {
         Ok(self.committed(stream, request_id)?.map(|logged| logged.commit.position))
     }
 
-    /// Waits until this process has no proposal of a request in progress.
     pub(crate) async fn settled(&self, stream: &StreamId, request_id: &str) -> Result<(), AppendError> {
         let Way::Here(desk) = &self.way else { return Ok(()) };
         let name = self.shared.requests.name(stream, request_id);
@@ -431,7 +412,7 @@ impl Handle {
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Returns positions of a pool's awards, newest first, of one operator or all. The newest may be missing.
+    /// Returns positions, newest first, of one operator or all. The newest may be missing.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -446,13 +427,11 @@ impl Handle {
         &self.shared.index
     }
 
-    /// Returns the ledger's partition.
     pub fn partition(&self) -> u32 {
         self.shared.partition
     }
 
-    /// Returns the log's time in Unix milliseconds, which never goes back. It runs at half speed while the clock is
-    /// behind it.
+    /// The log's time in Unix milliseconds, which never goes back. It runs at half speed while the clock is behind it.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }
@@ -462,7 +441,6 @@ impl Handle {
         self.shared.time.clock_ms()
     }
 
-    /// Returns monotonic milliseconds.
     pub fn ticks_ms(&self) -> i64 {
         self.shared.time.ticks_ms()
     }
@@ -472,7 +450,7 @@ impl Handle {
         self.shared.time.patient_ms()
     }
 
-    /// Returns the largest step of the clock since the last call, in milliseconds.
+    /// Largest step of the clock since the last call, in milliseconds.
     pub fn take_skew(&self) -> Option<i64> {
         self.shared.time.take_skew()
     }
@@ -481,7 +459,6 @@ impl Handle {
         self.shared.tail.subscribe()
     }
 
-    /// Subscribes to the last durable record.
     pub fn head(&self) -> watch::Receiver<Held> {
         self.shared.head.subscribe()
     }
@@ -491,12 +468,10 @@ impl Handle {
         self.shared.decisions.subscribe()
     }
 
-    /// Returns the last durable position.
     pub fn durable(&self) -> Position {
         self.shared.durable()
     }
 
-    /// Returns the number of proposals without a verdict.
     pub fn waiting(&self) -> usize {
         match &self.way {
             Way::Here(desk) => desk.0.waiting(),
@@ -504,7 +479,6 @@ impl Handle {
         }
     }
 
-    /// Returns whether the log accepts appends.
     pub fn writable(&self) -> bool {
         *self.shared.standings.borrow() == Standing::Takes
     }
@@ -521,13 +495,11 @@ impl Handle {
         if !matches!(joined.await, Ok(true)) {
             tracing::error!("a thread of the ledger ended in a panic");
         }
-        // Other handles can still read.
         drop(way);
         let _ = tokio::task::spawn_blocking(move || shared.close()).await;
     }
 }
 
-/// Returns the verdicts on proposals that the forwarder cannot take.
 fn forward(inbox: &mpsc::Sender<Message>, proposed: Vec<Proposed>) -> Vec<(Reply, Verdict)> {
     let forward = |mut proposed: Proposed| {
         proposed.traceparent = traceparent().map(String::into_boxed_str);

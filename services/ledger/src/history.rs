@@ -22,7 +22,6 @@ pub(crate) struct Wanted<'a> {
     pub(crate) size: usize,
 }
 
-/// A page, and the first number of the next one.
 pub(crate) type Page = (Vec<Round>, Option<u64>);
 
 pub(crate) fn page(ledger: &Handle, wanted: &Wanted<'_>) -> Result<Page, FetchError> {
@@ -32,7 +31,7 @@ pub(crate) fn page(ledger: &Handle, wanted: &Wanted<'_>) -> Result<Page, FetchEr
         // The trailing 0 byte would end a game's name.
         within.pop();
     }
-    // Read first: the walk finds later rounds. One extra round shows whether there is a next page.
+    // Read first: the walk finds later rounds. The extra round shows whether there is a next page.
     let Found { to, found } = ledger.projected().rounds(stream, &within, first.saturating_add(1), size + 1)?;
     let latest = rounds::since(ledger, stream, to)?;
     let mut numbers: BTreeMap<Reverse<u64>, Vec<Position>> = BTreeMap::new();

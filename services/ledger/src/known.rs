@@ -4,12 +4,11 @@ use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Existing operators: configured, or with players.
+/// Operators that are configured or have players.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<BTreeSet<String>>);
 
 impl Operators {
-    /// Creates the set of configured operators.
     #[must_use]
     pub fn new(configured: impl IntoIterator<Item = String>) -> Self {
         Self(Arc::new(configured.into_iter().filter(|operator| operator != PLATFORM).collect()))
@@ -23,7 +22,6 @@ impl Operators {
         all
     }
 
-    /// Checks that an operator exists, or OPERATOR_UNKNOWN.
     pub fn check(&self, ledgers: &Ledgers, operator: &str) -> Result<(), Refusal> {
         let in_log = || ledgers.all().any(|ledger| ledger.books(|books| books.operators().any(|of| of == operator)));
         if self.0.contains(operator) || in_log() {
@@ -35,7 +33,6 @@ impl Operators {
     }
 }
 
-/// Checks that a game and its rules version exist.
 pub fn check_game(game: &str, rules_version: &str) -> Result<(), Refusal> {
     let is_known = match rules_version {
         "" => motherlode_slots::latest(game).is_some(),

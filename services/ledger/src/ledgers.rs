@@ -1,7 +1,5 @@
-//! Ledgers of a process by partition.
-//!
-//! A player's commits are all in one partition ([`StreamId::partition`]). Decisions for all partitions are made at
-//! home, which every process has.
+//! Ledgers of a process by partition. A player's commits are all in one partition. Decisions for all partitions are
+//! made at home, which every process has.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -23,29 +21,23 @@ use tokio::{sync::mpsc, time::Instant};
 
 const SPREAD_WAIT: Duration = Duration::from_secs(10);
 
-/// Ledgers of a process, cheap to clone.
 #[derive(Clone)]
 pub struct Ledgers(Arc<Partitions>);
 
 struct Partitions {
     home: Handle,
-    /// In order of partition.
     others: Vec<Handle>,
-    /// Partitions in the installation.
     count: u32,
     reads: Reads,
 }
 
-/// Stores that a process writes.
 pub struct Stores {
-    /// One store per partition.
     pub stores: Vec<Box<dyn Store>>,
-    /// State already recovered through the stores' own readers.
+    /// State recovered through the stores' own readers.
     pub recovered: Vec<Recovered>,
 }
 
 impl Stores {
-    /// Checks that each partition is present once.
     pub fn check_whole(&self, partitions: u32) -> Result<(), OpenError> {
         let mut found: Vec<_> = self.stores.iter().map(|store| store.partition()).collect();
         found.sort_unstable();
@@ -75,7 +67,6 @@ impl<S: Store + 'static> From<Box<S>> for Stores {
 }
 
 impl Ledgers {
-    /// Combines ledgers; home must be among them.
     pub fn new(mut held: Vec<Handle>, count: u32) -> Result<Self, OpenError> {
         held.sort_unstable_by_key(Handle::partition);
         let found: Vec<_> = held.iter().map(Handle::partition).collect();
@@ -86,14 +77,12 @@ impl Ledgers {
         Ok(Self(Arc::new(Partitions { home, others: held.collect(), count, reads: Reads::default() })))
     }
 
-    /// Opens all partitions, see [`open_all`].
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
         let opened = open_all(stores, index_folder, options)?;
         let count = u32::try_from(opened.len()).unwrap_or(u32::MAX);
         Self::new(opened, count)
     }
 
-    /// Waits until all are current, see [`Handle::current`].
     pub async fn current(&self) -> Result<(), Refusal> {
         match self.is_replica() || !self.0.others.is_empty() {
             true => try_join_all(self.all().map(Handle::current)).await.map(drop),
@@ -101,7 +90,6 @@ impl Ledgers {
         }
     }
 
-    /// Waits until those written here are current.
     pub async fn current_here(&self) -> Result<(), Refusal> {
         try_join_all(self.all().filter(|ledger| !ledger.is_replica()).map(Handle::current)).await.map(drop)
     }
@@ -112,38 +100,32 @@ impl Ledgers {
         self.all().all(Handle::is_current)
     }
 
-    /// Checks without waiting that this process is still the writer: NOT_THE_WRITER or NOT_CURRENT.
+    /// Does not wait. Refusals: NOT_THE_WRITER, NOT_CURRENT.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }
 
-    /// Returns whether some are replicas.
     #[must_use]
     pub fn is_replica(&self) -> bool {
         self.all().any(Handle::is_replica)
     }
 
-    /// Stops proposals and reads, since another process may be the writer.
     pub fn step_down(&self, why: &str) {
         self.all().for_each(|ledger| ledger.step_down(why));
     }
 
-    /// Waits until one stops proposals for good.
     pub async fn failed(&self) -> Standing {
         select_all(self.all().map(|ledger| Box::pin(ledger.failed()))).await.0
     }
 
-    /// Waits until a thread panics; returns its name and the reason.
     pub async fn thread_ended(&self) -> String {
         select_all(self.all().map(|ledger| Box::pin(ledger.thread_ended()))).await.0
     }
 
-    /// Stops proposals for good.
     pub fn distrust(&self, why: &str) {
         self.all().for_each(|ledger| ledger.distrust(why));
     }
 
-    /// Waits until a replica fails.
     pub async fn replica_failed(&self) -> Standing {
         let replicas: Vec<_> = self.all().filter(|ledger| ledger.is_replica()).collect();
         match replicas.is_empty() {
@@ -152,34 +134,29 @@ impl Ledgers {
         }
     }
 
-    /// Returns the number of partitions in the installation.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.0.count
     }
 
-    /// Returns the partition with rates, switches and pools.
     #[must_use]
     pub fn home(&self) -> &Handle {
         &self.0.home
     }
 
-    /// Returns the ledger of a stream, or PARTITION_ELSEWHERE.
+    /// Fails with PARTITION_ELSEWHERE if another process has the stream.
     pub fn of(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.held(stream.partition(self.count()))
     }
 
-    /// Returns the ledger of a proposal's stream.
     pub fn deciding(&self, stream: &StreamId) -> Result<&Handle, AppendError> {
         self.of(stream).map_err(|refusal| not_held(&refusal))
     }
 
-    /// Returns a partition's ledger, or PARTITION_ELSEWHERE.
     pub fn held(&self, partition: u32) -> Result<&Handle, Refusal> {
         self.partition(partition).ok_or_else(|| self.elsewhere(partition))
     }
 
-    /// Returns a partition's ledger, if this process has it.
     #[must_use]
     pub fn partition(&self, partition: u32) -> Option<&Handle> {
         match partition {
@@ -188,34 +165,29 @@ impl Ledgers {
         }
     }
 
-    /// Checks that this process has all partitions.
     pub fn whole(&self) -> Result<(), Refusal> {
         (HOME..self.count()).try_for_each(|partition| self.held(partition).map(drop))
     }
 
-    /// Refuses a partition of another process, with its number for routers.
+    /// Names the partition for routers.
     fn elsewhere(&self, partition: u32) -> Refusal {
         Refusal::new(Reason::PartitionElsewhere, format!("partition {partition} is held by another process"))
             .with("partition", partition)
             .with("partitions", self.count())
     }
 
-    /// Returns all, by partition.
     pub fn all(&self) -> impl Iterator<Item = &Handle> {
         [&self.0.home].into_iter().chain(self.others())
     }
 
-    /// Returns all except home.
     pub fn others(&self) -> impl Iterator<Item = &Handle> {
         self.0.others.iter()
     }
 
-    /// See [`Handle::append`].
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.deciding(&proposal.stream)?.append(proposal).await
     }
 
-    /// See [`Handle::propose`].
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -241,8 +213,8 @@ impl Ledgers {
         }
     }
 
-    /// Waits for the partitions of this process to copy a decision of home; returns those not known to have it. They
-    /// copy it later.
+    /// Waits for this process's partitions to copy a decision of home; returns those not known to have it, which copy
+    /// it later.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {
@@ -258,7 +230,6 @@ impl Ledgers {
         self.lacking(stream, position)
     }
 
-    /// Returns the partitions not known to have copied a decision of home.
     pub fn lacking(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let mut lacking = vec![];
         for partition in HOME + 1..self.count() {
@@ -284,37 +255,31 @@ impl Ledgers {
         Ok(known(self.home()) != known(there))
     }
 
-    /// Returns the executor of long reads.
     #[must_use]
     pub fn reads(&self) -> &Reads {
         &self.0.reads
     }
 
-    /// See [`Handle::now_ms`], of home.
     #[must_use]
     pub fn now_ms(&self) -> i64 {
         self.0.home.now_ms()
     }
 
-    /// See [`Handle::clock_ms`].
     #[must_use]
     pub fn clock_ms(&self) -> i64 {
         self.0.home.clock_ms()
     }
 
-    /// See [`Handle::ticks_ms`].
     #[must_use]
     pub fn ticks_ms(&self) -> i64 {
         self.0.home.ticks_ms()
     }
 
-    /// Returns whether all accept appends.
     #[must_use]
     pub fn writable(&self) -> bool {
         self.all().all(Handle::writable)
     }
 
-    /// Closes all, see [`Handle::close`].
     pub async fn close(self) {
         let all: Vec<_> = match Arc::try_unwrap(self.0) {
             Ok(Partitions { home, others, .. }) => [home].into_iter().chain(others).collect(),
@@ -336,7 +301,6 @@ fn not_held(refusal: &Refusal) -> AppendError {
     AppendError::Unavailable { reason: refusal.message().to_owned() }
 }
 
-/// Opens ledgers concurrently, each with a folder for its index.
 pub fn open_all(
     stores: Stores,
     index_folder: impl Fn(u32) -> PathBuf,
@@ -363,7 +327,7 @@ pub fn open_all(
     })
 }
 
-/// Creates replicas concurrently. Waits without a limit for the processes with the log.
+/// Waits without a limit for the processes with the log.
 pub async fn join_all(
     origin: &Origin,
     partitions: impl IntoIterator<Item = u32>,

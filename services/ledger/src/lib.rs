@@ -1,15 +1,12 @@
 //! Ledger: the log's single writer, the books folded from it, the index, and the wallet's services.
 //!
-//! [`open`] replays a partition's log and returns a [`Handle`] to read durable state, propose commits and follow the
-//! log. [`Ledgers`] has the handles of all partitions.
+//! [`open`] replays a partition's log and returns a [`Handle`]; [`Ledgers`] has the handles of all partitions. Modules
+//! from the bottom up: values and errors, shared state (`shared`, `projected`, `queue`, `writer`, [`Handle`]), its
+//! changes (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, [`open`] and [`replica`],
+//! [`Ledgers`], services.
 //!
-//! Modules from the bottom up: values and errors (`append`, `draws`, `error`, `fields`, `index`, `images`, `options`,
-//! `readers`, `region`, `requests`, `standing`, `threads`, `time`, `trails`, `trouble`), shared state (`shared`,
-//! `projected`, `queue`, `writer`, `upstream`, [`Handle`]), its changes (`appender`, `applier`, `projector`,
-//! `snapshot`, `watch`), `verifier`, `recovery`, [`open`] and [`replica`], [`Ledgers`], services.
-//!
-//! Guarantees: [`Handle::append`] answers after the sync; a request id has one effect; readers see durable state only;
-//! a full queue refuses proposals. They need one writer and durable appends from the store.
+//! Guarantees, given one writer and durable appends: [`Handle::append`] answers after the sync; a request id has one
+//! effect; readers see durable state only; a full queue refuses proposals.
 
 mod append;
 mod appender;

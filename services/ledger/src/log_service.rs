@@ -28,26 +28,22 @@ use tracing::Span;
 
 /// A single longer record is sent whole.
 const READ_BYTES_MAX: usize = 4 << 20;
-/// A single longer record is sent whole.
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
 /// Beyond it, the stream is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
-/// Maximum bytes of a message. [`crate::replica`] sends at most 256 KiB and one proposal.
+/// [`crate::replica`] sends at most 256 KiB and one proposal.
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
-/// Service of the log.
 #[derive(Clone)]
 pub struct LogApi {
     written: Arc<[Handle]>,
     held: Arc<[Handle]>,
-    /// Partitions in the installation.
     partitions: u32,
     guard: Guard,
     stop: Stop,
 }
 
 impl LogApi {
-    /// Serves the logs written here until `stop`.
     #[must_use]
     pub fn new<'a>(ledgers: impl IntoIterator<Item = &'a Handle>, partitions: u32, stop: Stop) -> Self {
         let held: Arc<[Handle]> = ledgers.into_iter().cloned().collect();
@@ -55,7 +51,6 @@ impl LogApi {
         Self { written, held, partitions, guard: Guard::default(), stop }
     }
 
-    /// Sets the terms for other processes' proposals (PL-44).
     #[must_use]
     pub fn with_terms(self, terms: Terms) -> Self {
         Self { guard: Guard::new(terms), ..self }
@@ -115,7 +110,6 @@ impl LogService for LogApi {
             return Err(Refusal::new(Reason::PositionAhead, message).with("position", end).into());
         }
         let mut standing = ledger.standing();
-        // Another process may have reported a different standing.
         standing.mark_changed();
         let reading = ledger.reading(ReaderKind::Replica, name, sent);
         let follow = Follow { ledger, stop: self.stop.clone(), tail, standing, sent, end, reading };
@@ -172,7 +166,6 @@ struct Follow {
     tail: broadcast::Receiver<Appended>,
     standing: watch::Receiver<Standing>,
     sent: Position,
-    /// Records up to here are durable.
     end: Position,
     reading: Reading,
 }
@@ -216,7 +209,6 @@ impl Follow {
         while let Some(Appended { first, records: group }) = next {
             let end = first + group.len() as Position - 1;
             if first > self.sent + 1 {
-                // Records in between are read from the store.
                 self.end = end;
                 break;
             }
@@ -289,7 +281,6 @@ impl Proposing {
                 message = proposals => match message {
                     Ok(Some(message)) => self.take(message)?,
                     Ok(None) => self.proposals = None,
-                    // The other process proposes again without a verdict.
                     Err(status) => return Err(status),
                 },
             }
@@ -323,7 +314,6 @@ impl Proposing {
         if !too_long.is_empty() {
             tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "proposals that are too long were refused");
             self.in_flight += too_long.len();
-            // Cannot fail: this stream has the receiver.
             let _ = self.sender.send(too_long);
         }
         let mut proposals = Vec::with_capacity(parsed.len());

@@ -6,7 +6,7 @@ use motherlode_runtime::{Reason, Refusal, config::Currencies};
 use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use std::sync::Arc;
 
-/// Returns the configured coin values. Refuses one whose cash return differs from the published one.
+/// Refuses a coin value whose cash return differs from the published one.
 pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     let Currencies { enabled, ladders } = currencies;
     let replaced = ladders.iter().map(|(game, ladders)| {
@@ -20,13 +20,12 @@ pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     Ladders::new(enabled.as_deref(), &replaced.collect(), minor).map(Arc::new)
 }
 
-/// Returns the default coin values.
 #[must_use]
 pub fn standard() -> Arc<Ladders> {
     offered(&Currencies::default()).expect("the ladders that come with the games: a test holds them")
 }
 
-/// Refuses a currency that is closed for new accounts and bets.
+/// The currency is closed for new accounts and bets.
 #[must_use]
 pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
     let offered: Vec<_> = ladders.currencies().collect();

@@ -1,5 +1,3 @@
-//! Opens a ledger: recovers the state, then starts the writer.
-
 use crate::{
     error::OpenError,
     handle::Handle,
@@ -10,7 +8,7 @@ use crate::{
 use motherlode_log::Store;
 use std::{path::Path, sync::atomic::Ordering};
 
-/// Opens the ledger on a store. The index may be missing, stale or damaged.
+/// The index may be missing, stale or damaged.
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = Held { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
@@ -20,7 +18,7 @@ pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) ->
     recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)
 }
 
-/// Opens a replicated ledger as the writer; drops a replica of another log.
+/// Drops a replica of another log.
 pub(crate) fn take_over(
     store: Box<dyn Store>,
     recovered: Recovered,

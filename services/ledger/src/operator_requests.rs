@@ -1,7 +1,6 @@
 //! Requests of an operator that concern no single player (PL-42). Their commits are at home, on shared streams, and
-//! they are cancelled on the system stream; home's writer refuses a cancelled one
-//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). The grants of a bulk campaign are on the players' streams
-//! and are cancelled one by one.
+//! they are cancelled on the system stream; home's writer refuses a cancelled one. The grants of a bulk campaign are on
+//! the players' streams and are cancelled one by one.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},
@@ -25,7 +24,7 @@ pub(crate) struct OperatorRequest<'a> {
     pub(crate) request_id: &'a str,
 }
 
-/// Returns a request's id on a shared stream, prefixed for operators.
+/// Adds a prefix for operators.
 #[must_use]
 pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     match operator.filter(|operator| *operator != PLATFORM) {
@@ -34,7 +33,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Returns the id of a platform request on a player's stream. Callers' ids never have this form.
+/// Callers' ids never have this form.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -44,7 +43,7 @@ impl OperatorRequest<'_> {
         shared_request_id(Some(self.operator), self.request_id)
     }
 
-    /// Returns the request's commit at home; a cancellation only if there is no other.
+    /// Returns the request's commit; a cancellation only if there is no other.
     fn made(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let (home, name) = (ledgers.home(), self.name());
         let on_system = home.committed(&StreamId::System, &name)?;
@@ -89,7 +88,6 @@ pub(crate) async fn cancel(
     if request.made(ledgers)?.is_none() && request.reservation(ledgers)?.is_none() {
         append_cancellation(ledgers, caller, (&StreamId::System, &request.name()), fingerprint).await?;
     }
-    // The grants may have begun in between.
     if let Some(reserved) = request.reservation(ledgers)? {
         for players in request.players(&reserved).chunks(AT_ONCE) {
             let cancelled =

@@ -1,5 +1,3 @@
-//! Options of a ledger.
-
 use crate::{draws::DrawKeys, time::process_ticks};
 use motherlode_books::SmolStr;
 use motherlode_runtime::Clock;
@@ -9,51 +7,39 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// Options of a ledger.
 #[derive(Clone)]
 pub struct Options {
-    /// Proposals without a verdict.
     pub queue_length_max: usize,
-    /// Operators sharing the queue.
     pub operators: usize,
-    /// Weights of operators; default 1.
     pub weights: Arc<BTreeMap<SmolStr, u32>>,
     /// Open rounds per operator and partition.
     pub open_rounds_max: usize,
-    /// Whether operators are configured.
     pub has_operators: bool,
-    /// Commits per group.
     pub batch_commits_max: usize,
-    /// Time limit of a proposal, if any.
     pub answer_wait_max: Option<Duration>,
-    /// Lifetime of a pending change (PL-27), in milliseconds.
     pub change_lapse_ms: i64,
-    /// Commits since the last snapshot that make one due at startup and shutdown; 200 times as many at runtime.
+    /// Commits that make a snapshot due at startup and shutdown; 200 times as many at runtime.
     pub snapshot_commits: u64,
-    /// Players in memory, apart from those with open rounds or changes since the last snapshot.
+    /// Players in memory without open rounds or changes since the last snapshot.
     pub players_max: usize,
     /// Commits after the index's mark that a restart may index again.
     pub mark_commits: usize,
     /// Commits per new run of the idempotency table, held in memory at 16 bytes each.
     pub request_run_commits: usize,
-    /// Memory for the table's filters in bytes; others are read per lookup.
+    /// Further filters of the idempotency table are read per lookup.
     pub request_filter_bytes_max: u64,
-    /// Longest silence of an append, a confirmation or a replica's writer before proposals are refused.
+    /// Silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,
     /// The same for a replica during a takeover.
     pub takeover_max: Duration,
-    /// How long a replica tolerates a log shorter than its state; afterwards it must be another log.
+    /// How long a replica may be ahead of the log.
     pub ahead_max: Duration,
-    /// Draw keys.
     pub draws: DrawKeys,
-    /// Machine's clock, see [time of the log](crate::Handle::now_ms).
     pub clock: Clock,
-    /// Monotonic milliseconds.
     pub ticks: Clock,
 }
 
 impl Options {
-    /// Returns options with a simulated clock.
     #[must_use]
     pub fn on_clock(clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         let clock: Clock = Arc::new(clock);

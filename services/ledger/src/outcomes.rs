@@ -1,8 +1,7 @@
 //! Outcome and cancellation of requests whose answer was lost (PL-33, PL-42).
 //!
 //! A cancellation is a commit with the request's id, ordered by the writer, so the log has either it or the request's
-//! commit. The writer also refuses the parts of a cancelled request
-//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). See also [`crate::operator_requests`].
+//! commit. The writer also refuses the parts of a cancelled request.
 
 use crate::{
     append::{AppendError, fingerprint},
@@ -48,7 +47,7 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Cancels a request. `capped` are the operators whose campaigns need a reservation.
+/// `capped`: operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
     (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
@@ -80,7 +79,7 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels a reservation before its grant: otherwise a concurrent call could still reserve.
+/// Runs before the cancellation of the grant: otherwise a concurrent call could still reserve.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -100,7 +99,7 @@ async fn cancel_reservation(
     }
 }
 
-/// Returns the rounds of an Autospin series, in order; empty in older logs.
+/// Returns the rounds in order; none in older logs.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {
@@ -131,7 +130,6 @@ fn named<'a>(
             return Err(unknown_account());
         }
         check_roles(caller, Roles::WALLET.or(Roles::ADMIN))?;
-        // A misspelt name would be cancelled without an effect.
         if operator != PLATFORM {
             operators.check(ledgers, operator)?;
         }
@@ -185,7 +183,6 @@ fn session(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<Optio
     ledger.committed(stream, &InternalRequest::OpenSession { request_id }.to_string())
 }
 
-/// Returns the outcome of an Autospin series, for a request without a commit.
 async fn series(
     ledgers: &Ledgers,
     caller: &Caller,

@@ -1,6 +1,5 @@
 //! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers. It is
-//! named after the log, so a copy of the log on the same machine finds the original's page. Cost: a write of 124 bytes
-//! per group.
+//! named after the log, so a copy of the log on the same machine finds the original's page.
 
 use crate::{evidence::Remembered, index::Held};
 use motherlode_log::Hash;
@@ -30,7 +29,6 @@ pub(crate) enum PageError {
 }
 
 impl Page {
-    /// Opens the page; `exclusive` locks it.
     pub(crate) fn open(
         folder: &Path,
         (log, partition): (Hash, u32),
@@ -63,7 +61,7 @@ impl Page {
         }
     }
 
-    /// Writes the page. After a failure it is removed, so the next start has no evidence.
+    /// A failure removes the page, so the next start has no evidence.
     pub(crate) fn write(&self, held: Held) {
         let line = Remembered { held, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);

@@ -13,11 +13,10 @@ use tokio::time::Instant;
 /// Bytes of a turn with weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
 /// Minimum group size while operators compete. Larger groups delay a proposal, which waits for at most two. After a
-/// slow append a group takes the commits decided meanwhile, since fewer would not shorten the wait.
+/// slow append a group takes the commits decided meanwhile.
 const COMPETING_COMMITS: usize = 32;
-/// Approximate time to decide a commit.
 const DECIDED_US: u128 = 16;
-/// Competition ends this long after another operator's last proposal.
+/// Duration of competition after another operator's last proposal.
 const COMPETE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -26,7 +25,6 @@ pub(crate) struct Parked {
     queues: BTreeMap<SmolStr, Queue>,
     turns: VecDeque<SmolStr>,
     pub(crate) count: usize,
-    /// Operator of the latest proposal, parked or not.
     latest: SmolStr,
     compete_until: Option<Instant>,
     pub(crate) append_took: Duration,
@@ -35,7 +33,6 @@ pub(crate) struct Parked {
 #[derive(Default)]
 struct Queue {
     proposals: VecDeque<Proposed>,
-    /// Unused bytes of its turns.
     left: usize,
     in_turn: bool,
 }
@@ -66,7 +63,6 @@ impl Parked {
         self.count == 0
     }
 
-    /// Parks a player's proposal; returns any other.
     pub(crate) fn park(&mut self, proposed: Proposed) -> Option<Proposed> {
         let StreamId::Player { operator, .. } = &proposed.proposal.stream else { return Some(proposed) };
         let operator = operator.clone();

@@ -43,12 +43,12 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// Returns the build to name in a snapshot. May block until the executable is hashed.
+    /// May block until the executable is hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }
 
-    /// Returns whether to write a snapshot without new commits, and resets the flag.
+    /// Returns whether to write a snapshot without new commits.
     pub(crate) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::AcqRel)
     }

@@ -1,5 +1,3 @@
-//! Queued proposals and their verdicts.
-
 use crate::{
     append::{AppendError, Proposal},
     options::Options,
@@ -24,17 +22,16 @@ pub(crate) enum Message {
 /// Commit of a proposal, made now or earlier.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
 
-/// Verdicts by ticket.
 pub type Verdicts = Vec<(u64, Verdict)>;
 
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     pub(crate) name: Name,
-    /// No commit up to here belongs to the request.
+    /// Position up to which no commit belongs to the request.
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,
-    /// Caller's deadline; an expired proposal is dropped.
+    /// Deadline; an expired proposal is dropped.
     pub(crate) until: Option<Instant>,
     pub(crate) traceparent: Option<Box<str>>,
     pub(crate) slot: QueueSlot,
@@ -46,7 +43,6 @@ pub(crate) enum Reply {
     Many(u64, mpsc::UnboundedSender<Verdicts>),
 }
 
-/// Answers a group; consecutive verdicts for one receiver are sent together.
 pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
     for (reply, verdict) in replies {
@@ -93,7 +89,7 @@ impl QueueSlots {
         Self { quota, open_rounds_max: options.open_rounds_max }
     }
 
-    /// Takes a slot for a player or another process; other proposals need none.
+    /// Other proposals than a player's or another process's need no slot.
     pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
         let holder = match stream {
             StreamId::Player { operator, .. } => operator.clone(),

@@ -1,5 +1,3 @@
-//! Readers of the log in other processes, with the last position sent to each.
-
 use motherlode_log::Position;
 use parking_lot::Mutex;
 use std::{
@@ -10,22 +8,16 @@ use std::{
     },
 };
 
-/// Purpose of a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderKind {
-    /// Serves calls from a replica.
     Replica,
-    /// Standby of the writer.
     Standby,
-    /// Maintains a copy of the whole log.
     Copy,
 }
 
 impl ReaderKind {
-    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Replica, Self::Standby, Self::Copy];
 
-    /// Returns the name in metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,16 +28,14 @@ impl ReaderKind {
     }
 }
 
-/// Follower of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
-    /// Purpose of the reader.
     pub kind: ReaderKind,
-    /// Its credential, or its address.
+    /// Credential or address.
     pub name: String,
-    /// Start in Unix milliseconds.
+    /// Unix milliseconds.
     pub since_ms: i64,
-    /// Last position sent. It falls behind with a slow reader.
+    /// Falls behind with a slow reader.
     pub sent: Position,
 }
 
@@ -60,7 +50,6 @@ struct Listed {
     copied: Position,
 }
 
-/// Registration of a reader, until dropped.
 pub struct Reading {
     list: Readers,
     number: u64,
@@ -96,7 +85,6 @@ impl Readers {
 }
 
 impl Reading {
-    /// Records the last position sent.
     pub fn sent(&self, position: Position) {
         self.sent.store(position, Ordering::Relaxed);
     }

@@ -27,7 +27,7 @@ impl Recent {
         }
     }
 
-    /// Returns cached commits; `None` if the cache begins after `from`.
+    /// `None` if the cache begins after `from`.
     pub(crate) fn read(&self, from: Position, max: usize) -> Option<Vec<Arc<Logged>>> {
         let (_, first) = self.commits.front()?;
         let skip = from.checked_sub(first.commit.position)?;

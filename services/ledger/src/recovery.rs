@@ -44,17 +44,14 @@ use tokio::sync::{broadcast, watch};
 /// Further groups are read from the log.
 const HANDED_MAX: usize = 1024;
 
-/// State of a log that another process writes, without a writer or readers.
-///
-/// [`Stores`](crate::Stores) passes it on with the store when this process becomes the writer; then only later records
-/// are applied.
+/// State of another writer's log. When this process becomes the writer, only later records are applied.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) projecting: JoinHandle<()>,
 }
 
 impl Recovered {
-    /// Replays a log up to `end`, which the reader must not pass meanwhile.
+    /// The reader must not pass `end` meanwhile.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,
@@ -65,19 +62,17 @@ impl Recovered {
         recover(partition, reader, end, None, index_folder, options, || Ok(()))
     }
 
-    /// Returns the number of the partition.
     #[must_use]
     pub fn partition(&self) -> u32 {
         self.applier.shared.partition
     }
 
-    /// Returns the last applied position.
     #[must_use]
     pub fn position(&self) -> Position {
         self.applier.shared.durable()
     }
 
-    /// Applies the reader's new records. [`OpenError::Read`] can be temporary; other errors mean another log.
+    /// [`OpenError::Read`] can be temporary; other errors mean another log.
     pub fn catch_up(&self) -> Result<(), OpenError> {
         const BYTES: usize = 4 << 20;
         loop {
@@ -89,8 +84,7 @@ impl Recovered {
         }
     }
 
-    /// Returns whether the store continues this state. The state must come from the store's own reader, which reads the
-    /// writer's records.
+    /// Returns whether the store continues this state. The state must come from the store's own reader.
     pub(crate) fn is_of(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let Held { position, hash } = *shared.head.borrow();
@@ -112,7 +106,6 @@ impl Recovered {
         let appends = motherlode_runtime::Appends::new();
         let authority = store.authority();
         if let Some(authority) = &authority {
-            // The cell is empty, since a replica has no authority.
             let _ = shared.authority.set(Arc::clone(authority));
         }
         let watch = Watch { writer: Arc::clone(&writer), authority, silence_max: options.silence_max };
@@ -124,7 +117,6 @@ impl Recovered {
         let watching = spawn(&threads, "watch", move || watch.run(&unwatched))?;
         let appending = spawn(&threads, "appender", move || {
             appender.run();
-            // Stops the verifier and the watch.
             drop((open, watched));
         })?;
         let threads = [appending, projecting, watching].into_iter().chain(verifying).collect();
@@ -142,7 +134,7 @@ impl Recovered {
     }
 }
 
-/// Verifies the whole log first, since it was damaged before.
+/// Runs at startup if the log was damaged before.
 fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     let Held { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
@@ -170,8 +162,8 @@ fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenEr
     Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
 }
 
-/// Replays a log. `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check
-/// that can refuse it, and before the index's mark covers it.
+/// `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check that can refuse
+/// it, and before the index's mark covers it.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -195,7 +187,6 @@ pub(crate) fn recover(
     let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options, &threads)?;
     let (books, rests_on) =
         replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
-    // A damaged snapshot was not used.
     let check = check.filter(|_| rests_on.position > 0);
     let provenance = Arc::new(Provenance::new(check.is_some().then_some(program)));
     let mut snapshots = Keeper::new(
@@ -257,7 +248,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Returns the books and the snapshot's record. A snapshot with damaged images is dropped and the whole log replayed.
+/// Returns the books and the snapshot's record. A snapshot with damaged images is dropped.
 fn replay(
     reader: &dyn Reader,
     projector: &mut Projector,
@@ -280,7 +271,6 @@ fn replay(
     }
 }
 
-/// Verifies an unverified chain from the last known record, or from `first`, to its end.
 fn replay_past(
     reader: &dyn Reader,
     projector: &mut Projector,
@@ -337,7 +327,6 @@ fn replay_past(
         }
         projector.take(&unmarked);
         if unloads && images.wants_snapshot(&books) {
-            // After a write error players stay in memory.
             unloads = images.unload(&mut books).inspect_err(|error| {
                 tracing::warn!(%error, "failed to write players' images: all players stay in memory until the end of the replay");
             }).is_ok();
@@ -375,7 +364,6 @@ mod tests {
         sync::atomic::{AtomicU64, Ordering},
     };
 
-    /// Log whose records below this position are archived and the others missing.
     struct Archive(AtomicU64);
 
     impl Reader for Archive {
@@ -392,7 +380,6 @@ mod tests {
         }
     }
 
-    /// Counts voids with and without their settled round.
     fn voids(log: &Log) -> (usize, usize) {
         let (mut settled, mut stated, mut unstated) = (BTreeSet::new(), 0, 0);
         for Logged { commit, .. } in log.commits() {

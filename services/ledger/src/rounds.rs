@@ -1,7 +1,5 @@
-//! Rounds read back from the log (PL-05, PL-21).
-//!
-//! The index has a round's commits up to a position; later ones are found backwards from the player's latest commit, at
-//! most [`WALK_MAX`].
+//! Rounds read back from the log (PL-05, PL-21). The index has a round's commits up to a position; later ones are found
+//! backwards from the player's latest commit, at most [`WALK_MAX`].
 
 use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, projected::Found};
 use motherlode_books::{
@@ -19,7 +17,6 @@ const WALK_MAX: usize = 4096;
 /// Commits walked back before the index is queried.
 const NEAR: usize = 64;
 
-/// Returns a round as of one of its commits.
 pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundView, FetchError> {
     let mut walked = vec![Arc::clone(from)];
     while let Some(last) = walked.last()
@@ -44,7 +41,6 @@ fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
     })
 }
 
-/// Returns the commits from `last` back to the round's bet.
 pub(crate) fn walk_back<E>(
     fetch: impl Fn(Position) -> Result<Arc<Logged>, E>,
     last: Arc<Logged>,
@@ -60,7 +56,7 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-/// Returns later commits, newest first; [`FetchError::Behind`] if there are too many.
+/// Later commits, newest first; [`FetchError::Behind`] if there are too many.
 pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<Vec<Arc<Logged>>, FetchError> {
     let mut next = handle.books_of(stream, |books| books.head(stream).position)?;
     let mut commits = vec![];
@@ -75,7 +71,6 @@ pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<
     Ok(commits)
 }
 
-/// Returns whether a commit belongs to a round.
 #[must_use]
 pub fn is_of(logged: &Logged, number: u64) -> bool {
     logged.commit.events.iter().any(|event| match event {
@@ -98,18 +93,15 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
     gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
 }
 
-/// Positions of a round in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// Commits of the round.
     pub round: Vec<Position>,
     /// Earlier commits that sealed its draws.
     pub sealing: Vec<Position>,
-    /// Whether the round is settled or voided.
     pub over: bool,
 }
 
-/// Returns a round's positions. `sealing` omits those too far back.
+/// `sealing` omits positions too far back.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {
@@ -198,7 +190,7 @@ fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, Fetc
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// Returns the bets of earlier rounds whose money a commit moves, with the amounts credited before (PL-34).
+/// Bets of earlier rounds whose money a commit moves, with the amounts credited before (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();
@@ -233,7 +225,7 @@ fn bet(started: &RoundStarted, credited: i64) -> Bet {
     Bet { credited: Minor(credited), ..Bet::of(started) }
 }
 
-/// Returns the part of a win credited before the round ends (ME-16).
+/// Returns the part credited before the round ends (ME-16).
 fn credited_of(logged: &Logged, number: u64) -> i64 {
     let of = |event: &Event| match event {
         Event::WinCredited { round, amount } if *round == number => amount.0,
@@ -242,7 +234,6 @@ fn credited_of(logged: &Logged, number: u64) -> i64 {
     logged.commit.events.iter().map(of).sum()
 }
 
-/// Returns a round in full.
 pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Round>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     view(handle, stream, number, &commits).map(Some)
@@ -263,7 +254,6 @@ pub(crate) fn view(
             award => award,
         };
     }
-    // Without the rules version, the round is shown as logged.
     let generations = handle.generations();
     let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
@@ -283,7 +273,6 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     for logged in commits {
         let previous = logged.commit.previous;
         if last != 0 && previous != last {
-            // Another commit in between changed the balance.
             add(&*handle.fetch(previous)?)?;
         }
         add(logged)?;
@@ -304,7 +293,7 @@ fn hide(round: &mut Round) {
     }
 }
 
-/// Returns a hit's award, which may be paid much later.
+/// The award may be paid much later than its hit.
 pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
     let Some(paid) = payment(handle, stream, pool, hit)? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());
@@ -312,7 +301,6 @@ pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> R
     Ok(paid.commit.events.iter().find_map(|event| Award::of(event, hit)).unwrap_or_default())
 }
 
-/// Returns a set-aside award, a debt to the player.
 #[must_use]
 pub fn set_aside(handle: &Handle, hit: Position) -> Option<Award> {
     handle.books(|books| {

@@ -1,5 +1,3 @@
-//! gRPC service of the ledger: wallet, rates and rounds.
-
 use crate::{
     append::{AppendError, Proposal, fingerprint},
     changes, day,
@@ -30,7 +28,6 @@ use tonic::{Request, Response, Status};
 const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
 
-/// gRPC service of the ledger.
 #[derive(Clone)]
 pub struct LedgerApi {
     ledgers: Ledgers,
@@ -43,7 +40,6 @@ pub struct LedgerApi {
 }
 
 impl LedgerApi {
-    /// Serves the ledgers. Streams end at `stop`.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
         Self {
@@ -57,7 +53,7 @@ impl LedgerApi {
         }
     }
 
-    /// Sets the operators with a seamless wallet, for new players (PL-31).
+    /// Sets the seamless operators, for new players (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
@@ -69,13 +65,11 @@ impl LedgerApi {
         Self { capped: Arc::new(operators), ..self }
     }
 
-    /// Sets the configured operators.
     #[must_use]
     pub fn with_operators(self, operators: Operators) -> Self {
         Self { operators, ..self }
     }
 
-    /// Sets the currencies and their coin values.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
@@ -94,8 +88,7 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// Appends a wallet event. A repetition gets its commit even if it would be refused now. A new player gets the
-    /// first seal.
+    /// A repetition gets its commit even if it would be refused now. A new player gets the first seal.
     async fn commit(
         &self,
         caller: &Caller,

@@ -32,7 +32,6 @@ use tokio::sync::{broadcast, watch};
 /// Followers and the projector read a larger group from the log.
 pub(crate) const HANDED_BYTES_MAX: usize = 256 << 10;
 
-/// The projector may miss some.
 pub(crate) struct Handed {
     pub(crate) logged: Vec<Arc<Logged>>,
 }
@@ -50,11 +49,8 @@ pub(crate) struct Shared {
     pub(crate) partition: u32,
     /// Durable state only.
     pub(crate) books: RwLock<Books>,
-    /// Record of the snapshot loaded at startup.
     pub(crate) rests_on: Held,
-    /// Build that produced the state.
     pub(crate) provenance: Arc<Provenance>,
-    /// On-disk state of evicted players.
     pub(crate) images: Arc<Images>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) index: Arc<Projected>,
@@ -62,12 +58,12 @@ pub(crate) struct Shared {
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
     pub(crate) head: watch::Sender<Held>,
-    /// Signals hits and voids for pools, and commits for all partitions.
+    /// Hits and voids for pools, and commits for all partitions.
     pub(crate) decisions: watch::Sender<()>,
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) readers: Readers,
     pub(crate) standings: Standings,
-    /// Confirmation by the store; empty for replicas and exclusive stores.
+    /// Empty for replicas and exclusive stores.
     pub(crate) authority: OnceLock<Arc<Authority>>,
     pub(crate) verification: Arc<watch::Sender<Verification>>,
     pub(crate) time: LogTime,
@@ -82,7 +78,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Publishes the oldest staged group, which is durable. Commits and request ids come before the state, so a caller
-    /// refused by that state finds the commit that caused it. `sizes` are the bytes of the records.
+    /// refused by that state finds the commit that caused it. `sizes` are in bytes.
     pub(crate) fn publish(
         &self,
         stage: &mut Stage,
@@ -106,7 +102,7 @@ impl Shared {
         }
     }
 
-    /// Returns the books with the stream's player loaded.
+    /// Loads the stream's player if evicted.
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
@@ -190,7 +186,6 @@ impl Shared {
     }
 
     pub(crate) fn close(self: Arc<Self>) {
-        // The writer has ended, so another start may lock the page.
         self.page.get().into_iter().for_each(Page::release);
         if let Some(shared) = Arc::into_inner(self) {
             shared.index.close();

@@ -1,24 +1,20 @@
-//! Standing of a ledger: whether it answers proposals and reads. Three hindrances are temporary and clear
-//! automatically; the worst determines the [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and
-//! [`Standing::Fenced`] are final.
+//! Whether a ledger answers proposals and reads. Three hindrances are temporary and clear automatically; the worst
+//! determines the [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Standing of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Proposals are accepted.
     Takes,
-    /// The log is not writable now. Reads are answered.
+    /// The log is not writable now; reads are answered.
     Stalled(String),
-    /// It is unknown whether the state is current: proposals and reads are refused.
+    /// The state may be stale: proposals and reads are refused.
     Unconfirmed(String),
     /// Proposals are refused until a restart.
     Failed(String),
-    /// The log is damaged: proposals are refused until a start on a sound log.
+    /// Proposals are refused until a start on a sound log.
     Damaged(String),
-    /// Another process writes the log.
     Fenced(String),
 }
 
@@ -26,7 +22,7 @@ impl Standing {
     /// Names of causes in metrics.
     pub const CAUSES: [&str; 5] = ["stalled", "unconfirmed", "failed", "damaged", "fenced"];
 
-    /// Returns the cause for refusing appends, one of [`CAUSES`](Self::CAUSES).
+    /// Returns one of [`CAUSES`](Self::CAUSES).
     #[must_use]
     pub fn cause(&self) -> Option<&'static str> {
         match self {
@@ -68,7 +64,6 @@ impl Standings {
         self.standing.borrow()
     }
 
-    /// Records a hindrance; its first reason is kept.
     pub(crate) fn hinder(&self, by: Hindrance, reason: &str) {
         let mut hindrances = self.hindrances.lock();
         let hindered = &mut hindrances[by as usize];
@@ -97,7 +92,7 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// Stops appends for good. The first reason is kept, except that `Fenced` replaces others.
+    /// The first reason is kept, except that `Fenced` replaces others.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {

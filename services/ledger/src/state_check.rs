@@ -1,8 +1,7 @@
 //! Background check of another build's snapshot: a sample of the players is folded again and compared.
 //!
-//! Builds with one [version of the state](crate::snapshot) share snapshots. Tests compare their state over logs with
-//! every event; this check covers other logs. It omits figures of pools and totals of operators, which depend on all
-//! players.
+//! Builds with one [version of the state](crate::snapshot) share snapshots. Figures of pools and totals of operators,
+//! which depend on all players, are not checked.
 //!
 //! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a hash with a random
 //! key, down to 1/256. Each narrower sample is a subset, so its players were folded from the start.
@@ -32,7 +31,7 @@ use std::{
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Halvings down to 1/256. Only a sample of [`PLAYERS_MAX`] is narrowed further.
+/// Halvings, unless the sample has [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 
@@ -60,7 +59,6 @@ enum Unchecked {
 type Checked = Result<usize, String>;
 
 impl StateCheck {
-    /// Runs the check; `remove` removes the snapshot.
     pub(crate) fn run(self, provenance: &Provenance, stop: &AtomicBool, remove: impl Fn()) {
         // Not the lowest: reads lock the segments' index, which the writer needs.
         motherlode_runtime::lower_priority();
@@ -161,7 +159,6 @@ struct Player {
 
 struct Sample {
     key: [u8; 16],
-    /// Leading zero bits of a sampled player's hash.
     bits: u32,
     share: Share,
     players: HashMap<Box<str>, Player>,

@@ -1,4 +1,4 @@
-//! Threads of a ledger, with a report of the first panic. Unreported, it would make answers late or stale.
+//! Threads whose first panic is reported: it would make answers late or stale.
 
 use std::{
     any::Any,

@@ -30,10 +30,10 @@ pub(crate) struct LogTime {
 }
 
 struct At {
-    /// Latest log time, and its monotonic time.
+    /// Latest log time, with its monotonic time.
     log_ms: i64,
     log_tick: i64,
-    /// Clock and monotonic time at the latest reading.
+    /// Clock and monotonic time of the latest reading.
     look: (i64, i64),
     skew_ms: i64,
     /// Ignored jump ahead, and its monotonic time.
@@ -47,7 +47,6 @@ impl At {
         if clock >= self.log_ms.saturating_add(slow) {
             (self.log_ms, self.log_tick) = (clock, tick);
         } else {
-            // The remainder counts the next time.
             (self.log_ms, self.log_tick) = (self.log_ms.saturating_add(slow), self.log_tick + 2 * slow);
         }
         self.log_ms
@@ -81,7 +80,7 @@ impl At {
 }
 
 impl LogTime {
-    /// Creates the time of a log; `i64::MIN` for an empty one.
+    /// `log_ms` is `i64::MIN` for an empty log.
     pub(crate) fn new(clock: Clock, ticks: Clock, log_ms: i64) -> Self {
         let (now, tick) = (clock(), ticks());
         let mut at = At { log_ms, log_tick: tick, look: (now, tick), skew_ms: 0, doubt: None, warned: None };
@@ -121,14 +120,14 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// Returns the earliest possible time: without a jump ahead in the last hour, and without the log's lead over the clock.
+    /// Returns the earliest possible time: no jump ahead in the last hour, no lead of the log over the clock.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns the largest step of the clock. A clock behind the log at startup counts as set back.
+    /// A clock behind the log at startup counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)
@@ -227,10 +226,8 @@ mod tests {
         assert_eq!((moved.time.now_ms(), moved.time.patient_ms()), (11 * DAY, 10 * DAY));
         moved.pass(1_000);
         assert_eq!(moved.time.patient_ms(), 10 * DAY + 1_000);
-        // A jump that is corrected within the hour has no effect.
         moved.set(-DAY);
         assert_eq!((moved.time.now_ms(), moved.time.patient_ms()), (11 * DAY + 1_000, 10 * DAY + 1_000));
-        // A jump that is not corrected becomes the time.
         moved.set(DAY);
         assert_eq!(moved.time.patient_ms(), 10 * DAY + 1_000);
         moved.pass(DOUBT_MS);

@@ -56,7 +56,6 @@ impl Trails {
     pub(crate) fn note(&mut self, logged: &Logged, portions: &mut Vec<Portion>) {
         let commit = &logged.commit;
         let position = commit.position;
-        // Most rounds end in the commit of their bet.
         let mut begun: Option<&RoundStarted> = None;
         for event in &commit.events {
             match event {
@@ -184,7 +183,6 @@ pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8
     let StreamId::Player { operator, player } = stream else {
         return key(b'G', &[stream, &currency.code(), &game], &[]);
     };
-    // Faster than `format!`, for each finished round.
     let parts = ["Gplayer/", operator, "/", player, "\0", currency.code(), "\0", game, "\0"];
     parts.concat().into_bytes()
 }

@@ -1,5 +1,3 @@
-//! Failure of the store, with its retries.
-
 use crate::{append::AppendError, requests::Name};
 use std::time::{Duration, Instant};
 
@@ -39,7 +37,7 @@ impl Trouble {
         self.in_doubt.contains(&name)
     }
 
-    /// Returns a request's error: `Unknown` if an earlier append of it is in doubt.
+    /// `Unknown` if an earlier append of the request is in doubt.
     pub(crate) fn of(&self, name: Name, failure: &AppendError) -> AppendError {
         match failure {
             AppendError::Full { reason } | AppendError::Unavailable { reason } if self.has_in_doubt(name) => {

@@ -1,5 +1,3 @@
-//! A replica's connection to the writer.
-
 use crate::{shared::Shared, standing::Standing};
 use motherlode_log::Position;
 use motherlode_runtime::{Reason, Refusal};
@@ -30,7 +28,6 @@ impl Upstream {
         let reached = async {
             tokio::select! {
                 reached = reached => Ok(reached),
-                // Cannot fail: the shared state has the sender.
                 Ok(standing) = standings.wait_for(|standing| matches!(standing, Standing::Unconfirmed(_))) => {
                     Err(standing.clone())
                 }
@@ -50,7 +47,6 @@ impl Upstream {
     }
 }
 
-/// Refuses a call without an effect, since the state may not be current.
 pub(crate) fn not_current(why: impl Into<String>) -> Refusal {
     Refusal::new(Reason::NotCurrent, why)
 }

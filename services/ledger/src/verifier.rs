@@ -15,14 +15,11 @@ pub(crate) const TELL_EVERY: Duration = Duration::from_secs(10);
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Progress of the verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// Last verified position.
     pub verified: Position,
-    /// Last position to verify; 0 for none.
+    /// Last position to verify, or 0.
     pub unread: Position,
-    /// First damage found.
     pub failure: Option<String>,
 }
 
@@ -41,7 +38,6 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// Runs until `open` disconnects or all is verified.
     pub(crate) fn run(self, open: &Receiver<()>) {
         motherlode_runtime::lower_priority();
         let (partition, begun) = (self.partition, Instant::now());
@@ -95,7 +91,7 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // They damage no record, but `--verify all`, `audit` and `copy` refuse them.
+        // Such errors damage no record, but `--verify all`, `audit` and `copy` refuse them.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {
@@ -159,10 +155,8 @@ mod tests {
         }
     }
 
-    /// Only bytes outside records are altered.
     const BESIDE: Position = Position::MAX;
 
-    /// Verifies 20 of 30 records, one altered.
     fn verified(altered: Position) -> Verification {
         let mut store = MemoryStore::new(0);
         for number in 0..30_u8 {

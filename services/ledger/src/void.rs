@@ -51,10 +51,8 @@ pub(crate) async fn void_round(
     }
 }
 
-/// Larger than any position.
 const PARTITION_STEP: u64 = 1 << 48;
 
-/// Combines the partition (upper bits) and the position (lower bits).
 pub(crate) fn change_id(partition: u32, position: u64) -> u64 {
     u64::from(partition) * PARTITION_STEP + position
 }
@@ -69,7 +67,7 @@ pub(crate) struct Approval {
     pub(crate) acted: Event,
 }
 
-/// Makes a proposed void. After a refusal the proposal stays pending.
+/// After a refusal the proposal stays pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -93,12 +91,10 @@ struct Ask<'a> {
 
 enum Way {
     Proposed,
-    /// Made at once, since there are no operators.
     AtOnce,
     Approved(Box<Approval>),
 }
 
-/// Reads a settled round in the background, in turns of the operators.
 async fn make(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -128,7 +124,6 @@ async fn make(
         };
         let (version, Decided { recalled, events }) = match decided {
             Ok(decided) => decided,
-            // A repetition is answered even if it would be refused now.
             Err(refusal) => match ledger.find(&id.stream, request_id, fingerprint)? {
                 Some(made) => return Ok(made),
                 None => return Err(refusal),
@@ -272,7 +267,7 @@ fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     })
 }
 
-/// Refuses, since this binary lacks a rules version that was played (PL-01).
+/// This binary lacks a rules version that was played (PL-01).
 fn unresolvable(error: Unresolvable) -> Refusal {
     Refusal::new(Reason::ModelUnknown, error.to_string())
 }

@@ -16,7 +16,7 @@ use motherlode_testkit::conformance::records;
 
 const PAYLOAD: [u8; 213] = [0xA5; 213];
 
-/// A preallocated, synced file: the floor for an append.
+/// Preallocated, synced file: the floor for an append.
 struct Plain {
     file: File,
     at: u64,

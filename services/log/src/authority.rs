@@ -1,28 +1,26 @@
-//! Time since a writer was last confirmed as the only one. It includes time in suspension (`CLOCK_BOOTTIME` on Linux),
-//! when another writer may take over.
+//! Time since a writer was last confirmed as the only one, including suspension (`CLOCK_BOOTTIME` on Linux), when
+//! another writer may take over.
 
 use parking_lot::Mutex;
 use std::time::Duration;
 
-/// Time of the latest confirmation as only writer.
 #[derive(Debug, Default)]
 pub struct Authority(Mutex<Option<Duration>>);
 
 impl Authority {
-    /// Records a confirmation at a time of [`uptime`]. Earlier times have no effect.
+    /// `at` is a time of [`uptime`]. Earlier times have no effect.
     pub fn confirm(&self, at: Duration) {
         let mut latest = self.0.lock();
         *latest = (*latest).max(Some(at));
     }
 
-    /// Returns the time since the latest confirmation, or zero before the first.
+    /// Zero before the first confirmation.
     #[must_use]
     pub fn age(&self) -> Duration {
         (*self.0.lock()).map_or(Duration::ZERO, |latest| uptime().saturating_sub(latest))
     }
 }
 
-/// Returns the time since system start, including suspended time.
 #[must_use]
 pub fn uptime() -> Duration {
     #[cfg(target_os = "linux")]

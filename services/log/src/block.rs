@@ -1,4 +1,4 @@
-//! An append as one block of bytes, for stores without files. The format is that of a segment's block at offset 0.
+//! An append as one block of bytes, for stores without files: a segment's block at offset 0.
 
 use bytes::Bytes;
 
@@ -7,16 +7,15 @@ use crate::{
     segment::format::{self, decode_block, encode_block},
 };
 
-/// Length of the largest block, in bytes.
+/// In bytes.
 pub const MAX: u64 = format::MAX_BLOCK;
 
-/// Returns the length of the records' block.
 #[must_use]
 pub fn bytes(records: &[Bytes]) -> u64 {
     format::block_bytes(format::body_bytes(records))
 }
 
-/// Encodes `records` as the block for position `first`. The caller keeps it within [`MAX`].
+/// The caller keeps the block within [`MAX`].
 #[must_use]
 pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     let mut block = Vec::with_capacity(usize::try_from(bytes(records)).unwrap_or_default());
@@ -24,7 +23,7 @@ pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     block.into()
 }
 
-/// Decodes a block for position `first`. The records share its memory.
+/// The records share the block's memory.
 pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
     let decoded = decode_block(block, first)?;
     if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("bytes follow the block") }

@@ -1,4 +1,4 @@
-//! The hash chain: each record contains the SHA-256 of the record before it.
+//! Hash chain: each record contains the SHA-256 of the record before it.
 //!
 //! A record is a protobuf message with this hash as field 1: its bytes begin with `0A 20`. Stored bytes are hashed and
 //! never re-encoded.
@@ -13,25 +13,23 @@ use crate::{
 
 const PREFIX: [u8; 2] = [0x0A, 0x20];
 
-/// Returns the previous hash of the first record, specific to the partition.
 #[must_use]
 pub fn genesis(partition: u32) -> Hash {
     hash(format!("motherlode/log/v1/partition/{partition}").as_bytes())
 }
 
-/// Returns the SHA-256 of the stored bytes.
 #[must_use]
 pub fn hash(record: &[u8]) -> Hash {
     Sha256::digest(record).into()
 }
 
-/// Returns the previous hash in `record`, or `None` for a malformed prefix.
+/// `None` for a malformed prefix.
 #[must_use]
 pub fn previous_hash(record: &[u8]) -> Option<Hash> {
     record.strip_prefix(&PREFIX)?.first_chunk().copied()
 }
 
-/// Verifies that `records` follow the record at `after` with hash `head`, and returns the last hash.
+/// `head` is the hash of the record at `after`. Returns the last hash.
 pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Hash, AppendError> {
     let mut head = head;
     for (record, position) in records.iter().zip(after + 1..) {
@@ -44,7 +42,6 @@ pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Ha
     Ok(head)
 }
 
-/// Records with a verified chain. Each is hashed once.
 #[derive(Debug, Clone)]
 pub struct Chained {
     before: Hash,
@@ -53,38 +50,33 @@ pub struct Chained {
 }
 
 impl Chained {
-    /// Creates an empty chain after this hash.
     #[must_use]
     pub fn after(head: Hash) -> Self {
         Self { before: head, head, records: Vec::new() }
     }
 
-    /// Adds the record after position `after`. On [`AppendError::Chain`] nothing changes.
+    /// On [`AppendError::Chain`] nothing changes.
     pub fn push(&mut self, after: Position, record: Bytes) -> Result<(), AppendError> {
         self.head = verify_chain(self.head, after, std::slice::from_ref(&record))?;
         self.records.push(record);
         Ok(())
     }
 
-    /// Returns the last hash, or the initial one.
     #[must_use]
     pub fn head(&self) -> Hash {
         self.head
     }
 
-    /// Returns the hash of each record at no cost.
     pub fn hashes(&self) -> impl Iterator<Item = Hash> {
         let named = self.records.iter().skip(1).filter_map(|record| previous_hash(record));
         named.chain((!self.records.is_empty()).then_some(self.head))
     }
 
-    /// Returns the records.
     #[must_use]
     pub fn records(&self) -> &[Bytes] {
         &self.records
     }
 
-    /// Verifies that the chain, even an empty one, follows the record at `after`.
     pub fn verify_after(&self, after: Position, head: Hash) -> Result<(), AppendError> {
         match self.before == head {
             true => Ok(()),

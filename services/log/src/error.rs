@@ -1,5 +1,3 @@
-//! Errors of appends and reads.
-
 use std::{fmt::Write as _, io};
 
 use crate::{
@@ -7,75 +5,42 @@ use crate::{
     record::{Hash, Position},
 };
 
-/// Reasons for a failed append.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// The log ends elsewhere. Nothing was written.
+    /// Nothing was written.
     #[error("the log ends at position {end}")]
-    Conflict {
-        /// Last position of the log.
-        end: Position,
-    },
-    /// A record has the wrong previous hash. Nothing was written.
+    Conflict { end: Position },
+    /// A previous hash is wrong. Nothing was written.
     #[error("the record for position {position} does not chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
-    Chain {
-        /// Intended position of the record.
-        position: Position,
-        /// Expected previous hash.
-        expected: Hash,
-        /// Previous hash in the record, if any.
-        found: Option<Hash>,
-    },
-    /// The append is too large. Nothing was written.
+    Chain { position: Position, expected: Hash, found: Option<Hash> },
+    /// Nothing was written.
     #[error("an append of {bytes} bytes is over the limit of {limit}")]
-    TooLarge {
-        /// Length in bytes.
-        bytes: u64,
-        /// Limit in bytes.
-        limit: u64,
-    },
-    /// The storage is full. Nothing was appended. Retry once there is room.
+    TooLarge { bytes: u64, limit: u64 },
+    /// Nothing was appended. Retry once there is room.
     #[error("no room for the append: {0}")]
     Full(io::Error),
-    /// The storage failed. Nothing was appended. The caller may retry.
+    /// Nothing was appended. The caller may retry.
     #[error("the log cannot be written: {0}")]
     Unavailable(io::Error),
-    /// The outcome is unknown. After the next successful [`settle`](crate::Store::settle) or append, the records are
-    /// not in the log.
+    /// After the next successful [`settle`](crate::Store::settle) or append, the records are not in the log.
     #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
-    /// This or an earlier write had an unknown outcome. Appends are refused until the store is opened again.
+    /// After a write with an unknown outcome, appends are refused until the store is opened again.
     #[error("the log refuses appends until it is opened again: {reason}")]
-    Failed {
-        /// Failed operation.
-        reason: String,
-    },
-    /// Another writer has taken over the log. This store refuses all later appends.
+    Failed { reason: String },
+    /// Another writer has taken over. All later appends are refused.
     #[error("another writer has taken the log over: {reason}")]
-    Fenced {
-        /// Evidence of the other writer.
-        reason: String,
-    },
+    Fenced { reason: String },
 }
 
-/// Reasons for a failed read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The record is below the first kept position.
     #[error("position {position} is archived: the log keeps records from position {first}")]
-    Archived {
-        /// Requested position.
-        position: Position,
-        /// First kept position.
-        first: Position,
-    },
-    /// The storage failed.
+    Archived { position: Position, first: Position },
     #[error("the log cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// The stored bytes are damaged.
     #[error(transparent)]
     Damaged(#[from] Damage),
-    /// A stored message is damaged.
     #[error(transparent)]
     DamagedMessage(#[from] DamagedMessage),
 }

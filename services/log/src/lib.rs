@@ -1,8 +1,8 @@
-//! The append-only log, source of all other state.
+//! Append-only log, source of all other state.
 //!
-//! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. Each record begins
-//! with the SHA-256 of the record before it. One [`Store`] writes a partition; any number of [`Reader`]s follow it.
-//! [`SegmentStore`] keeps it in files, [`MemoryStore`] in memory for tests; [`scan`] verifies files.
+//! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. One [`Store`] writes
+//! it; any number of [`Reader`]s follow it. [`SegmentStore`] keeps it in files, [`MemoryStore`] in memory for tests;
+//! [`scan`] verifies files.
 //!
 //! Acknowledged appends survive any crash byte for byte. Damage is reported with file and offset, and never skipped or
 //! repaired. Opening verifies all bytes, some 600 MB per second and core.

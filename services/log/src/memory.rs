@@ -1,5 +1,3 @@
-//! A store in memory, for tests and demonstrations.
-
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,7 +11,7 @@ use crate::{
     store::{Limit, Reader, Store},
 };
 
-/// A partition in memory, with the contract of [`Store`] except for durability.
+/// Fulfils the contract of [`Store`] except for durability.
 #[derive(Debug)]
 pub struct MemoryStore {
     partition: u32,
@@ -29,13 +27,11 @@ struct Records {
 }
 
 impl MemoryStore {
-    /// Creates an empty log of `partition`.
     #[must_use]
     pub fn new(partition: u32) -> Self {
         Self::starting(partition, LogStart::genesis(partition))
     }
 
-    /// Creates an empty log with archived records before `start`.
     #[must_use]
     pub fn starting(partition: u32, start: LogStart) -> Self {
         Self { partition, head: start.previous, records: Arc::new(Records { start, kept: RwLock::default() }) }

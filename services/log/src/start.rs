@@ -1,6 +1,5 @@
-//! The start of a log: its first kept position and the previous hash.
-//!
-//! The file `start` must be durable before segments are archived and removed:
+//! Start of a log: its first kept position and the previous hash. The file `start` must be durable before segments are
+//! archived and removed:
 //!
 //! ```text
 //! "MLSTART1"  SHA-256 of the rest 32
@@ -27,29 +26,26 @@ const MAGIC: [u8; 8] = *b"MLSTART1";
 const BYTES: u64 = 8 + 32 + 4 + 8 + 32;
 const FILE: &str = "start";
 
-/// The start of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogStart {
-    /// First kept position, 1-based. Earlier records are archived.
+    /// Earlier records are archived.
     pub first: Position,
-    /// Hash of the record before it, or the genesis hash.
     pub previous: Hash,
 }
 
 impl LogStart {
-    /// Returns the start of a whole log.
     #[must_use]
     pub fn genesis(partition: u32) -> Self {
         Self { first: 1, previous: genesis(partition) }
     }
 
-    /// Checks a position, 0 meaning 1; one below `first` is [`ReadError::Archived`].
+    /// Position 0 means 1; one below `first` is [`ReadError::Archived`].
     pub fn check(&self, position: Position) -> Result<(), ReadError> {
         let (position, first) = (position.max(1), self.first);
         if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }
     }
 
-    /// Reads the recorded start and partition; `None` for a whole log.
+    /// `None` for a whole log.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path, partition: Option<u32>) -> Result<Option<(u32, Self)>, ScanError> {
         let path = dir.join(FILE);
         let listed = disk.list(dir).map_err(ScanError::at(dir))?;

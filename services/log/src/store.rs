@@ -12,7 +12,7 @@ use crate::{
     start::LogStart,
 };
 
-/// The writer of one partition.
+/// Writer of one partition.
 ///
 /// * A store MUST refuse a second live writer when it opens or first appends.
 /// * [`end`](Store::end) and [`head`](Store::head) MUST cover durable records only, and MUST NOT go back.
@@ -20,16 +20,15 @@ use crate::{
 ///   full.
 /// * A damaged store MUST refuse to open. It MUST NOT drop an acknowledged record.
 pub trait Store: Send {
-    /// Returns the partition's number.
     fn partition(&self) -> u32;
 
-    /// Returns the log's start. A log with a later start MUST have a segment.
+    /// A log with a later start MUST have a segment.
     fn start(&self) -> LogStart;
 
-    /// Returns the last durable position, 0 for an empty log.
+    /// Last durable position, 0 for an empty log.
     fn end(&self) -> Position;
 
-    /// Returns the hash at [`end`](Store::end), or the genesis hash.
+    /// Hash at [`end`](Store::end), or the genesis hash.
     fn head(&self) -> Hash;
 
     /// Appends all records or none, from `after + 1`. On `Ok` they are durable and visible to readers.
@@ -40,7 +39,6 @@ pub trait Store: Send {
     /// * An empty append writes nothing.
     fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError>;
 
-    /// Verifies the records' chain, then appends them.
     fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
         let end = self.end();
         if after != end {
@@ -64,26 +62,23 @@ pub trait Store: Send {
         self.settle()
     }
 
-    /// Returns the last unverified position, or 0. The opener SHOULD verify these records.
+    /// Last unverified position, or 0. The opener SHOULD verify these records.
     fn unread(&self) -> Position {
         0
     }
 
-    /// Returns the confirmations as only writer; `None` if a lock ensures it.
+    /// `None` if a lock ensures the only writer.
     fn authority(&self) -> Option<Arc<Authority>> {
         None
     }
 
-    /// Returns a handle for reads during appends.
     fn reader(&self) -> Arc<dyn Reader>;
 }
 
-/// The readers' side of a partition. A read MUST NOT wait for an append.
+/// A read MUST NOT wait for an append.
 pub trait Reader: Send + Sync {
-    /// Returns the first kept position.
     fn first(&self) -> Position;
 
-    /// Returns the last durable position, 0 for an empty log.
     fn end(&self) -> Position;
 
     /// Returns contiguous records from `from`, at most `max_records` and `max_bytes`, but at least one. Only an empty
@@ -94,13 +89,11 @@ pub trait Reader: Send + Sync {
     /// * Records in doubt, or not durable, MUST NOT be returned.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 
-    /// Verifies the bytes outside the records up to a position, as a full opening does.
     fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
         Ok(())
     }
 }
 
-/// Remaining records and bytes of a read.
 #[derive(Debug)]
 pub struct Limit {
     records: usize,
@@ -109,13 +102,12 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Creates a limit of `records` and `bytes`.
     #[must_use]
     pub fn new(records: usize, bytes: usize) -> Self {
         Self { records, bytes, first: true }
     }
 
-    /// Counts a record, and reports whether it fits. The first one always fits.
+    /// The first record always fits.
     pub fn admits(&mut self, bytes: usize) -> bool {
         let admitted = self.records > 0 && (self.first || bytes <= self.bytes);
         if admitted {

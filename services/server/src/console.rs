@@ -1,5 +1,5 @@
-//! The console, a client of this process's own services or of other processes. Its threads have a lower priority than
-//! those of bets.
+//! Console, a client of this process's own services or of other processes. Its threads have a lower priority than those
+//! of bets.
 
 use crate::{
     error::ServeError,
@@ -24,7 +24,6 @@ use tokio::{
 use tonic::body::Body;
 use tower::Service;
 
-/// Threads for blocking work.
 const BLOCKING_MAX: usize = 8;
 
 pub(crate) fn start<S>(
@@ -43,7 +42,7 @@ where
     begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), admission, stop).map(Some)
 }
 
-/// Serves the console alone until the signal. Other processes are called on demand.
+/// Serves the console alone. Other processes are called on demand.
 pub(crate) async fn serve(
     config: &Config,
     signalled: impl Future<Output = &'static str>,
@@ -112,7 +111,6 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         if let Some(threads) = self.0.take() {
-            // Never blocks.
             threads.shutdown_background();
         }
     }

@@ -17,7 +17,6 @@ pub(crate) async fn watch(ledgers: Ledgers) {
     pending().await
 }
 
-/// Watches for a difference between another build's state and the log's fold.
 async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     let mut difference = ledger.state_difference();
     let found = difference.wait_for(Option::is_some).await;
@@ -26,7 +25,7 @@ async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     ledger.distrust(&finding);
 }
 
-/// Watches for unreadable players, who cannot play until the next start.
+/// Unreadable players cannot play until the next start.
 async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     let mut failure = ledger.unreadable_players();
     let failed = failure.wait_for(Option::is_some).await;
@@ -36,7 +35,7 @@ async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     }
 }
 
-/// Watches for a log that contradicts its checkpoint or has fewer records than a witness.
+/// A log may contradict its checkpoint, or have fewer records than a witness.
 pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
     let (partition, finding) = proofs.failed().await;
     if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {

@@ -4,11 +4,10 @@
 //! * If the state may be outdated, all are NOT_SERVING.
 //! * If a background task has ended without restart, the process and the task's service are NOT_SERVING.
 //!
-//! A reported status lags about 100 ms, and longer in a suspended process. A writer on a shared store therefore also
-//! checks the age of its authority, and answers NOT_SERVING past [`AUTHORITY_AGE_MAX`]. This is shorter than the
-//! silence before a takeover, so the old writer is NOT_SERVING first. There are two exceptions of at most this age: a
-//! process of all roles takes the log at its start, or a standby could not reach the writer while the writer reached
-//! the stream's leader. The store refuses the old writer's appends in any case.
+//! A reported status lags about 100 ms, and longer in a suspended process. A writer on a shared store therefore answers
+//! NOT_SERVING once its authority is older than [`AUTHORITY_AGE_MAX`], which is shorter than the silence before a
+//! takeover. Exceptions: a process of all roles takes the log at its start, and a standby may not reach a writer that
+//! reaches the stream's leader. The store refuses the old writer's appends in any case.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
@@ -29,7 +28,7 @@ use tonic_health::{
     server::{HealthReporter, HealthService},
 };
 
-/// Services that write to the log; "" is the process.
+/// "" is the process.
 const WRITE: [&str; 3] = ["", spin::SERVICE_NAME, ledger::SERVICE_NAME];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

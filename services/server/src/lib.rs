@@ -1,14 +1,10 @@
-//! The service process: opens its log and serves calls until it stops.
-//!
-//! [`serve`] selects the kind of process:
+//! Service process: opens its log and serves calls until it stops. [`serve`] selects the kind of process:
 //!
 //! * `single`: all services, with the log in a data folder.
 //! * `roles`: some services or partitions, and replicas of the others.
 //! * `standby`: the log on JetStream, with one writer and standbys.
 //!
-//! [`Server`] is a running service on open logs. [`LogLocation`] is the place of a log, [`copy`] and [`Backup`] copy
-//! one, and [`LocalLog`] makes one available to tools. A start reads and verifies the whole log. A standby or replica
-//! needs as much memory as a writer.
+//! A start reads and verifies the whole log. A standby or replica needs as much memory as a writer.
 
 mod console;
 mod direct;

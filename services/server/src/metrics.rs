@@ -19,7 +19,7 @@ use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// The observed service. The meter's callbacks, which never end, must not keep it: a closed ledger releases its index.
+/// The meter's callbacks, which never end, must not keep the service: a closed ledger releases its index.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 
@@ -69,7 +69,7 @@ impl Metrics {
         }
     }
 
-    /// Exports zero too, so that an alarm sees the first end.
+    /// Zero is exported too, so that an alarm sees the first end.
     fn tasks(&self, meter: &Meter) {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");
@@ -329,7 +329,6 @@ impl Metrics {
     }
 }
 
-/// Counts unpaid awards, without those held by a proposed void.
 fn unpaid_awards(ledger: &Handle) -> u64 {
     let now_ms = ledger.now_ms();
     ledger.books(|books| {

@@ -1,5 +1,3 @@
-//! Names of the services in health and reflection.
-
 use motherlode_proto::{
     jackpot::v1::jackpot_service_server, job::v1::job_service_server, ledger::v1::ledger_service_server,
     log::v1::log_service_server, proof::v1::proof_service_server, report::v1::report_service_server,

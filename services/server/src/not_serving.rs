@@ -41,7 +41,7 @@ pub(crate) struct NotServing {
 }
 
 impl NotServing {
-    /// Starts refusing calls to the services `names`. The log of `written` is already served.
+    /// The log of `written` is already served.
     pub(crate) async fn start(
         listener: &StdListener,
         config: &Config,
@@ -75,7 +75,6 @@ impl NotServing {
         let serving = tokio::spawn(async move {
             let ended = async {
                 stop.clone().requested().await;
-                // Ends the streams of watchers.
                 reporter.clear_service_status("").await;
             };
             tokio::join!(ended, connections::serve(listener, tls, workers, admission, service, None, stop.clone()));
@@ -90,7 +89,7 @@ impl NotServing {
     }
 }
 
-/// Refuses all calls except health, reflection and the local log.
+/// Refuses calls except health, reflection and the local log.
 #[derive(Clone)]
 struct Refusing {
     gives: bool,

@@ -14,7 +14,7 @@ use std::{
 /// Repeated starts must not fill the disk.
 const NOTES_MAX: usize = 16;
 
-/// Characters of a note.
+/// Limit in characters.
 const FINDING_MAX: usize = 1_000;
 
 const CHECK: &str = "start";
@@ -36,7 +36,6 @@ pub(crate) fn counter() -> Counter<u64> {
     global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
 }
 
-/// Counts and notes a start refused for its log or draw keys.
 pub fn note_refused_start(data: &Path, error: &ServeError) {
     if !matches!(error, ServeError::Start(_) | ServeError::Proofs(_) | ServeError::DrawKeys(_)) {
         return;

@@ -1,4 +1,4 @@
-//! A process with some services, by its role, and some partitions or none. It has replicas of the other partitions,
+//! Process with some services, by its role, and some partitions or none. It has replicas of the other partitions,
 //! behind the same handles.
 
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) fn names(role: Role) -> Vec<&'static str> {
     [spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
 }
 
-/// Serves until the signal. A replica that does not match its log ends the process.
+/// A replica that does not match its log ends the process.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -91,7 +91,6 @@ pub(crate) async fn start(
     serve_role(listener, config, opened?, dealer, Some(proofs))
 }
 
-/// Starts a role's services on replicas only. Waits for the writers.
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?, config.partitions)?;

@@ -13,7 +13,7 @@ use motherlode_ledger::{Options, Stores};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
 
-/// Serves as configured until the signal. `phase` is called when the process begins to serve or to stand by.
+/// `phase` is called when the process begins to serve or to stand by.
 pub fn serve<'a>(
     config: &'a Config,
     dealer: Dealer,
@@ -48,7 +48,6 @@ pub fn serve<'a>(
     })
 }
 
-/// Opens the partitions that this process writes.
 pub fn open_stores(config: &Config) -> Result<Stores, ServeError> {
     match LogLocation::of(config) {
         location @ LogLocation::Folder { .. } => Ok(location.open_written(config)?.into()),

@@ -1,4 +1,4 @@
-//! A running service and its stop: new calls are refused, streams end, pending calls are answered, a last checkpoint is
+//! Running service and its stop: new calls are refused, streams end, pending calls are answered, a last checkpoint is
 //! signed, ledgers close.
 
 use crate::{
@@ -15,7 +15,6 @@ use motherlode_spin::Sweeper;
 use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 
-/// A running service.
 pub struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) identity: Identity,
@@ -33,77 +32,66 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns the address of the calls.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the address of checkpoints and tiles, if any.
     #[must_use]
     pub fn tiles_address(&self) -> Option<SocketAddr> {
         self.tiles
     }
 
-    /// Returns the console's address, if any.
     #[must_use]
     pub fn console_address(&self) -> Option<SocketAddr> {
         self.console
     }
 
-    /// Returns the program's version, digests and models (PL-29).
+    /// Program's version, digests and models (PL-29).
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// Returns the ledgers.
     #[must_use]
     pub fn ledgers(&self) -> &Ledgers {
         &self.ledgers
     }
 
-    /// Returns the home partition's ledger.
     #[must_use]
     pub fn ledger(&self) -> &Handle {
         self.ledgers.home()
     }
 
-    /// Returns the sweeper, if any.
     #[must_use]
     pub fn sweeper(&self) -> Option<&Sweeper> {
         self.sweeper.as_ref()
     }
 
-    /// Returns the self-check, if any.
     #[must_use]
     pub fn self_check(&self) -> Option<&SelfCheck> {
         self.check.as_ref()
     }
 
-    /// Waits until a ledger refuses proposals, and returns the reason.
     pub async fn failed(&self) -> Standing {
         self.ledgers.failed().await
     }
 
-    /// Returns the state of background tasks.
     #[must_use]
     pub fn tasks(&self) -> watch::Receiver<Tasks> {
         self.tasks.subscribe()
     }
 
-    /// Returns the kinds of background tasks.
     #[must_use]
     pub fn task_kinds(&self) -> BTreeSet<Kind> {
         self.tasks.kinds()
     }
 
-    /// Ends the background tasks of a kind, for tests, and returns their number.
+    /// Ends tasks in tests.
     pub fn end_tasks(&self, kind: Kind) -> usize {
         self.tasks.end_tasks(kind)
     }
 
-    /// Waits until a background task of money or of the log has ended.
     pub fn task_failed(&self) -> impl Future<Output = ServeError> + use<> {
         let tasks = self.tasks.subscribe();
         async move {
@@ -112,7 +100,7 @@ impl Server {
         }
     }
 
-    /// Refuses proposals and reads, since another process may write the log, and ends the metrics.
+    /// Stops proposals and reads: another process may write the log.
     pub fn step_down(&self, why: &str) {
         self.ledgers.step_down(why);
         if let Some(metrics) = &self.metrics {
@@ -120,7 +108,6 @@ impl Server {
         }
     }
 
-    /// Stops in order. Never fails at present.
     pub fn stop(self) -> BoxFuture<'static, Result<(), ServeError>> {
         Box::pin(async move {
             self.stopper.stop();

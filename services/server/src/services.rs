@@ -275,7 +275,6 @@ impl<'a> Services<'a> {
                     .with_service_name("grpc.health.v1.Health");
                 self.names.iter().fold(all, |some, name| some.with_service_name(*name))
             };
-            // Python's client, for example, uses the older version.
             self.routes.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
         }
         let exports = config.telemetry.otlp_endpoint.is_some();

@@ -25,17 +25,13 @@ use std::{
 };
 use tokio::task::spawn_blocking;
 
-/// Phase of a process.
 pub enum Phase<'a> {
-    /// Serving calls.
     Serving(&'a Server),
-    /// Standing by on this address.
     Standby(&'a TcpListener),
-    /// Serving the console at this address.
     Console(SocketAddr),
 }
 
-/// Checks the configuration before anything is opened.
+/// Runs before anything is opened.
 pub fn check(config: &Config) -> Result<(), ServeError> {
     Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
     offer::offered(&config.currencies)?;
@@ -47,14 +43,13 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Checks that the addresses are free, before any file is created.
+/// Runs before any file is created.
 pub fn check_addresses(config: &Config) -> Result<(), ServeError> {
     let calls = (config.role != Role::Console).then_some(config.listen);
     let console = config.console.listen.filter(|_| matches!(config.role, Role::All | Role::Console));
     calls.into_iter().chain(console).try_for_each(|address| bind_at(address).map(drop))
 }
 
-/// Binds the configured address.
 pub fn bind(config: &Config) -> Result<TcpListener, ServeError> {
     bind_at(config.listen)
 }
@@ -133,7 +128,6 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
             accept_lost_keys: config.draws.accept_lost_keys,
         };
         let judged = ledgers.iter().map(|ledger| judge_start(ledger, &keys, &policy)).collect::<Result<Vec<_>, _>>()?;
-        // Unchanged by a refused start.
         if let Some(ledger) = ledgers.first() {
             keys.renew(ledger.clock_ms())?;
         }

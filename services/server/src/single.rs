@@ -1,4 +1,4 @@
-//! A service on one machine, with all roles and a log in its data folder. It serves after verification, replay and the
+//! Service on one machine, with all roles and a log in its data folder. It serves after verification, replay and the
 //! opening of pools.
 
 use crate::{

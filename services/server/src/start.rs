@@ -1,4 +1,4 @@
-//! A service on open logs, for tests, other programs, and turns as writer on JetStream.
+//! Service on open logs, for tests, other programs, and turns as writer on JetStream.
 
 use crate::{
     error::ServeError,
@@ -14,7 +14,6 @@ use motherlode_spin::Dealer;
 use std::net::TcpListener;
 
 impl Server {
-    /// Starts the configured role's services on the written partitions.
     pub async fn start(
         config: &Config,
         stores: impl Into<Stores>,
@@ -25,7 +24,6 @@ impl Server {
         on(bind(config)?, config, stores.into(), options, dealer).await
     }
 
-    /// Starts like [`start`](Self::start), on a bound address.
     pub async fn start_on(
         listener: TcpListener,
         config: &Config,
@@ -36,7 +34,7 @@ impl Server {
         on(listener, config, stores.into(), options, dealer).await
     }
 
-    /// Starts a role without a log on replicas. Waits for their writers.
+    /// Waits for the writers.
     pub fn join(config: &Config, options: Options, dealer: Dealer) -> BoxFuture<'_, Result<Self, ServeError>> {
         Box::pin(async move {
             check(config)?;

@@ -23,20 +23,17 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Run time that resets the backoff.
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
-/// Declares the kinds: name, whether an end ends the process, and the service whose health fails.
+/// Name, whether an end ends the process, and the service whose health fails.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $name:literal, ends_process = $ends:literal, $service:expr;)*) => {
-        /// A kind of background task.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Kind {
             $($(#[$doc])* $kind,)*
         }
 
         impl Kind {
-            /// All kinds.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// Returns the name in logs and metrics.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -44,7 +41,6 @@ macro_rules! kinds {
                 }
             }
 
-            /// Reports whether an unexpected end ends the process.
             #[must_use]
             pub fn ends_process(self) -> bool {
                 match self {
@@ -62,27 +58,19 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Answers calls.
     Calls: "calls", ends_process = true, None;
-    /// Watches the ledgers' threads.
     Ledgers: "ledgers", ends_process = true, None;
-    /// Renews the draw keys.
     DrawKeys: "draw_keys", ends_process = false, Some(SPIN);
-    /// Finishes abandoned rounds.
     Sweeper: "sweeper", ends_process = true, Some(SPIN);
     /// Sends credits and rollbacks to operators' wallets.
     Payers: "payers", ends_process = true, Some(WALLET);
     /// Pools contributions, prices hits and pays awards.
     Steward: "steward", ends_process = true, Some(JACKPOT);
-    /// Folds the reports.
     Reports: "reports", ends_process = false, Some(REPORT);
     /// Checks the books daily.
     SelfCheck: "self_check", ends_process = false, Some(REPORT);
-    /// Samples the rates of the last minutes.
     Vitals: "vitals", ends_process = false, Some(REPORT);
-    /// Stops jobs with the process.
     Jobs: "jobs", ends_process = false, Some(JOB);
-    /// Serves checkpoints and tiles as files.
     Tiles: "tiles", ends_process = false, Some(PROOF);
     /// Extends the trees and signs checkpoints.
     Trees: "trees", ends_process = true, Some(PROOF);
@@ -92,20 +80,14 @@ kinds! {
     LogDistrust: "log_distrust", ends_process = true, None;
     /// Reacts to a log that contradicts its checkpoint.
     TreeDistrust: "tree_distrust", ends_process = true, Some(PROOF);
-    /// Lists the standbys of a log.
     Standbys: "standbys", ends_process = false, None;
-    /// Reports foreign messages in a log's stream.
     ForeignMessages: "foreign_messages", ends_process = false, None;
 }
 
-/// State of a process's background tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {
-    /// Kinds with an ended task.
     pub down: BTreeSet<Kind>,
-    /// Unexpected ends by kind.
     pub ended: BTreeMap<Kind, u64>,
-    /// First ended task of money or of the log, and the reason.
     pub fatal: Option<(Kind, String)>,
 }
 
@@ -130,7 +112,7 @@ impl Supervisor {
         self.state.subscribe()
     }
 
-    /// Starts a task; `make` creates it for each restart.
+    /// `make` creates the task for each restart.
     pub(crate) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         kind: Kind,
@@ -176,7 +158,7 @@ impl Supervisor {
         self.tasks.push(Task { kind, watching: Some(watching), current });
     }
 
-    /// Starts a task without restarts. Its owner awaits the returned handle.
+    /// The task does not restart.
     pub(crate) fn spawn_once(&mut self, kind: Kind, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let task = tokio::spawn(task);
         let current = Arc::new(Mutex::new(Some(task.abort_handle())));
@@ -200,7 +182,7 @@ impl Supervisor {
         self.tasks.iter().map(|task| task.kind).collect()
     }
 
-    /// Ends all tasks, and waits until they have released their references.
+    /// Waits until the tasks have released their references.
     pub(crate) fn stop(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             for Task { watching, current, .. } in self.tasks {

@@ -1,4 +1,4 @@
-//! Answer to a step. Most of it is written from the step's commit.
+//! Answer to a step, mostly written from the step's commit.
 
 use motherlode_books::{Currency, Dealt, Event, Minor, RoundStarted, Seal, SmolStr, StepResolved};
 use motherlode_ledger::{balance_after, fields::round_name};
@@ -9,9 +9,7 @@ use motherlode_proto::{
 };
 use prost::Message;
 
-/// Parts of an answer outside of the step's commit.
 pub(crate) struct Answer {
-    /// Seal in the step's commit.
     seal: Option<Seal>,
     round: u64,
     step: u32,
@@ -19,29 +17,25 @@ pub(crate) struct Answer {
     bet: Minor,
     campaign: Option<SmolStr>,
     state: RoundState,
-    /// Outcome with more than the log has.
     shown: Option<Box<Outcome>>,
 }
 
-/// Encoded [`Played`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayedBytes(pub(crate) Vec<u8>);
 
 impl PlayedBytes {
-    /// Returns the bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
     pub(crate) fn message(&self) -> Played {
-        // The bytes were encoded here.
         Played::decode(&*self.0).unwrap_or_default()
     }
 }
 
 impl Answer {
-    /// Creates it for a step. `over`: the step settled the round.
+    /// `over`: the step settled the round.
     pub(crate) fn of(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
         Self {
             seal: sealed(step),
@@ -55,8 +49,7 @@ impl Answer {
         }
     }
 
-    /// Returns whether it belongs to the logged step. Another attempt of the request, with another seal, may have been
-    /// first.
+    /// Another attempt of the request, with another seal, may have been logged first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
@@ -64,7 +57,6 @@ impl Answer {
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            // Reported by the wallet before any win.
             Some(Event::DebitConfirmed { told, .. }) => *told,
             _ => balance_after(logged, self.currency),
         };
@@ -96,7 +88,7 @@ fn revealed(events: &[Event]) -> &[Dealt] {
     dealt.unwrap_or_default()
 }
 
-/// Returns the seal of the next draw; older logs have none.
+/// Seal of the next draw; older logs have none.
 fn sealed(step: &StepResolved) -> Option<Seal> {
     step.draw.as_ref().map(|draw| draw.next_seal)
 }

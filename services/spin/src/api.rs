@@ -22,7 +22,6 @@ use motherlode_wallet::Wallets;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
 
-/// Spin service.
 #[derive(Clone)]
 pub struct SpinApi {
     pub(crate) ledgers: Ledgers,
@@ -32,12 +31,11 @@ pub struct SpinApi {
     pub(crate) registry: SessionRegistry,
     pub(crate) pace: Pace,
     pub(crate) waits: Waits,
-    /// Initial balance of demo play.
     pub(crate) demo_balance: Minor,
     pub(crate) ladders: Arc<Ladders>,
     pub(crate) superseded: SupersededRules,
     pub(crate) wallets: Wallets,
-    /// Caps on open campaigns, in EUR (PL-36).
+    /// Caps in EUR (PL-36).
     pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
@@ -51,8 +49,8 @@ struct Named<'a> {
 }
 
 impl SpinApi {
-    /// Creates the service. Answers to jackpot hits wait at most `award_wait_max` for the award. After the stop,
-    /// streams answer their open calls and end.
+    /// Answers to jackpot hits wait at most `award_wait_max` for the award. After the stop, streams answer their open
+    /// calls and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let ledgers = ledgers.into();
@@ -74,19 +72,17 @@ impl SpinApi {
         }
     }
 
-    /// Sets limits, number of operators and profiles.
     #[must_use]
     pub fn with_sessions(self, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// Returns the rules of a new bet, which counts as an action in its session. Fails on a superseded version.
+    /// The bet counts as an action in its session. Fails on a superseded version.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
     }
 
-    /// Fails with REQUEST_CANCELLED if the request was cancelled.
     pub(crate) fn check_not_cancelled(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
         // Callers' requests never have this fingerprint.
         match self.ledgers.of(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
@@ -99,37 +95,31 @@ impl SpinApi {
         self.ledgers.of(stream).map(Now::of)
     }
 
-    /// Sets waiting times.
     #[must_use]
     pub fn with_waits(self, waits: Waits) -> Self {
         Self { waits, ..self }
     }
 
-    /// Sets coin ladders.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
     }
 
-    /// Sets superseded versions that accept bets (PL-41).
     #[must_use]
     pub fn with_superseded(self, superseded: SupersededRules) -> Self {
         Self { superseded, ..self }
     }
 
-    /// Sets the wallets (PL-31).
     #[must_use]
     pub fn with_wallets(self, wallets: Wallets) -> Self {
         Self { wallets, ..self }
     }
 
-    /// Sets campaign caps (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, caps: impl IntoIterator<Item = (String, Nano)>) -> Self {
         Self { campaign_caps: Arc::new(caps.into_iter().collect()), ..self }
     }
 
-    /// Sets the initial balance of demo play; the default is 1,000.00.
     #[must_use]
     pub fn with_demo_balance(self, demo_balance: Minor) -> Self {
         Self { demo_balance, ..self }
@@ -151,7 +141,6 @@ impl SpinApi {
         self.bet_here(bet, metadata, None).await
     }
 
-    /// Plays a bet from the account, or with a debit confirmed by the wallet.
     pub(crate) async fn bet_here(
         &self,
         bet: &Bet,
@@ -195,7 +184,7 @@ impl SpinApi {
         self.play(&named, metadata, (&state, &decide)).await
     }
 
-    /// Checks an action in a round by its session, or else that the game is not held (BW-27).
+    /// Checks that the session allows it; without a session, that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.of(stream)?.books_of(stream, |books| {
@@ -215,8 +204,7 @@ impl SpinApi {
         Drawing { dealer: &self.dealer, client_seed, sealed: drawn.sealed }
     }
 
-    /// Decides, appends and answers a step. On a conflict it decides again with the same client seed, until the
-    /// caller's deadline.
+    /// On a conflict it decides again with the same client seed, until the caller's deadline.
     async fn play(
         &self,
         named: &Named<'_>,
@@ -254,7 +242,6 @@ impl SpinApi {
     }
 }
 
-/// Returns whether the decision's state has changed.
 pub(crate) fn is_stale(error: &AppendError) -> bool {
     matches!(
         error,

@@ -1,5 +1,3 @@
-//! Automatic steps and their request ids.
-
 use motherlode_books::{Automatic, Event, InternalRequest, OpenRound, SmolStr};
 use motherlode_ledger::fields::RoundId;
 
@@ -7,13 +5,11 @@ pub(crate) struct Asked<'a> {
     pub(crate) round: &'a RoundId,
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
-    /// Returns the reason; `None` if there is none any more.
+    /// `None` if there is no reason any more.
     pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),
-    /// Actor to log with the step.
     pub(crate) acted: Option<Event>,
 }
 
-/// Returns the request id of a step without a caller.
 pub(crate) fn step_request_id(round: u64, step: u32) -> String {
     InternalRequest::AutomaticStep { round, step }.to_string()
 }

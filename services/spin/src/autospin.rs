@@ -1,11 +1,10 @@
 //! Autospin: a series of rounds as a stream (BW-23, BW-25, PL-07).
 //!
 //! The request ids of its spins follow from the series' id, so a repeated request gets the same answers and continues
-//! after the last logged spin. If the reader disconnects, the series stops before its next spin. While a round waits
-//! for the player, the series follows the log: one lookup per group commit.
+//! after the last logged spin. If the reader disconnects, the series stops before its next spin.
 //!
-//! A win that can be doubled stays open until the next spin, and counts as won. The series collects it before that
-//! spin. If the series stops first, the player can still double or collect it (BW-23).
+//! A win that can be doubled stays open, and counts as won, until the series collects it before the next spin. If the
+//! series stops first, the player can still double or collect it (BW-23).
 
 use crate::{
     api::SpinApi,
@@ -28,10 +27,9 @@ use motherlode_slots::{AutoplayLoss, Choice};
 use std::time::Duration;
 use tonic::{Request, Status, metadata::MetadataMap};
 
-/// Longest request id of a series; `.1000` is appended.
+/// Spins append up to `.1000`.
 const REQUEST_ID_MAX: usize = 59;
 
-/// Longest pause between two rounds.
 const PAUSE_MS_MAX: u32 = 60_000;
 
 struct Series {
@@ -40,33 +38,27 @@ struct Series {
     /// Bet with the request id of the next spin.
     bet: Bet,
     progress: Autospin,
-    /// Started spins.
     spins: u32,
     pause: Duration,
     next: Next,
-    /// Win to collect before the next spin.
     waiting: Option<Waiting>,
     metadata: MetadataMap,
 }
 
-/// Round with a doublable win.
 struct Waiting {
     round: RoundId,
-    /// Collecting step.
     step: u32,
 }
 
-/// Finished round, from the series' view.
 struct Counted {
     round: FinishedRound,
     waiting: Option<Waiting>,
 }
 
 enum Next {
-    /// Stops: the first bet could exceed the loss limit (DM-26).
+    /// The first bet could exceed the loss limit (DM-26).
     Prevented,
     Spin,
-    /// Waits until the round is finished and its award is priced.
     Finish(RoundId),
     Over,
 }
@@ -80,7 +72,6 @@ impl SpinApi {
         Ok(stream::unfold(series, |mut series| async move { series.step().await.map(|answer| (Ok(answer), series)) }))
     }
 
-    /// Reads a round on a blocking thread.
     async fn shown(&self, round: &RoundId) -> Result<Option<Round>, Refusal> {
         let (ledger, stream, number) = (self.ledgers.of(&round.stream)?.clone(), round.stream.clone(), round.number);
         let read = tokio::task::spawn_blocking(move || rounds::read(&ledger, &stream, number)).await;
@@ -88,13 +79,12 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// Waits until a round is finished, or only waits for the double.
+    /// Waits until the round is finished, or only the double is open.
     async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
         let ledger = self.ledgers.of(&round.stream)?;
         let mut head = ledger.head();
         let mut seen = None;
         loop {
-            // Position of an open round's latest step.
             let latest = ledger.books_of(&round.stream, |books| {
                 Some(books.player(&round.stream)?.open_round(round.number).map(|open| open.last_position))
             })?;
@@ -112,7 +102,7 @@ impl SpinApi {
         }
     }
 
-    /// Collects a win. Returns false if the player has continued the round.
+    /// Returns false if the player has continued the round.
     async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
@@ -135,7 +125,6 @@ impl SpinApi {
         };
         match self.move_on(&collect, &MetadataMap::new()).await {
             Ok(_) => Ok(true),
-            // The player was faster.
             Err(refusal) if matches!(refusal.reason(), Reason::AlreadySettled | Reason::ChoiceNotAwaited) => Ok(false),
             Err(refusal) => Err(refusal),
         }
@@ -216,8 +205,7 @@ impl Series {
         }
     }
 
-    /// Pauses as requested, except before the first spin, and then as the jurisdiction requires (PL-26). Skips logged
-    /// spins.
+    /// Pauses as requested, except before the first spin, and as the jurisdiction requires (PL-26). Skips logged spins.
     async fn rest(&self) {
         if self.played_before() {
             return;
@@ -226,7 +214,6 @@ impl Series {
         if self.spins > 1 && !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
         }
-        // The remaining time is checked again after each sleep.
         let (bet, pace) = (&self.bet, &self.api.pace);
         let left = |rules: &PlayRules| {
             // If the player can't be read, the bet fails with the reason.
@@ -305,13 +292,13 @@ impl Series {
     }
 }
 
-/// Checks that autoplay is allowed. If the session is over, the spin itself is refused.
+/// If the session is over, the spin itself is refused.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }
 
 impl Bet {
-    /// Creates the bet of each spin. Its fingerprint covers the series with its limits.
+    /// The fingerprint covers the series with its limits.
     fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
@@ -347,7 +334,6 @@ fn loss_stop(rule: AutoplayLoss, limit: Minor, bet: &Bet) -> Result<LossStop, Re
     })
 }
 
-/// Returns how a spin ended, if only the double is left.
 fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
     let amount = |money: &Option<Money>| money.as_ref().map_or(Minor::ZERO, |it| Minor(it.amount_minor));
     let outcome = played.outcome.as_ref();
@@ -368,14 +354,14 @@ fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
     Ok(Some(Counted { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// Returns the first step after which a win can be doubled. The round is then over for the series.
+/// The round is then over for the series.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)
 }
 
-/// Returns how a round ended; `None` while it is open, except for the double, or has an unpriced jackpot. A void leaves
-/// only the jackpot (BW-19).
+/// `None` while the round is open, except for the double, or has an unpriced jackpot. A void leaves only the jackpot
+/// (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();

@@ -19,7 +19,6 @@ use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::{self as slots, Choice, Game, Ladders};
 use std::sync::Arc;
 
-/// Checked [`SpinRequest`].
 pub(crate) struct Bet {
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
@@ -27,15 +26,12 @@ pub(crate) struct Bet {
     pub(crate) game: &'static dyn Game,
     pub(crate) coin_value: CoinValue,
     pub(crate) stake: slots::Stake,
-    /// Total coins staked.
     pub(crate) coins: u32,
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
     pub(crate) drawn: DrawnFor,
-    /// Campaign of a free round.
     pub(crate) campaign: Option<SmolStr>,
-    /// Autospin series.
     pub(crate) series: Option<SmolStr>,
     pub(crate) ladders: Arc<Ladders>,
 }
@@ -45,7 +41,6 @@ enum Staked<'a> {
     Granted(SmolStr),
 }
 
-/// Checked [`ChooseRequest`].
 pub(crate) struct Move {
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
@@ -53,16 +48,13 @@ pub(crate) struct Move {
     pub(crate) choice: Choice,
     pub(crate) session: Option<SessionId>,
     pub(crate) drawn: DrawnFor,
-    /// Autospin series.
     pub(crate) series: Option<SmolStr>,
 }
 
-/// Draw's part of a request.
 #[derive(Clone, Default)]
 pub(crate) struct DrawnFor {
-    /// Client seed; if empty, the request id is used.
+    /// If empty, the request id is used.
     pub(crate) client_seed: Vec<u8>,
-    /// Seal named by the request.
     pub(crate) sealed: Option<Seal>,
 }
 
@@ -80,7 +72,7 @@ impl DrawnFor {
 }
 
 impl Bet {
-    /// Checks a request, with a free round's stake from the ledger.
+    /// A free round's stake comes from the ledger.
     pub(crate) fn parse(
         caller: &Caller,
         ledgers: &Ledgers,

@@ -2,7 +2,7 @@
 //!
 //! A bet is decided when it begins, without its own task or timer. Bets that arrive together are proposed together, and
 //! one channel returns all verdicts. Other cases (choices, conflicts, jackpots, operators' wallets) run as separate
-//! futures, with the same semantics.
+//! futures.
 
 use crate::{
     answer::{Answer, PlayedBytes},
@@ -33,52 +33,37 @@ use tokio::{
 };
 use tonic::metadata::MetadataMap;
 
-/// Maximum bets proposed together, so that the writer works while the next are decided.
+/// Small, so that the writer works while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
-/// Running calls.
 pub struct Calls {
     api: Arc<SpinApi>,
-    /// Bets to propose, by ticket.
     decided: Vec<(u64, Proposal, Option<Instant>)>,
-    /// Keeps the channel open.
     sender: mpsc::UnboundedSender<Verdicts>,
     verdicts: mpsc::UnboundedReceiver<Verdicts>,
-    /// Verdicts to answer next.
     came: vec::IntoIter<(u64, Verdict)>,
-    /// Proposed bets by ticket, the oldest first.
     bets: BTreeMap<u64, Box<Waiting>>,
     tickets: u64,
-    /// Buffer for the outcome of the next bet.
     outcome: Outcome,
     /// Timer for the oldest bet, or an older one.
     patience: Option<Pin<Box<Sleep>>>,
     others: FuturesUnordered<BoxFuture<'static, Answered>>,
 }
 
-/// Content of a call.
 pub enum Play {
-    /// Bet.
     Spin(SpinRequest),
-    /// Choice in an open round.
     Choose(ChooseRequest),
 }
 
-/// Call.
 pub struct Call {
-    /// Number returned with the answer.
     pub number: u64,
-    /// Caller.
     pub caller: Caller,
-    /// Content.
     pub play: Play,
-    /// Metadata; `None` on a stream.
+    /// `None` on a stream.
     pub metadata: Option<Box<MetadataMap>>,
-    /// Caller's deadline.
     pub until: Option<Instant>,
 }
 
-/// Number and answer of a call.
 pub type Answered = (u64, Result<PlayedBytes, Refusal>);
 
 struct Waiting {
@@ -90,7 +75,6 @@ struct Waiting {
 }
 
 impl Calls {
-    /// Creates it without calls.
     #[must_use]
     pub fn new(api: Arc<SpinApi>) -> Self {
         let (sender, verdicts) = mpsc::unbounded_channel();
@@ -108,13 +92,11 @@ impl Calls {
         }
     }
 
-    /// Returns the number of unanswered calls.
     #[must_use]
     pub fn count(&self) -> usize {
         self.bets.len() + self.others.len()
     }
 
-    /// Starts a call. Answers come from [`Calls::poll_answer`].
     pub fn begin(&mut self, call: Call) {
         // Only test scripts read metadata.
         let Play::Spin(spin) = &call.play else { return self.play(call) };
@@ -139,19 +121,16 @@ impl Calls {
         }
     }
 
-    /// Answers with a refusal.
     pub fn refuse(&mut self, number: u64, refusal: Refusal) {
         self.others.push(ready((number, Err(refusal))).boxed());
     }
 
-    /// Proposes the decided bets.
     pub fn hand_in(&mut self) {
         if !self.decided.is_empty() {
             self.api.ledgers.propose(self.decided.drain(..), &self.sender);
         }
     }
 
-    /// Returns the next answer.
     pub fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Answered> {
         loop {
             while let Some((ticket, verdict)) = self.came.next() {
@@ -183,7 +162,7 @@ impl Calls {
         decide::spin(&state, bet, &rules, (&api.pace, Now::of(ledger)), &from, outcome)
     }
 
-    /// Answers a bet; `None` if a separate future answers it.
+    /// `None` if a separate future answers the bet.
     fn conclude(&mut self, waiting: Waiting, verdict: Verdict) -> Option<Answered> {
         let Waiting { number, bet, until, answer, .. } = waiting;
         let refused = |refusal: Refusal, bet: &Bet| refusal.of_request(&bet.request_id);
@@ -226,7 +205,6 @@ impl Calls {
         });
     }
 
-    /// Adds a future with an optional deadline.
     fn wait_for(&mut self, until: Option<Instant>, answered: impl Future<Output = Answered> + Send + 'static) {
         self.others.push(match until {
             Some(until) => within(until, answered).boxed(),
@@ -234,7 +212,6 @@ impl Calls {
         });
     }
 
-    /// Answers the oldest bet after too long a wait for the writer.
     fn late(&mut self, context: &mut Context<'_>) -> Option<Answered> {
         let wait = self.api.ledgers.home().answer_wait_max()?;
         loop {

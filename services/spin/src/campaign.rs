@@ -1,5 +1,5 @@
-//! Campaigns over gRPC (PL-18). The terms of a campaign never change, so a bet's stake is read before it is decided;
-//! the fold keeps count and expiry.
+//! Campaigns over gRPC (PL-18). Terms never change, so a bet's stake is read before it is decided; the fold keeps count
+//! and expiry.
 
 use crate::{
     api::SpinApi,
@@ -16,12 +16,9 @@ use motherlode_proto::{convert::record::Logged, round::v1 as round, spin::v1 as 
 use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_slots::Ladders;
 
-/// Default page size.
 const PAGE_SIZE: usize = 10;
-/// Maximum page size.
 const PAGE_SIZE_MAX: usize = 100;
 
-/// Latest second of a timestamp, in the year 9999.
 const SECONDS_MAX: i64 = 253_402_300_799;
 
 impl SpinApi {

@@ -1,8 +1,7 @@
 //! Campaigns for many players (PL-36): checked, reserved in one commit in partition 0, then granted per player.
 //!
-//! The reservation enforces an operator's cap, since concurrent requests are ordered by that log. Grants are separate
-//! commits in several partitions. Each has the same request id as GrantCampaign, so a repetition continues an
-//! interrupted request.
+//! The reservation enforces an operator's cap, since that log orders concurrent requests. Each grant has the same
+//! request id as GrantCampaign, so a repetition continues an interrupted request.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
@@ -17,9 +16,8 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::Code;
 
-/// Maximum players per call.
+/// Players per call.
 const PLAYERS_MAX: usize = 500;
-/// Maximum concurrent grants.
 const AT_ONCE: usize = 64;
 
 impl SpinApi {
@@ -65,7 +63,6 @@ impl SpinApi {
                 let player_id = grant.account.as_ref().map(|of| of.player_id.clone()).unwrap_or_default();
                 match self.granted(caller, account.clone(), grant, campaign.clone()).await {
                     Ok(campaign) => Ok(wire::PlayerGrant { player_id, campaign: Some(campaign), ..Default::default() }),
-                    // The caller can repeat the request, which then continues.
                     Err(refusal) if may_pass(&refusal) => Err(refusal),
                     Err(refusal) => {
                         let (reason, message) = (refusal.reason().name().to_owned(), refusal.message().to_owned());
@@ -81,7 +78,7 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Reserves the cost of a single player's campaign, if there is a cap.
+    /// Does nothing without a cap.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,
@@ -156,7 +153,6 @@ impl SpinApi {
     }
 }
 
-/// Returns distinct players.
 fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> {
     let players = &request.player_ids;
     if !(1..=PLAYERS_MAX).contains(&players.len()) {

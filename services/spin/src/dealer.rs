@@ -21,16 +21,14 @@ use tonic::{Code, metadata::MetadataMap};
 /// Interval of checks whether the last key is a day old.
 pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
-/// Resolves the current step with another client seed; `None` if it can't be resolved.
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// Chooses client seeds, for tests of rare outcomes. A server with a script reports `test_build` in its identity.
+/// For tests of rare outcomes. The server's identity reports `test_build`.
 pub trait Script: Send + Sync {
-    /// Returns the client seed of a step; `None` for the caller's own. On an error, nothing is played.
+    /// `None` for the caller's own seed. On an error, nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
-/// Dealer; clones share the keys.
 #[derive(Clone)]
 pub struct Dealer {
     keys: DrawKeys,
@@ -38,36 +36,32 @@ pub struct Dealer {
 }
 
 impl Dealer {
-    /// Creates a dealer.
     #[must_use]
     pub fn of(keys: DrawKeys) -> Self {
         Self { keys, script: None }
     }
 
-    /// Creates a dealer with a temporary key, for tests. Fails without entropy.
+    /// Uses a temporary key, for tests.
     pub fn new() -> Result<Self, DrawKeysError> {
         DrawKeys::fresh().map(Self::of)
     }
 
-    /// Creates a dealer with a known key, for tests.
+    /// Uses a known key, for tests.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
         Self::of(DrawKeys::of(master))
     }
 
-    /// Adds a script, for tests.
     #[must_use]
     pub fn scripted(self, script: Arc<dyn Script>) -> Self {
         Self { script: Some(script), ..self }
     }
 
-    /// Returns whether the dealer has a script.
     #[must_use]
     pub fn is_scripted(&self) -> bool {
         self.script.is_some()
     }
 
-    /// Returns the keys.
     #[must_use]
     pub fn keys(&self) -> &DrawKeys {
         &self.keys
@@ -81,7 +75,6 @@ impl Dealer {
         self.script.as_ref().map_or(Ok(None), |script| script.client_seed(metadata, resolve))
     }
 
-    /// Returns the next draw's dealt value, the step's seed, and the seal of the following draw.
     pub(crate) fn deal(
         &self,
         player: &PlayerState,
@@ -123,7 +116,6 @@ impl Dealer {
         |name| self.keys.dealt(stream, name, generations)
     }
 
-    /// Reveals the dealt values of a round's sealed steps.
     pub(crate) fn revealed(
         &self,
         stream: &StreamId,
@@ -141,7 +133,7 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Seals a draw outside of a step, if the player has none or its key is unavailable. A concurrent change counts as
+    /// Seals outside of a step, if the player has no seal or its key is unavailable. A concurrent change counts as
     /// success.
     pub(crate) async fn seal(
         &self,
@@ -171,8 +163,8 @@ impl Dealer {
         }
     }
 
-    /// Same as [`Dealer::seal`], for a request. A client seed from the caller is older than this seal, so the request
-    /// is refused with SEAL_CHANGED and must name the new seal (PL-40).
+    /// A client seed from the caller is older than this seal, so the request is refused with SEAL_CHANGED and must name
+    /// the new seal (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,
@@ -192,7 +184,6 @@ impl Dealer {
         }
     }
 
-    /// Renews the keys periodically.
     pub fn renew_periodically(self, ledger: Handle) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             loop {
@@ -204,8 +195,7 @@ impl Dealer {
         })
     }
 
-    /// Renews the draw keys if the last is a day old, and logs the new key's name. If logging fails, the next start
-    /// logs it. Fails if the keys can't be read or written.
+    /// Adds a key if the last is a day old, and logs its name. If logging fails, the next start logs it.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {
@@ -232,9 +222,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) request_id: &'a str,
     pub(crate) round: u64,
     pub(crate) step: u32,
-    /// Client seed; if empty, the request id is used.
+    /// If empty, the request id is used.
     pub(crate) client_seed: &'a [u8],
-    /// Seal named by the request.
     pub(crate) sealed: Option<Seal>,
 }
 
@@ -248,7 +237,6 @@ pub(crate) struct Dealing {
 #[derive(Debug)]
 pub(crate) enum Undecided {
     Refused(Refusal),
-    /// This draw must be sealed first.
     Unsealed(u64, SealReason),
 }
 

@@ -16,7 +16,6 @@ use motherlode_slots::Outcome;
 pub(crate) struct Debited {
     pub(crate) currency: Currency,
     pub(crate) amount: Minor,
-    /// Reported balance.
     pub(crate) told: Minor,
 }
 
@@ -37,7 +36,6 @@ impl Debited {
     }
 }
 
-/// Returns the refusal of a request without a step.
 pub(crate) fn ended(commit: &Commit) -> Refusal {
     match commit.events.first() {
         Some(Event::DebitRefused { reason }) => {

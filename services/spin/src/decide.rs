@@ -27,7 +27,6 @@ pub(crate) struct Decided {
     pub(crate) answer: Answer,
 }
 
-/// Accepted bet without a draw.
 pub(crate) struct Opened<'a> {
     player: &'a PlayerState,
     pub(crate) started: RoundStarted,
@@ -35,7 +34,6 @@ pub(crate) struct Opened<'a> {
     witch: Option<Event>,
 }
 
-/// Decides a bet into `outcome`.
 pub(crate) fn spin(
     state: &State,
     bet: &Bet,
@@ -56,7 +54,6 @@ pub(crate) fn spin(
     Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
 
-/// Checks a bet without a draw.
 pub(crate) fn open<'a>(
     state: &'a State,
     bet: &Bet,
@@ -122,7 +119,7 @@ pub(crate) fn open<'a>(
     Ok(Opened { player, started, live, witch })
 }
 
-/// Appends the commit's series (PL-42).
+/// Adds the commit's series (PL-42).
 pub(crate) fn part_of(series: Option<&SmolStr>, mut events: Vec<Event>) -> Vec<Event> {
     events.extend(series.map(|series| Event::PartOf { request_id: series.clone() }));
     events
@@ -139,7 +136,7 @@ fn proposal(
     Proposal { stream, expected_version, request_id: request_id.clone(), fingerprint, events }
 }
 
-/// Refuses new rounds if a switch is off, and names it (PL-25).
+/// Names the switch that is off (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
@@ -170,7 +167,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     let dealt_of = from.dealer.dealt_of(stream, &state.generations);
     let mut live = Live::rebuild(open, &name, &dealt_of).map_err(|error| unresolvable(&error, &name))?;
     let number = next_step(open);
-    // If the choice is not awaited, refuse it rather than seal a draw.
+    // A choice that is not awaited is refused, not sealed.
     let dealing =
         from.dealer.deal(player, &state.generations, &from.to(stream, &play.request_id, (play.round.number, number)));
     let dealing = match dealing {
@@ -189,7 +186,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
-/// Decides the next step by the game's rule; `None` without an open round or a reason.
+/// Follows the game's rule; `None` without an open round or a reason.
 pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
     let stream = &asked.round.stream;
     let player = state.player.as_ref()?;
@@ -218,7 +215,6 @@ pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option
     Some(decided())
 }
 
-/// Returns the current collection, which no other open round can change.
 fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor) -> Carried {
     match game.carries().keys {
         [] => Carried::default(),
@@ -238,16 +234,13 @@ struct Step<'a> {
 
 #[allow(clippy::large_enum_variant, reason = "most steps are of a bet")]
 enum Of<'a> {
-    /// New round, and the pick of a witch before it.
     Bet(RoundStarted, Option<Event>),
     Open(&'a OpenRound),
 }
 
 pub(crate) struct Drawing<'a> {
     pub(crate) dealer: &'a Dealer,
-    /// Client seed; if empty, the request id is used.
     pub(crate) client_seed: &'a [u8],
-    /// Seal named by the request.
     pub(crate) sealed: Option<Seal>,
 }
 
@@ -257,7 +250,6 @@ impl Drawing<'_> {
     }
 }
 
-/// Returns a step's events and answer. The outcome is encoded once for both.
 fn resolved(
     stream: &StreamId,
     player: &PlayerState,
@@ -339,7 +331,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", bet.account.currency)
 }
 
-/// Returns the lowest bet in the currency; `None` if not offered any more.
+/// `None` if the game is not offered any more.
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
@@ -352,7 +344,7 @@ pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     bets.min()
 }
 
-/// Returns the contribution; `None` without an active pool (BW-20), in free rounds (PL-18) and in play money (PL-17).
+/// `None` without an active pool (BW-20), in free rounds (PL-18) and in play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);

@@ -1,5 +1,4 @@
-//! Demo play (PL-17): a session in play money opens the player's account and fills it. Play money is a separate
-//! currency that can't be exchanged.
+//! Demo play (PL-17): a session in play money opens the player's account and fills it. Play money can't be exchanged.
 
 use crate::api::SpinApi;
 use motherlode_books::{Currency, Event, Minor, StreamId};
@@ -7,7 +6,6 @@ use motherlode_ledger::{FetchError, Handle};
 use motherlode_proto::spin::v1::PlayMode;
 use motherlode_runtime::Refusal;
 
-/// Requires play money in demo mode, and real money otherwise.
 pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refusal> {
     match (mode, currency.is_real()) {
         (PlayMode::Demo, false) | (PlayMode::Unspecified | PlayMode::Real, true) => Ok(()),
@@ -17,7 +15,7 @@ pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refus
 }
 
 impl SpinApi {
-    /// Returns the events that open and fill the account, and the stream's version for them.
+    /// Returns the events, and the stream's version for them.
     pub(crate) fn filling(&self, ledger: &Handle, stream: &StreamId) -> Result<(Option<u64>, Vec<Event>), FetchError> {
         let (version, balance, seal) = ledger.books_of(stream, |books| {
             let player = books.player(stream);

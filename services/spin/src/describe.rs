@@ -28,10 +28,9 @@ use std::{
 
 type Key = (&'static str, &'static str);
 
-/// Description without the parts that depend on the currency.
 struct Described {
     response: GetGameResponse,
-    /// Mathematics, and the coin value of its stake in millionths.
+    /// The coin value is in millionths.
     par: Option<(Par, u64)>,
     stated: Option<Stated>,
 }
@@ -96,7 +95,7 @@ pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// Returns the highest win in bets over all offered stakes (WF-04, PL-43).
+/// Considers all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &Stated,
     game: &dyn Game,
@@ -122,7 +121,6 @@ fn win_up_to<'a>(
     })
 }
 
-/// Describes coin values in a currency (DM-19, DM-25).
 fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<CurrencyOffer> {
     let Of { game, ladders, currency, .. } = of;
     let ladder = ladders.of(game, currency.code())?;
@@ -156,7 +154,6 @@ fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<Currenc
     })
 }
 
-/// Formats an upper bound with twelve places.
 fn bound(figure: &Exact) -> String {
     if *figure == exact(0) { "0".to_owned() } else { decimal(&(figure + ratio(1, 2_000_000_000_000_i64)), 12) }
 }
@@ -173,7 +170,6 @@ fn summary(game: &dyn Game) -> GameSummary {
 fn describe(game: &dyn Game) -> Described {
     let info = game.info();
     let limits = &info.limits;
-    // All lines, one coin, the lowest coin value. Only the deviation depends on the stake.
     let stake = Stake {
         coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
         lines: limits.lines.1,

@@ -1,8 +1,8 @@
 //! Finishes rounds by their game's rule: skipped (DM-21), closed by the operator (PL-20), or abandoned (PL-03, ME-20).
 //!
-//! Each step is a separate commit with its reason. The first has the caller's request id, further ones have
-//! `auto/<round>/<step>`. So a repetition or a sweeper continues after a crash, and no step is resolved twice. If the
-//! player's choice is logged first, the rest of the round is the player's.
+//! Each step is a commit with its reason. The first has the caller's request id, further ones have
+//! `auto/<round>/<step>`. So a repetition or a sweeper continues after a crash, and no step is resolved twice. The
+//! player's choice may be logged first; the rest of the round is then the player's.
 
 use crate::{
     automatic::{Asked, next_step, step_request_id},
@@ -23,7 +23,6 @@ pub(crate) struct Finisher {
 }
 
 impl Finisher {
-    /// Resolves a round's next step; `None` without an open round or a reason.
     pub(crate) async fn step(&self, asked: &Asked<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
         let ledger = self.ledgers.of(&asked.round.stream)?;
         loop {
@@ -47,7 +46,6 @@ impl Finisher {
         }
     }
 
-    /// Resolves the remaining steps. Returns all automatic ones.
     pub(crate) async fn finish(&self, round: &RoundId, first: Arc<Logged>) -> Result<Vec<Arc<Logged>>, Refusal> {
         let mut steps = vec![first];
         while let Some(next) = steps.last().and_then(|last| follower(last)) {
@@ -77,7 +75,6 @@ impl Finisher {
     }
 }
 
-/// Returns the following step; `None` after settlement.
 fn follower(logged: &Logged) -> Option<u32> {
     let mut step = None;
     for event in &logged.commit.events {

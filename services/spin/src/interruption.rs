@@ -1,4 +1,4 @@
-//! Lists rounds that wait for their players (PL-20), skips them (DM-21) and closes them (PL-20).
+//! Rounds that wait for their players: lists, closes (PL-20) and skips them (DM-21).
 
 use crate::{api::SpinApi, automatic::Asked, finisher::Finisher, session_id};
 use motherlode_books::{Automatic, Books, Event, OpenRound, StreamId};
@@ -12,13 +12,10 @@ use motherlode_proto::spin::v1::{
 };
 use motherlode_runtime::{Caller, Reason, Refusal};
 
-/// Default page size.
 const PAGE_SIZE: usize = 10;
-/// Maximum page size.
 const PAGE_SIZE_MAX: usize = 100;
 
 impl SpinApi {
-    /// Plays a round to its end at the player's request (DM-21).
     pub(crate) async fn skip_round(&self, caller: &Caller, request: &SkipRoundRequest) -> Result<Vec<Played>, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let round = fields::round_id(caller, &request.round_id)?;
@@ -29,7 +26,6 @@ impl SpinApi {
         self.finish(&round, request_id, fingerprint("skip_round", &content), why, acts).await
     }
 
-    /// Plays a round to its end at the operator's request (PL-20).
     pub(crate) async fn close_round(
         &self,
         caller: &Caller,
@@ -44,7 +40,6 @@ impl SpinApi {
         self.finish(&round, request_id, fingerprint("close_round", request), why, Ok(())).await
     }
 
-    /// Returns the steps of this request and its automatic continuation.
     async fn finish(
         &self,
         round: &RoundId,
@@ -86,7 +81,6 @@ impl SpinApi {
         }
     }
 
-    /// Lists open rounds of an operator or a player, by partition, the oldest first (PL-20).
     pub(crate) async fn list_open_rounds(
         &self,
         caller: &Caller,
@@ -163,8 +157,8 @@ impl SpinApi {
     }
 }
 
-/// Returns an operator's next open rounds with their bets' positions and the results of `make`: `None` for rounds that
-/// have ended, an error for unreadable players.
+/// Returns the next open rounds with their bets' positions and the results of `make`: `None` for rounds that have
+/// ended, an error for unreadable players.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
@@ -196,7 +190,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Names the next page. Partition 0 is omitted, as in older tokens.
+/// Partition 0 is omitted, as in older tokens.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

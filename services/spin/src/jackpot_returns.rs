@@ -9,9 +9,7 @@ use motherlode_slots::{
 
 pub(crate) const PLACES: usize = 6;
 
-/// Changing part of a description.
 pub(crate) struct Now {
-    /// Whether the pool is not active.
     pub(crate) suspended: bool,
     pub(crate) terms: Option<PoolTerms>,
     pub(crate) rate: Option<FxRate>,
@@ -46,7 +44,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// Returns the return without increments; it has the seed if bets can win it.
+    /// Return without increments; it has the seed if bets can win it.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed
@@ -55,8 +53,7 @@ impl<'a> Returns<'a> {
         }
     }
 
-    /// Returns the return at each coin value. Increments are proportional to it, up to the coin that wins the whole
-    /// pool.
+    /// Increments are proportional to the coin value, up to the coin that wins the whole pool.
     pub(crate) fn shown(&self, ladder: Option<Ladder>, currency: Currency, now: &Now) -> JackpotReturns {
         let lowest = self.lowest();
         let highest = if self.wins_jackpot { &lowest + &self.increments_max } else { lowest.clone() };
@@ -115,12 +112,11 @@ impl<'a> Returns<'a> {
     }
 }
 
-/// Formats a return with at least four places.
 fn short(figure: &Exact) -> String {
     trimmed(figure, 4)
 }
 
-/// Formats exactly, with `places` to nine decimals.
+/// Has `places` to nine decimals.
 fn trimmed(figure: &Exact, places: usize) -> String {
     let text = decimal(figure, 9);
     let Some((whole, fraction)) = text.split_once('.') else { return text };

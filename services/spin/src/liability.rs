@@ -1,5 +1,5 @@
 //! Cost of a campaign to its operator (PL-36, PL-43): the highest mean and the highest possible wins, over all carried
-//! figures and the gamble. Players can change carried figures after the grant, so the state at the grant is no bound.
+//! figures and the gamble. Players can change carried figures after the grant.
 
 use crate::{
     describe,
@@ -14,24 +14,22 @@ use motherlode_slots::{
     par::{Exact, decimal, exact},
 };
 
-/// Displayed decimal places.
 const PLACES: usize = 4;
 
-/// Campaign's cost in minor units.
+/// Cost in minor units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
     /// Upper bound of the mean over all strategies.
     expected: Exact,
-    /// Long-run mean of players who stay at the campaign's coin value.
     long_run: Exact,
     highest: Exact,
     highest_says: &'static str,
-    /// Decimal exponent of a bound of the chance to exceed `highest`, if possible.
+    /// Decimal exponent of a bound of the chance to exceed `highest`.
     exceeded: Option<i32>,
 }
 
 impl Cost {
-    /// Computes the cost over all rules versions. The first call can take seconds.
+    /// Covers all rules versions. The first call can take seconds.
     pub(crate) fn new(
         campaign: &Campaign,
         players: usize,
@@ -67,7 +65,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Returns the highest cost in EUR, rounded up; CAMPAIGN_TOO_LARGE beyond 128 bits.
+    /// Rounded up; CAMPAIGN_TOO_LARGE beyond 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));
@@ -99,7 +97,7 @@ impl Cost {
     }
 }
 
-/// Returns the highest cost of a campaign in EUR; `None` for terms not offered by the game.
+/// Cost in EUR; `None` for terms not offered by the game.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()
@@ -110,7 +108,6 @@ fn up(value: &Exact) -> Exact {
     (value * &scale).ceil() / scale
 }
 
-/// Bounds the decimal logarithm.
 fn rounds_exponent(rounds: &Exact) -> i32 {
     i32::try_from(decimal(rounds, 0).len()).unwrap_or(i32::MAX)
 }

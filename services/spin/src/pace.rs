@@ -1,7 +1,5 @@
-//! Minimum time between a player's rounds (PL-26), measured by the process's monotonic clock.
-//!
-//! The bet's time in the log counts only if another process took the bet, or this one before a restart, and for at most
-//! the required time. Memory: at most twice the bets of the longest required time.
+//! Minimum time between a player's rounds (PL-26), measured by the process's monotonic clock. The bet's time in the log
+//! counts only if another process took the bet, or this one before a restart, and for at most the required time.
 
 use motherlode_books::{Commit, Event, PlayerState, StreamId};
 use motherlode_ledger::Handle;
@@ -14,7 +12,6 @@ use std::{
     },
 };
 
-/// Number of bets before old ones are removed.
 const KEPT_MIN: usize = 1_024;
 
 #[derive(Clone, Default)]
@@ -22,16 +19,15 @@ pub(crate) struct Pace(Arc<Bets>);
 
 #[derive(Default)]
 struct Bets {
-    /// Whether any rule needs the bets. If not, none is recorded.
+    /// Whether any rule needs the bets.
     asked: AtomicBool,
     kept: Mutex<Kept>,
 }
 
 #[derive(Default)]
 struct Kept {
-    /// Number of the latest round and its time, by player.
+    /// Latest round and its time.
     bets: HashMap<StreamId, (u64, i64)>,
-    /// Longest required time.
     longest_ms: i64,
     look_at: usize,
 }
@@ -47,7 +43,6 @@ impl Kept {
     }
 }
 
-/// Log time and process ticks of the same moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Now {
     pub(crate) log_ms: i64,
@@ -71,13 +66,12 @@ impl Pace {
         });
         let Some(round) = bet else { return };
         let (mut kept, tick_ms) = (self.0.kept.lock(), tick_ms());
-        // Ignores repeated answers.
         if kept.bets.get(&commit.stream).is_none_or(|(known, _)| *known < round) {
             kept.put(&commit.stream, round, tick_ms, tick_ms);
         }
     }
 
-    /// Returns the time left until `of_ms` after the latest bet.
+    /// Time left until `of_ms` after the latest bet.
     pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
         let of_ms = i64::from(of_ms);
         if of_ms == 0 {
@@ -163,7 +157,6 @@ mod tests {
         let (alice, stream) = (bettor(10 * DAY), StreamId::player("acme", "alice"));
         for moved in [0, DAY, -DAY, 1_000, -1_000] {
             let pace = Pace::default();
-            // The rule is known before the first bet, so bets are recorded.
             assert_eq!(pace.left_ms(&stream, &PlayerState::default(), 2_500, now(10 * DAY, 70)), None);
             pace.taken(&bet_of("alice", 10 * DAY), || 77);
             pace.taken(&bet_of("alice", 10 * DAY), || 1_077);
@@ -176,7 +169,6 @@ mod tests {
     #[test]
     fn uf_07_pl_26_after_a_restart_nobody_waits_for_longer_than_the_rule() {
         let (alice, stream) = (bettor(10 * DAY), StreamId::player("acme", "alice"));
-        // Log times after the start; a log a day ahead counts as just now.
         for (log_ms, first) in [(10 * DAY + 1_000, Some(1_500)), (9 * DAY, Some(2_500)), (11 * DAY, None)] {
             let pace = Pace::default();
             let left = |tick| pace.left_ms(&stream, &alice, 2_500, now(log_ms, tick));

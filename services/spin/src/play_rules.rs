@@ -18,13 +18,12 @@ pub(crate) struct PlayRules {
     jurisdiction: SmolStr,
     profile: Profile,
     session: Option<SessionName>,
-    /// Player's daily limit.
     loss_max: Option<Minor>,
     bet_max: Option<Minor>,
 }
 
 impl PlayRules {
-    /// Creates rules without a session; fails if the limits need one.
+    /// Fails if the limits need a session.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
             return Err(Refusal::new(
@@ -50,7 +49,7 @@ impl PlayRules {
         self.session
     }
 
-    /// Returns the logged jurisdiction, empty if unrestricted.
+    /// Returns an empty name if unrestricted.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -62,8 +61,8 @@ impl PlayRules {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// Checks that the bet is in the player's live session, if any, and the game not held (PL-16, BW-27). Play money
-    /// needs no session.
+    /// The bet must be in the player's live session, if any, and the game not held (PL-16, BW-27). Play money needs no
+    /// session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
@@ -75,14 +74,12 @@ impl PlayRules {
             return not_held(player, bet.game.name(), currency, now);
         };
         match player.seat(bet.game.name(), currency) {
-            // A later session has replaced this one.
             Some(seat) if seat.session != session => Err(session_over()),
             _ => Ok(()),
         }
     }
 
-    /// Checks a bet against the strictest limits of jurisdiction, operator and the day's sessions. The order of faults
-    /// is the code's.
+    /// Checks the strictest limits of jurisdiction, operator and the day's sessions. The order of faults is the code's.
     pub(crate) fn allow(
         &self,
         state: &State,
@@ -116,7 +113,6 @@ impl PlayRules {
         let check_ms = least(self.profile.reality_check_ms, limits.and_then(|limits| limits.reality_check_ms));
         self.within_time(day, time_ms_max, check_ms, now)?;
 
-        // A free round loses nothing.
         if bet.campaign.is_some() {
             return Ok(());
         }
@@ -126,7 +122,6 @@ impl PlayRules {
         self.within_loss(currency, amount, limit, day.net(currency, &rates, now.log_ms))
     }
 
-    /// Returns the time to wait before the bet.
     pub(crate) fn too_soon_by(&self, player: &PlayerState, bet: &Bet, pace: &Pace, now: Now) -> Option<Duration> {
         let left = pace.left_ms(&bet.account.stream, player, self.profile.round_ms_min, now)?;
         Some(Duration::from_millis(left.unsigned_abs()))
@@ -143,7 +138,7 @@ impl PlayRules {
         }
     }
 
-    /// Checks played time and reality checks over all sessions of the day (PL-26).
+    /// Played time and reality checks over all sessions of the day (PL-26).
     fn within_time(
         &self,
         day: &Day,

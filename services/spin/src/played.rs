@@ -16,7 +16,7 @@ use motherlode_runtime::Refusal;
 use std::sync::Arc;
 
 impl SpinApi {
-    /// Answers a commit. After a jackpot hit it waits for the award, for a bounded time.
+    /// After a jackpot hit it waits for the award, for a bounded time.
     pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<PlayedBytes, Refusal> {
         let jackpot = match hit_pool(&logged.commit) {
             Some(pool) => Some(self.award(logged, pool).await?),
@@ -39,7 +39,6 @@ impl SpinApi {
         let step = step.ok_or_else(|| ended(commit))?;
         let answer = match answer.filter(|answer| answer.is_to(step)) {
             Some(answer) => answer,
-            // Step of an earlier call or another process.
             None => self.read_back(logged, step)?,
         };
         Ok(answer.completed(logged, step, jackpot))

@@ -13,10 +13,9 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
-/// Signal of a closed session; dropped if it expired.
+/// Dropped if the session expired.
 pub(crate) type Closed = oneshot::Sender<()>;
 
-/// Sessions; clones share them.
 #[derive(Clone)]
 pub(crate) struct SessionRegistry {
     pub(crate) sessions: Arc<Mutex<Sessions<Closed>>>,
@@ -30,7 +29,6 @@ impl SessionRegistry {
         Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
     }
 
-    /// Returns the rules of a bet from its session or its operator's profile.
     pub(crate) fn rules_for(
         &self,
         session: Option<SessionId>,
@@ -47,7 +45,7 @@ impl SessionRegistry {
         Ok(PlayRules::in_session(name(id), of))
     }
 
-    /// Returns a profile; an empty jurisdiction is the operator's default.
+    /// An empty jurisdiction is the operator's default.
     pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,
@@ -76,13 +74,13 @@ impl SessionRegistry {
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
-    /// Returns a session of the caller; others are refused as expired (PL-27).
+    /// Others' sessions are refused as expired (PL-27).
     pub(crate) fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
         let id = required(session_id)?;
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Logs a session's event, once per moment and version of the player.
+    /// Logs once per moment and version of the player.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,
@@ -101,7 +99,7 @@ impl SessionRegistry {
         self.ledgers.append(proposal).await.map(drop)
     }
 
-    /// Logs the end of a session and its game's hold, unless it was replaced.
+    /// Logs the end with the game's hold, unless the session was replaced.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
         let Some(stream) = self.sessions.lock().of(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };

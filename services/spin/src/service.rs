@@ -1,5 +1,3 @@
-//! Spin service over gRPC.
-
 use crate::{api::SpinApi, describe, jackpot_returns};
 use motherlode_books::PoolStatus;
 use motherlode_proto::{

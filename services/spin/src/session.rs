@@ -1,9 +1,8 @@
 //! Sessions over gRPC, in the memory of one process, timed by its monotonic clock.
 //!
 //! Opening, acknowledgements and end are logged, with the limits for the rest of the player's day, so that neither a
-//! restart nor another session evades them. A restart ends all sessions; holds persist. A kept session is tied to its
-//! stream: if the stream is dropped first, the connection counts as lost. Cost: one lock per call with a session, and a
-//! commit each for opening and end.
+//! restart nor another session evades them. A restart ends all sessions; holds persist. If a kept session's stream is
+//! dropped first, the connection counts as lost.
 
 use crate::{
     api::SpinApi,
@@ -111,8 +110,7 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Logs a session, in demo mode with its play money. Cancelled requests are refused (PL-42). A replacement within
-    /// the same request is logged under its own name.
+    /// Cancelled requests are refused (PL-42). A replacement within the same request is logged under its own name.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),
@@ -202,11 +200,10 @@ impl SpinApi {
         if !self.registry.is_callers(caller, id) {
             return Ok(());
         }
-        // Logged first: if logging fails, the session is still live and a repetition logs it.
+        // If logging fails, the session is still live and a repetition logs it.
         self.registry.ended(id, 0).await?;
         let now_ms = self.ledgers.ticks_ms();
         if let Some(closed) = self.registry.sessions.lock().close(id, now_ms) {
-            // The keeper may have just been dropped.
             let _ = closed.send(());
         }
         Ok(())
@@ -227,7 +224,7 @@ enum Kept {
     Over,
 }
 
-/// Connection of a session. An early drop means a lost connection (BW-27).
+/// An early drop means a lost connection (BW-27).
 struct Keeper {
     registry: SessionRegistry,
     stop: Stop,
@@ -236,7 +233,6 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// Waits for the end of session or service. Returns the final status, `None` for OK.
     async fn end(mut self) -> Option<Status> {
         loop {
             let left_ms = self.registry.left_ms(self.id).unwrap_or_default();
@@ -244,7 +240,6 @@ impl Keeper {
                 biased;
                 closed = &mut self.ended => return closed.err().map(|_| refusal(SessionRefused::Expired).into()),
                 () = self.stop.clone().requested() => return Some(closing()),
-                // The remaining time is checked again after each sleep.
                 () = tokio::time::sleep(Duration::from_millis(left_ms.unsigned_abs())) => {}
             }
         }
@@ -305,7 +300,6 @@ fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     })
 }
 
-/// Checks the limits that players must set.
 fn set_by_player(limits: &wire::SessionLimits) -> Result<(), Refusal> {
     let missing = |field: &str| Err(Refusal::field(field, "must be set by the player here"));
     match (limits.session_ms_max, limits.loss_max_minor) {

@@ -1,5 +1,3 @@
-//! Session ids in requests.
-
 use motherlode_books::{SessionId, SessionName};
 use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
@@ -14,7 +12,7 @@ pub(crate) fn required(session_id: &str) -> Result<SessionId, Refusal> {
     id.ok_or_else(|| Refusal::field("session_id", "must be the session_id of an OpenSession response"))
 }
 
-/// Returns the session's logged name: a digest, since the id is a secret.
+/// Logged name: a digest, since the id is a secret.
 pub(crate) fn name(id: SessionId) -> SessionName {
     motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
 }

@@ -1,12 +1,9 @@
-//! Game, stake and coin value of a bet.
-
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_ledger::{fields, offer};
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Ladders};
 
-/// Returns a game; by default the newest version.
 pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn Game, Refusal> {
     fields::optional_id("game", name)?;
     fields::optional_id("rules_version", rules_version)?;
@@ -36,7 +33,7 @@ pub(crate) fn invalid_stake(
         .with("coins_per_line_max", limits.coins_per_line.1)
 }
 
-/// Checks the coin value (DM-19, PL-35). A campaign's was checked at its grant.
+/// A campaign's coin value was checked at its grant (DM-19, PL-35).
 pub(crate) fn offered(
     game: &dyn Game,
     ladders: &Ladders,
@@ -62,7 +59,7 @@ pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Resu
     })
 }
 
-/// Converts coins to cash; `None` unless whole minor units (DM-19).
+/// `None` unless whole minor units (DM-19).
 pub(crate) fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
     let micros_per_minor = minor_micros(currency);
     let micros = coin.0.checked_mul(coins.into())?;

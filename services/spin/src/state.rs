@@ -9,12 +9,11 @@ use std::sync::Arc;
 
 #[derive(Clone, Default)]
 pub(crate) struct State {
-    /// `None` without an account.
     pub(crate) player: Option<Arc<PlayerState>>,
-    /// Name and terms of the active pool of the bet's contribution.
+    /// Active pool of the bet's contribution.
     pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
-    /// EUR per unit of each of the player's currencies.
+    /// EUR per unit.
     rates: PerCurrency<FxRate>,
     pub(crate) generations: Arc<Generations>,
 }

@@ -1,6 +1,5 @@
-//! Highest and mean win of a round in cash, over all that a player can carry into it (PL-43), such as crystals of the
-//! currency's highest coin value. Campaigns accept every rules version, so their figures are the highest over all
-//! versions.
+//! Highest and mean win of a round in cash, over all that a player can carry into it (PL-43). Campaigns accept every
+//! rules version, so their figures are the highest over all versions.
 
 use motherlode_books::{Currency, FxRate};
 use motherlode_rounds::{gamble_max_minor, minor_micros};
@@ -10,26 +9,23 @@ use motherlode_slots::{
     par::{Exact, exact, ratio, scientific},
 };
 
-/// Figures of a version, computed once.
 pub(crate) struct Stated {
     /// Return without the jackpot.
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
-    /// By number of lines, ascending.
+    /// Highest wins by number of lines, ascending.
     pub(crate) highest: Vec<(u32, HighestWin)>,
-    /// Same for a bought feature, in bets without the price.
+    /// Bought feature, in bets without the price.
     bought: Option<(u32, HighestWin)>,
-    /// Entries with the highest money win, with or without the gamble.
     most_money: Vec<(u32, HighestWin)>,
 }
 
-/// Game in a currency.
 #[derive(Clone, Copy)]
 pub(crate) struct Of<'a> {
     pub(crate) game: &'a dyn Game,
     pub(crate) ladders: &'a Ladders,
     pub(crate) currency: Currency,
-    /// `None` without an exchange rate; bets are then refused.
+    /// Bets are refused without an exchange rate.
     pub(crate) rate: Option<FxRate>,
 }
 
@@ -79,7 +75,6 @@ impl Stated {
         self.highest.iter().chain(&self.bought).cloned().collect()
     }
 
-    /// Returns the highest win in cash over all stakes.
     pub(crate) fn paid_at_most(&self, of: Of<'_>, coin_micros: u64) -> Option<HighestPaid> {
         let coins = of.game.info().limits.coins_per_line.1;
         let bet_coins = |lines: u32| u64::from(lines) * u64::from(coins);
@@ -92,7 +87,7 @@ impl Stated {
         })
     }
 
-    /// Returns an upper bound of a round's mean win in minor units.
+    /// Returns an upper bound.
     pub(crate) fn expected_minor(&self, of: Of<'_>, coin_micros: u64, bet_minor: &Exact) -> Exact {
         let Of { game, currency, .. } = of;
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));
@@ -113,7 +108,6 @@ impl Stated {
 }
 
 impl Of<'_> {
-    /// Returns the gamble limit; 0 without an exchange rate.
     pub(crate) fn gamble_max_minor(&self) -> u64 {
         self.rate.and_then(|rate| gamble_max_minor(self.game, self.currency, rate).ok()).unwrap_or_default()
     }

@@ -1,11 +1,9 @@
-//! Bets on superseded rules versions (PL-41).
-
 use crate::bet::Bet;
 use motherlode_ledger::SupersededRules;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::latest;
 
-/// Refuses new bets on superseded versions, except for granted free rounds.
+/// Refuses new bets on superseded versions, except for granted free rounds (PL-41).
 pub(crate) fn check(rules: &SupersededRules, bet: &Bet) -> Result<(), Refusal> {
     let (name, version) = (bet.game.name(), bet.game.rules_version());
     if bet.campaign.is_some() || rules.takes_bets(name, version) {

@@ -1,7 +1,7 @@
 //! Sweeper: resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds with an automatic step.
 //!
-//! It is stateless: each sweep reads due rounds from the books, by operator in turn, the oldest bet first. Concurrent
-//! sweepers are idempotent. Cost: a lookup of every open round per sweep.
+//! It is stateless: each sweep reads all open rounds from the books, by operator in turn, the oldest bet first.
+//! Concurrent sweepers are idempotent.
 
 use crate::{
     automatic::{Asked, next_step, step_request_id},
@@ -20,30 +20,23 @@ use motherlode_runtime::Refusal;
 use std::{collections::VecDeque, time::Duration};
 use tonic::Code;
 
-/// Maximum open rounds read at a time, while the writer waits.
 const LOOKS_MAX: usize = 256;
 
 /// Rounds resolved together, to share group commits.
 const TOGETHER: usize = 16;
 
-/// Operator's due rounds.
 struct Turn {
     operator: String,
     due: VecDeque<RoundId>,
-    /// Position to continue from; `None` at the end.
     next: Option<u64>,
 }
 
 enum Swept {
-    /// Resolved, or failed with a log line.
     Reported,
-    /// The operator's queue is full.
     Full,
-    /// The log accepts nothing now.
     BrokenOff,
 }
 
-/// Resolves abandoned rounds.
 #[derive(Clone)]
 pub struct Sweeper {
     finisher: Finisher,
@@ -51,13 +44,11 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// Creates a sweeper.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, waits: Waits) -> Self {
         Self { finisher: Finisher { ledgers: ledgers.into(), dealer }, waits }
     }
 
-    /// Sweeps now and then periodically.
     pub fn run(self, every: Duration) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let mut wake = tokio::time::interval(every);
@@ -69,8 +60,8 @@ impl Sweeper {
         })
     }
 
-    /// Resolves due rounds. Uses a clock that ignores jumps, since a round that was resolved too early can't be given
-    /// back. Failed rounds are left to the next sweep.
+    /// Uses a clock that ignores jumps, since a resolved round can't be reopened. Failed rounds are left to the next
+    /// sweep.
     pub async fn sweep(&self) {
         for ledger in self.finisher.ledgers.all() {
             self.sweep_partition(ledger).await;
@@ -93,7 +84,6 @@ impl Sweeper {
             if swept.iter().any(|swept| matches!(swept, Swept::BrokenOff)) {
                 return;
             }
-            // An operator with a full queue is skipped for this sweep.
             let is_full = swept.iter().any(|swept| matches!(swept, Swept::Full));
             if !is_full && !together.is_empty() {
                 turns.push_back(turn);
@@ -101,7 +91,6 @@ impl Sweeper {
         }
     }
 
-    /// Returns due rounds and the position to continue from.
     fn due(&self, ledger: &Handle, operator: &str, after: u64) -> (Vec<RoundId>, Option<u64>) {
         let now_ms = ledger.patient_ms();
         let looked_at = open_rounds(ledger, operator, after, LOOKS_MAX, |stream, open| {
@@ -109,7 +98,6 @@ impl Sweeper {
             self.why(open, now_ms).map(|_| due())
         });
         let last = looked_at.last().filter(|_| looked_at.len() == LOOKS_MAX).map(|(at, _)| *at);
-        // Players that can't be read are skipped; the failing read is reported elsewhere.
         (looked_at.into_iter().filter_map(|(_, due)| due.ok().flatten()).collect(), last)
     }
 
@@ -137,7 +125,6 @@ impl Sweeper {
         let ledger = self.finisher.ledgers.of(&round.stream)?;
         let step = |books: &Books| Some(next_step(books.player(&round.stream)?.open_round(round.number)?));
         let step = ledger.books_of(&round.stream, step)?;
-        // The player or another sweeper was faster.
         let Some(step) = step else { return Ok(()) };
         let request_id = step_request_id(round.number, step);
         let why = |open: &OpenRound| self.why(open, ledger.patient_ms()).filter(|_| next_step(open) == step);
@@ -209,7 +196,6 @@ mod tests {
         let everywhere = [None, Some(24), Some(1), Some(48), None];
         assert_eq!(games.map(|game| hours(&waits, game, "se")), everywhere);
         assert_eq!(games.map(|game| hours(&waits, game, "uk")), [Some(13), Some(24), Some(1), Some(12), None]);
-        // The unrestricted jurisdiction has no name in the log.
         assert_eq!(games.map(|game| hours(&waits, game, "")), [None, Some(24), Some(1), Some(48), Some(14)]);
     }
 
@@ -224,7 +210,6 @@ mod tests {
         assert_eq!(unknown, "interruption names an unknown jurisdiction, atlantis");
     }
 
-    /// More rounds than are read at a time, and one not due.
     #[tokio::test]
     async fn pl_03_a_sweep_looks_at_every_open_round() {
         const HOUR: i64 = 3_600_000;

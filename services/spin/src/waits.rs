@@ -9,13 +9,11 @@ use std::{collections::BTreeMap, time::Duration};
 #[derive(Debug, Clone, Default)]
 pub struct Waits(Interruption);
 
-/// Unknown game or jurisdiction in the configuration.
 #[derive(Debug, thiserror::Error)]
 #[error("interruption names an unknown {0}, {1}")]
 pub struct UnknownName(&'static str, String);
 
 impl Waits {
-    /// Creates the waiting times. Fails on the first unknown game or jurisdiction.
     pub fn new(config: &Interruption, profiles: &Profiles) -> Result<Self, UnknownName> {
         let mut games = config.hours.keys().chain(config.jurisdictions.values().flat_map(BTreeMap::keys));
         if let Some(game) = games.find(|name| latest(name).is_none()) {
@@ -28,8 +26,8 @@ impl Waits {
         }
     }
 
-    /// Returns how long a round waits after its latest step; `None` for no limit. The configuration of the jurisdiction
-    /// comes first, then the general one, then the game's rule.
+    /// After a round's latest step; `None` for no limit. The configuration of the jurisdiction comes first, then the
+    /// general one, then the game's rule.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;
@@ -41,7 +39,7 @@ impl Waits {
         Some(Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Returns when an open round is resolved, in Unix milliseconds; `None` for never.
+    /// Unix milliseconds; `None` for never.
     pub(crate) fn resolve_ms(&self, open: &OpenRound) -> Option<i64> {
         let after = self.resolve_after(&open.started)?;
         Some(open.last_ms.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))

@@ -1,5 +1,3 @@
-//! The store on three servers, some of which are killed.
-
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::{JetStreamStore, OpenError};
 use motherlode_log::{AppendError, Store};
@@ -68,7 +66,6 @@ fn pl_30_writers_that_race_never_both_append_though_servers_are_killed() {
         thread::spawn(move || {
             let (mut all, mut n) = (Acknowledged::new(), 0);
             while !over.load(Ordering::Acquire) || all.is_empty() {
-                // Servers are down or the other writer was faster.
                 let Ok(mut store) = JetStreamStore::open(&config, 0) else { continue };
                 for _ in 0..20 {
                     n += 1;

@@ -1,5 +1,3 @@
-//! Following a stream and taking it over: no message is read twice, and other streams are refused.
-
 use crate::parts::{Acknowledged, append, holds, payloads};
 use futures_util::StreamExt;
 use motherlode_jetstream::{Absent, Following, JetStreamStore, OpenError, vacant};
@@ -41,7 +39,6 @@ fn ask(node: &Node, subject: &'static str) {
     });
 }
 
-/// Records the sequence numbers of message requests.
 struct Asked {
     runtime: tokio::runtime::Runtime,
     client: async_nats::Client,
@@ -60,10 +57,8 @@ impl Asked {
         Self { runtime, client, requests }
     }
 
-    /// Returns the sequence numbers requested so far.
     fn since(mut self) -> Vec<u64> {
         self.runtime.block_on(async {
-            // A marker after the earlier requests.
             self.client.publish("$JS.API.DIRECT.GET.S_0", "over".into()).await.unwrap();
             let mut from = vec![];
             while let Some(request) = self.requests.next().await.filter(|request| &*request.payload != b"over") {

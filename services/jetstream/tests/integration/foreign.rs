@@ -40,7 +40,7 @@ fn unsigned(node: &Node) -> Config {
     config
 }
 
-/// May publish to the stream and administer it, without the key.
+/// Has access to the stream, but not its key.
 struct Attacker {
     runtime: Runtime,
     client: async_nats::Client,
@@ -63,7 +63,6 @@ impl Attacker {
         assert!(answer.contains("\"seq\""), "{answer}");
     }
 
-    /// Publishes the next block as the writer of an epoch would.
     fn forge(&self, store: &JetStreamStore, epoch: u64) {
         let forged = records(store.head(), [b"5000000000000000 for the attacker".to_vec()]);
         self.publish("S_0.block", Some(epoch), block::encode(store.end() + 1, &forged));
@@ -162,7 +161,6 @@ fn mf_e4_without_a_configured_key_a_log_gets_one_and_needs_it_from_then_on() {
     fs::copy(own("data"), own("other")).unwrap();
     assert_eq!(JetStreamStore::open(&other, 0).unwrap().end(), all.len() as u64);
 
-    // A configured key file is never created.
     let missing = Config { stream: "T".to_owned(), key_file: Some(folder.path().join("missing")), ..config };
     assert!(matches!(JetStreamStore::open(&missing, 0), Err(OpenError::Key { .. })));
     assert!(!exists(&missing, 0).unwrap());

@@ -12,17 +12,14 @@ use std::{
     thread,
 };
 
-/// Moment of the cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Never,
-    /// Before the server receives the next publication.
     Before,
-    /// After the server's acknowledgement, which the client does not receive.
+    /// Before the client receives the acknowledgement.
     After,
 }
 
-/// Starts a proxy for a server, and returns its address and the switch.
 fn proxy(server: &str) -> (String, Arc<Mutex<Cut>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("nats://{}", listener.local_addr().unwrap());
@@ -41,7 +38,6 @@ fn proxy(server: &str) -> (String, Arc<Mutex<Cut>>) {
     (address, switch)
 }
 
-/// Forwards until the connection ends or the message to cut arrives.
 fn forward(mut from: TcpStream, mut to: TcpStream, what: &[u8], when: Cut, cut: &Mutex<Cut>) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read) = from.read(&mut buffer) {

@@ -1,10 +1,7 @@
-//! An opening refuses unsafe settings by name.
-
 use motherlode_jetstream::{JetStreamStore, OpenError};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use motherlode_testkit::nats::Node;
 
-/// Returns the key in the refusal.
 fn refused(config: &Config) -> &'static str {
     match JetStreamStore::open(config, 0) {
         Err(OpenError::Unsafe(refused)) => {

@@ -1,5 +1,3 @@
-//! Reads of the log and derived state.
-
 use super::{Handle, Way};
 use crate::{error::FetchError, index::Held};
 use motherlode_books::Books;
@@ -9,22 +7,20 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 impl Handle {
-    /// Returns the number of durable commits not yet indexed.
+    /// Returns the number of durable commits to index.
     pub fn index_behind(&self) -> u64 {
         self.durable().saturating_sub(self.shared.index.to())
     }
 
-    /// Returns the memory of the idempotency table in bytes.
     pub fn request_bytes(&self) -> u64 {
         self.shared.requests.bytes()
     }
 
-    /// Returns the record of the snapshot loaded at startup.
+    /// Record of the snapshot loaded at startup.
     pub fn rests_on(&self) -> Held {
         self.shared.rests_on
     }
 
-    /// Returns the number of players in memory.
     pub fn players_in_memory(&self) -> u64 {
         self.books(Books::players_in_memory) as u64
     }
@@ -34,22 +30,21 @@ impl Handle {
         self.shared.images.players_read()
     }
 
-    /// Signals the first failed read of a player.
+    /// Receives the first failed read of a player.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
         self.shared.images.failure.subscribe()
     }
 
-    /// Signals the first difference between another build's state and the log.
+    /// Receives the first difference between another build's state and the log.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }
 
-    /// Returns one durable commit.
     pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
         self.shared.fetch(position)
     }
 
-    /// Returns the age of the oldest durable commit after a position, by the log's time.
+    /// Age of the oldest durable commit after a position, by the log's time.
     pub fn age_after(&self, position: Position) -> Result<Duration, FetchError> {
         if position >= self.durable() {
             return Ok(Duration::ZERO);
@@ -58,7 +53,6 @@ impl Handle {
         Ok(Duration::from_millis(age_ms.try_into().unwrap_or_default()))
     }
 
-    /// Returns the age of the oldest unfinished append.
     pub fn append_age(&self) -> Duration {
         match &self.way {
             Way::Here(desk) => desk.0.append_age().unwrap_or_default(),
@@ -66,12 +60,11 @@ impl Handle {
         }
     }
 
-    /// Returns at most `max` durable commits.
     pub fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         self.shared.read(from, max)
     }
 
-    /// Like [`Self::read`], but decodes outside the threads that answer calls.
+    /// Decodes outside the threads that answer calls.
     pub async fn read_apart(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         if let Some(recent) = self.shared.recent(from, max) {
             return Ok(recent);
@@ -81,12 +74,12 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// Returns stored records, at most `max` and `bytes_max`, except a single longer record.
+    /// Returns at most `max` and `bytes_max`, except a single longer record.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
     }
 
-    /// Returns record hashes, if they are in memory. Some records may not be durable yet.
+    /// Some records may not be durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
         self.shared.hashes.lock().from(from, max)

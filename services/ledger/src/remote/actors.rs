@@ -10,12 +10,10 @@ use motherlode_runtime::{
 };
 use std::collections::BTreeMap;
 
-/// Credentials by their names in the log.
 #[derive(Debug)]
 pub struct Actors(BTreeMap<String, Roles>);
 
 impl Actors {
-    /// Collects all operators' credentials.
     #[must_use]
     pub fn new(operators: &[Operator]) -> Option<Self> {
         let mut actors = BTreeMap::new();
@@ -32,8 +30,8 @@ impl Actors {
         (!operators.is_empty()).then_some(Self(actors))
     }
 
-    /// Checks that each actor exists, has the role for its act, and acts for its own operator, and that a change for
-    /// two actors has its approval: ACTOR_UNKNOWN, ACTOR_ROLE_MISSING, ACTOR_MISSING, APPROVAL_MISSING.
+    /// Each actor must exist, have the role for its act, and act for its own operator; a change for two actors needs
+    /// its approval.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
         // Home has checked the original.
@@ -101,7 +99,7 @@ fn actor(event: &Event) -> Option<&str> {
     }
 }
 
-/// Returns the roles of which the actor needs one. An event that only signs needs those of its commit.
+/// One of these roles suffices. An event that only signs needs those of its commit.
 fn act(event: &Event, events: &[Event]) -> Roles {
     let of = |event: &Event| match event {
         Event::AccountOpened { .. }
@@ -155,7 +153,7 @@ fn takes_two(event: &Event) -> bool {
     )
 }
 
-/// Returns whether a game's pool is opened at startup, without an actor.
+/// Pools are opened at startup, without an actor.
 fn opens(proposal: &Proposal, event: &Event) -> bool {
     matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
 }

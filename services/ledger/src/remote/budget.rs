@@ -1,5 +1,5 @@
-//! Limits of other processes' proposals in memory, in bytes (PL-44). A stream at its limit is not read. Beyond the
-//! limits of a credential or in total, proposals are refused with RESOURCE_EXHAUSTED.
+//! Limits of other processes' proposals in memory (PL-44). A stream at its limit is not read. Beyond the limits of a
+//! credential or in total, proposals are refused with RESOURCE_EXHAUSTED.
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;
@@ -8,13 +8,12 @@ use parking_lot::Mutex;
 use prost::Message as _;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// Maximum size of a proposal; this program's have a few kilobytes.
+/// This program's proposals have a few kilobytes.
 const PROPOSAL_MAX: usize = 256 << 10;
 const EVENTS_MAX: usize = 1024;
 const STREAM_MAX: usize = 2 << 20;
 const CREDENTIAL_MAX: usize = 16 << 20;
 const ALL_MAX: usize = 64 << 20;
-/// Fixed cost of an event.
 const EVENT_BYTES: usize = 256;
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
@@ -24,7 +23,6 @@ pub(crate) struct Budget(Arc<Mutex<InFlight>>);
 #[derive(Debug, Default)]
 struct InFlight {
     all: usize,
-    /// Bytes by credential, without zeros.
     credentials: BTreeMap<String, usize>,
 }
 

@@ -16,11 +16,10 @@ const RATES_MAX: usize = 1024;
 /// Cost in EUR; `None` if the game does not offer the terms.
 type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
 
-/// Computes the highest cost of campaigns, if it has a function.
 #[derive(Default)]
 pub struct CampaignCosts {
     highest: Option<Box<HighestCost>>,
-    /// Last reservation: position, terms, cost.
+    /// Position, terms and cost of the last reservation.
     last: Mutex<Option<(u64, Campaign, Option<Nano>)>>,
 }
 
@@ -31,7 +30,6 @@ impl fmt::Debug for CampaignCosts {
 }
 
 impl CampaignCosts {
-    /// Creates it with a function of the campaign, players and rate.
     #[must_use]
     pub fn new(highest: impl Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync + 'static) -> Self {
         Self { highest: Some(Box::new(highest)), last: Mutex::default() }
@@ -60,10 +58,9 @@ impl CampaignCosts {
     }
 }
 
-/// Returns a rate as of a position; `None` also if it was set too many commits before.
+/// `None` also if the rate was set too many commits before.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
-    // These currencies have fixed rates.
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {
         return Ok(current);
     }
@@ -82,15 +79,13 @@ fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<Fx
     Ok(None)
 }
 
-/// Returns the ids of a grant's reservation: bulk and single.
 #[must_use]
 pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [String; 2] {
     [format!("campaign/{operator}/{request_id}"), format!("campaign/{operator}/{player}/{request_id}")]
 }
 
-/// Checks grants and reservations. CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation
-/// for the player, campaign and expiry; [`AppendError::Unavailable`] if it may not be here yet. RESERVATION_TOO_LOW:
-/// the campaign can cost more.
+/// CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation for the player, campaign and
+/// expiry; [`AppendError::Unavailable`] if it may not be here yet. RESERVATION_TOO_LOW: the campaign can cost more.
 pub(super) fn check(
     (caps, costs): (&BTreeMap<String, Nano>, &CampaignCosts),
     proposal: &Proposal,
@@ -121,7 +116,6 @@ pub(super) fn check(
                             return Err(AppendError::not_allowed(Reason::ReservationTooLow, reason));
                         }
                     }
-                    // The reservation may not be here yet.
                     (Some(home), None) if home.is_replica() => return Err(AppendError::Unavailable { reason }),
                     _ => return Err(AppendError::not_allowed(Reason::CampaignUnreserved, reason)),
                 }

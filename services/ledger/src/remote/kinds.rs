@@ -4,7 +4,7 @@ use crate::append::{AppendError, Proposal};
 use motherlode_books::{Currency, Event, HOME, InternalRequest, StreamId};
 use motherlode_runtime::{Reason, access::Roles};
 
-/// Checks the events; KIND_NOT_ALLOWED names the first forbidden one.
+/// KIND_NOT_ALLOWED names the first forbidden event.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place = Place { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
@@ -38,7 +38,6 @@ fn is_allowed(roles: Roles, place: &Place<'_>, event: &Event) -> bool {
     roles.meets(proposers(place, event).and(Roles::NODES))
 }
 
-/// Returns whether roles may propose an event, for later checks of a log.
 #[must_use]
 pub fn may_propose(roles: &str, stream: &StreamId, partition: u32, request_id: &str, event: &Event) -> bool {
     let named = |role: Roles| roles.split(' ').any(|name| name == role.to_string());
@@ -117,7 +116,6 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         // Only a starting writer makes these.
         Event::GenerationBegun(_) | Event::LogVerified { .. } => Roles::NONE,
-        // Ends the commits of all roles, also of awards.
         Event::ActedBy { .. } if is_player => Roles::NODES,
         Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),
         Event::ActedBy { .. } => LEDGER,

@@ -1,6 +1,6 @@
 //! Checks of other processes' proposals before the writer (PL-44): the role allows the events, actors exist and may
-//! act, seals match the draw keys, and steps resolve to the logged outcome. They read durable state; a proposal with a
-//! step states its stream's version. Cost: for steps, a copy of the player and each step of the round resolved again.
+//! act, seals match the draw keys, and steps resolve to the logged outcome. They read durable state. Cost: for steps, a
+//! copy of the player and each step of the round resolved again.
 
 mod actors;
 mod budget;
@@ -26,16 +26,13 @@ use motherlode_proto::convert::record::Proposer;
 use motherlode_runtime::{Caller, access::Roles};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Configuration for these checks.
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// Known actors; `None` without operators.
+    /// `None` without operators.
     pub actors: Option<Actors>,
-    /// Superseded rules versions that take new bets (PL-41).
     pub superseded: SupersededRules,
     /// Caps in EUR by operator (PL-36).
     pub campaign_caps: BTreeMap<String, Nano>,
-    /// Highest costs of campaigns (PL-36).
     pub campaign_costs: CampaignCosts,
 }
 
@@ -45,7 +42,6 @@ pub(crate) struct Guard {
     pub(crate) budget: Budget,
 }
 
-/// Proposing process.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     roles: Option<Roles>,
@@ -65,8 +61,7 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// Returns [`AppendError::Conflict`] if it was decided on another version, or on positions of another partition
-    /// that are not here.
+    /// [`AppendError::Conflict`]: decided on another version, or on positions of another partition that are not here.
     pub(crate) fn check(
         &self,
         node: &Node,

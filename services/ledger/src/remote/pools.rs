@@ -7,7 +7,7 @@ use crate::{
 use motherlode_books::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 use motherlode_runtime::Reason;
 
-/// Checks reports, mirrors and copies; a conflict if this process lacks the other partition's positions.
+/// A conflict means that this process lacks the other partition's positions.
 pub(super) fn check(
     ledger: &Handle,
     proposal: &Proposal,
@@ -56,7 +56,6 @@ fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, posit
         let reason = format!("position {position} of partition {HOME} has other events on {}", proposal.stream);
         AppendError::not_allowed(Reason::CopyDiffers, reason)
     };
-    // Home is missing during startup.
     let Some(home) = home.filter(|home| position <= home.durable()) else {
         return Err(behind(ledger, &proposal.stream));
     };
@@ -69,7 +68,7 @@ fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, posit
     if same { Ok(()) } else { Err(differs()) }
 }
 
-/// Returns whether other partitions copy an event of home.
+/// Returns whether other partitions copy the event.
 #[must_use]
 pub fn is_copied(event: &Event) -> bool {
     matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. })
@@ -88,7 +87,6 @@ fn check_mirror(
     });
     match expected {
         Some(expected) if expected == *mirrored => Ok(()),
-        // The pool has changed, or this process is behind.
         _ if at != mirrored.home_position => Err(behind(ledger, &StreamId::pool(pool))),
         _ => {
             let reason = format!("the mirror of pool {pool} is not the pool at position {at} of partition {HOME}");

@@ -6,17 +6,15 @@ use motherlode_runtime::{Reason, config::Rules};
 use motherlode_slots::{game, latest};
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Superseded rules versions that take new bets.
 #[derive(Debug, Clone, Default)]
 pub struct SupersededRules(Arc<BTreeSet<(String, String)>>);
 
-/// The configuration names an unknown or current version.
+/// Unknown or current version in the configuration.
 #[derive(Debug, thiserror::Error)]
 #[error("rules: {0:?} is not the name of a game and of a superseded version of its rules, with a space between")]
 pub struct UnknownRules(String);
 
 impl SupersededRules {
-    /// Reads the configured versions.
     pub fn new(rules: &Rules) -> Result<Self, UnknownRules> {
         let named = rules.superseded_enabled.iter().map(|text| {
             let (name, version) = text.split_once(' ').unwrap_or((text, ""));
@@ -26,14 +24,13 @@ impl SupersededRules {
         Ok(Self(Arc::new(named.collect::<Result<_, _>>()?)))
     }
 
-    /// Returns whether a rules version takes new bets.
     #[must_use]
     pub fn takes_bets(&self, name: &str, version: &str) -> bool {
         !is_superseded(name, version)
             || self.0.iter().any(|(game, enabled)| (game.as_str(), enabled.as_str()) == (name, version))
     }
 
-    /// Refuses bets on superseded versions, except free rounds of granted campaigns.
+    /// Refuses bets on superseded versions, except granted free rounds.
     pub(super) fn check_events(&self, events: &[Event]) -> Result<(), AppendError> {
         let refused = events.iter().find_map(|event| match event {
             Event::RoundStarted(bet) if bet.campaign.is_none() && !self.takes_bets(&bet.game, &bet.rules_version) => {

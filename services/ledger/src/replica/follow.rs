@@ -1,5 +1,3 @@
-//! Follows the writer's log.
-
 use super::link::{Link, archived, status_text};
 use crate::{applier::Applier, error::OpenError, standing::Hindrance};
 use motherlode_log::ReadError;
@@ -42,7 +40,6 @@ impl Follower {
             // A former writer may not have noticed that it was replaced.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
-            // The next record is archived.
             let is_over = status.code() == Code::DataLoss || archived(&status).is_some();
             if is_over || since.is_some_and(|since| since.elapsed() > self.ahead_max) {
                 return self.applier.shared.diverged(&status_text(&status));
@@ -57,7 +54,6 @@ impl Follower {
             // Folding would block other tasks of the thread.
             let taken = tokio::task::block_in_place(|| self.take(message));
             taken.map_err(|error| match error {
-                // The next stream sends them again.
                 OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),
                 error => Status::data_loss(error.to_string()),
             })?;

@@ -54,7 +54,6 @@ struct Decided {
     stream: StreamId,
     request_id: String,
     reply: Reply,
-    /// `Ok`: the commit at the position is the answer.
     verdict: Result<(), AppendError>,
 }
 
@@ -182,7 +181,6 @@ impl Forwarder {
         let (mut proposals, mut bytes, now) = (vec![], 0, Instant::now());
         while proposals.len() < TOGETHER_MAX && bytes < BYTES_MAX {
             let Some(ticket) = self.unsent.pop_front() else { break };
-            // The caller has given up.
             let Some(outstanding) = self.outstanding.get(&ticket) else { continue };
             let left = outstanding.until.map(|until| until.saturating_duration_since(now).as_millis().max(1));
             let proposal = v1::Proposal {
@@ -196,7 +194,7 @@ impl Forwarder {
         ProposeRequest { partition: self.shared.partition, proposals }
     }
 
-    /// Takes verdicts; fails if the process cannot determine an outcome.
+    /// Fails if the process cannot determine an outcome.
     fn hear(&mut self, message: ProposeResponse) -> Result<(), String> {
         for Judged { ticket, outcome } in message.verdicts {
             let decided = outcome_from_wire(outcome).map_err(|error| error.to_string())?;

@@ -1,5 +1,4 @@
-//! Link to the writer, found among several candidates. They are queried concurrently, so one that hangs causes no
-//! delay.
+//! Link to the writer, found among several candidates by concurrent queries, so one that hangs causes no delay.
 
 use crate::{error::FIRST_POSITION, handle::is_taking_over, index::Held};
 use futures_util::future::select_all;
@@ -20,19 +19,16 @@ use tonic_types::StatusExt;
 
 const PAUSE: Duration = Duration::from_millis(200);
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Messages of records have 4 MiB, or one longer record.
+/// A message of records has 4 MiB, or one longer record.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;
 
-/// Processes that have the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Addresses such as `https://ledger-0:50051`.
     pub targets: Vec<String>,
     /// Credentials with a node role.
     pub credentials: Credentials,
-    /// Partitions of the log.
     pub partitions: u32,
 }
 
@@ -59,9 +55,8 @@ struct Current {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contact {
-    /// Time of the last query that the writer answered.
     pub(super) answered: Instant,
-    /// Time of a standby's last report of a takeover.
+    /// Time of a standby's last report.
     pub(super) takeover: Option<Instant>,
     /// Whether the writer has since reported that it may be replaced.
     pub(super) is_unconfirmed: bool,
@@ -115,7 +110,6 @@ impl Link {
     }
 
     pub(super) async fn gone(&self, number: u64) {
-        // Cannot fail: this link has the sender.
         let _ = self.lost.subscribe().wait_for(|lost| *lost >= number).await;
     }
 

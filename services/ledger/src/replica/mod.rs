@@ -1,9 +1,8 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
 //! It replays and verifies the log from the first record, then follows it. Proposals go to the writer ([`forward`]). A
-//! verdict returns after the replica has applied its commit, so a service reads its own writes. After
-//! [`Handle::current`] it also reads those of other processes, for one round trip shared by concurrent calls. A log
-//! that does not continue the state stops the replica.
+//! verdict returns after the replica has applied its commit, so a service reads its own writes; after
+//! [`Handle::current`] also those of other processes. A log that does not continue the state stops the replica.
 
 mod follow;
 mod forward;
@@ -38,7 +37,7 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Creates a replica. Waits without a limit until the writer answers and the log is replayed.
+/// Waits without a limit for the writer and the replay.
 pub fn join(
     origin: Origin,
     partition: u32,

@@ -20,9 +20,7 @@ pub(super) struct Bounds {
 #[derive(Debug, PartialEq, Eq)]
 enum Silence {
     None,
-    /// No change yet.
     Short,
-    /// Calls are refused.
     Long,
 }
 
@@ -86,15 +84,13 @@ mod tests {
             (0, None, false, Silence::None),
             (2_999, None, false, Silence::None),
             (3_000, None, false, Silence::Long),
-            // The writer itself reported that it may be replaced.
+            // Reported by the writer itself.
             (100, None, true, Silence::Long),
-            // A standby takes over.
             (2_999, Some(2_900), false, Silence::None),
             (3_000, Some(2_900), false, Silence::Short),
             (3_000, Some(2_900), true, Silence::Short),
             (5_999, Some(5_000), false, Silence::Short),
             (6_000, Some(5_999), false, Silence::Long),
-            // The standby has not repeated its report.
             (5_001, Some(3_000), false, Silence::Long),
         ] {
             assert_eq!(judge(silent_ms, word_ms, is_unconfirmed), wanted, "{silent_ms} {word_ms:?} {is_unconfirmed}");

@@ -1,5 +1,5 @@
-//! Reads earlier records from the process with the log. Histories are read backwards, so a read also fetches and caches
-//! the records before. Callers block their thread.
+//! Reads earlier records from the process with the log. Histories are read backwards, so a read also caches the records
+//! before. Callers block their thread.
 
 use super::link::{Link, archived, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};
@@ -30,7 +30,7 @@ pub(super) struct Remote {
     runtime: Handle,
     link: Arc<Link>,
     end: Arc<AtomicU64>,
-    /// First retained position, from the last refused read.
+    /// First position according to the last refused read.
     first: AtomicU64,
     stretch: Mutex<Vec<Record>>,
 }
@@ -40,7 +40,7 @@ impl Remote {
         Self { runtime, link, end, first: AtomicU64::new(1), stretch: Mutex::default() }
     }
 
-    /// Returns a record; `None` if the stretch does not reach it.
+    /// `None` if the stretch does not reach the position.
     fn one(&self, position: Position) -> Result<Option<Record>, ReadError> {
         let find = |records: &[Record]| records.iter().find(|record| record.position == position).cloned();
         if let Some(kept) = find(&self.stretch.lock()) {
@@ -52,7 +52,6 @@ impl Remote {
         };
         let kept = self.first();
         let fetched = match stretch(position.saturating_sub(STRETCH - 1).max(kept).min(position)) {
-            // Only the start of the stretch is archived.
             Err(ReadError::Archived { first, .. }) if first <= position => stretch(first)?,
             Err(ReadError::Archived { first, .. }) => return Err(ReadError::Archived { position, first }),
             fetched => fetched?,

@@ -1,5 +1,3 @@
-//! A sample folds to the state of the whole log, and each difference is found.
-
 use super::*;
 use crate::{
     images::{Changed, Images, Written},
@@ -29,7 +27,7 @@ fn books(log: &Log, records: u64) -> Books {
     books
 }
 
-/// The state of the sample's players equals that of the whole fold at each position of every log.
+/// Compares the players' state at each position of every log.
 #[test]
 fn mf_34_1_a_sample_is_folded_to_the_state_of_the_whole_fold() {
     for log in logs::all() {
@@ -107,7 +105,6 @@ fn check(log: &Log, records: u64, change: impl Fn(&StreamId, &mut PlayerState)) 
     (folder, StateCheck { partition: log.partition, reader: reader(log), position: records, images, shared })
 }
 
-/// Returns whether snapshots name this build, the failure, and whether the snapshot was removed.
 fn run(check: StateCheck, before: Option<Hash>) -> (bool, Option<String>, bool) {
     let (provenance, removed) = (Provenance::new(Some(before)), Cell::new(false));
     check.run(&provenance, &AtomicBool::new(false), || removed.set(true));
@@ -139,7 +136,6 @@ fn mf_34_1_a_player_in_another_state_than_this_build_folds_is_found() {
 fn mf_34_1_what_players_are_judged_by_is_compared_as_well() {
     for what in ["the rates", "the state of the system", "the terms of pools", "the unpaid awards"] {
         let found = logs::all().iter().any(|log| {
-            // Each part is the first difference once.
             (1..=log.records.len() as u64).any(|records| {
                 let (_folder, check) = check(log, records, |_, _| ());
                 let shared = books(log, records - 1).shared();
@@ -179,7 +175,6 @@ fn mf_34_1_a_log_that_this_build_does_not_fold_is_a_difference() {
     let position = refused.records.len() as u64;
     let (_, failure, _) = run(StateCheck { reader, position, ..check }, ANOTHER);
     assert!(failure.is_some_and(|failure| failure.contains("does not fold the log")));
-    // Missing or archived records are no difference.
     let archived = MemoryStore::starting(0, LogStart { first: 5, previous: [1; 32] }).reader();
     for reader in [Arc::new(Unchained(vec![])) as Arc<dyn Reader>, archived] {
         let (_folder, unread) = self::check(log, 20, |_, _| ());

@@ -49,13 +49,11 @@ async fn pl_37_a_repetition_of_an_archived_request_is_refused_and_never_applied(
     let Proposal { stream, fingerprint, .. } = deposit(0);
     assert_eq!(ledger.find(&stream, "deposit", fingerprint).unwrap_err(), refused);
     assert_eq!(ledger.find_position(&stream, "deposit").unwrap_err(), refused);
-    // An empty answer must not make a repetition new either.
     log.answer_nothing(true);
     let refused = ledger.append(deposit(1)).await.unwrap_err();
     assert!(matches!(refused, AppendError::Unknown { .. }), "{refused:?}");
     log.answer_nothing(false);
     assert_eq!((ledger.durable(), balance(&ledger, 0), balance(&ledger, 1)), (12, Some(Minor(100)), Some(Minor(100))));
-    // Retained records are answered as before.
     assert_eq!(ledger.append(deposit(4)).await.unwrap().commit.position, 10);
     let another = Proposal { request_id: "another".into(), ..deposit(0) };
     assert_eq!(ledger.append(another).await.unwrap().commit.position, 13);

@@ -1,4 +1,4 @@
-//! Integration tests of the ledger in one binary, which is linked once.
+//! Integration tests of the ledger.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 

@@ -66,7 +66,6 @@ fn rest(ledger: &Handle) -> String {
 
 #[derive(Debug, Clone)]
 enum Act {
-    /// Concurrent deposits by these players.
     Deposit(Vec<usize>),
     Restart,
     Anew,
@@ -194,7 +193,6 @@ async fn pl_30_a_start_that_needs_a_damaged_image_folds_the_log_anew() {
         ledger.append(deposit(player, "first".into(), true)).await.unwrap();
     }
     ledger.close().await;
-    // A snapshot older than the log needs the players.
     let snapshot = fs::read(folder.snapshot()).unwrap();
     let files = folder.images();
     let images: Vec<_> = files.iter().map(|file| fs::read(file).unwrap()).collect();

@@ -1,5 +1,3 @@
-//! The operators share the writer's queue (issue 10, A5).
-
 use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
@@ -79,7 +77,7 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
     ledger.close().await;
 }
 
-/// Returns the commits' operators in log order, proposed while the disk was blocked.
+/// Returns operators in log order, proposed while the disk was blocked.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));
@@ -115,7 +113,6 @@ async fn at_b3_operators_take_turns_in_the_queue_by_weight_and_bytes() {
     let weights = Arc::new([("acme".into(), 4), ("other".into(), 1)].into());
     let weighted = order(Options { weights, ..options() }, flood().chain(others()).collect()).await;
     assert!((160..=240).contains(&last(&weighted)), "{}", last(&weighted));
-    // A proposal of many events counts for more.
     let currencies = [Currency::EUR, Currency::USD, Currency::SEK, Currency::JPY, Currency::KWD];
     let long = |proposal: Proposal| Proposal {
         events: currencies.map(|currency| Event::AccountOpened { currency }).into(),

@@ -14,7 +14,6 @@ struct Log {
     reader: Arc<Watched>,
 }
 
-/// Records the positions of reads of several records, as in a fold.
 struct Watched {
     store: Arc<Mutex<MemoryStore>>,
     folded: Mutex<Vec<Position>>,
@@ -117,7 +116,6 @@ fn deposited(player: usize) -> Proposal {
 
 #[tokio::test]
 async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
-    // A log with records, and an empty one.
     for before in [20, 0] {
         let folder = tempfile::tempdir().unwrap();
         let (writers, standbys) = (folder.path().join("writer"), folder.path().join("standby"));
@@ -146,7 +144,6 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         let books = ledger.books(Books::clone);
         ledger.close().await;
 
-        // State and index equal those of a normal start.
         let ledger = log.open(&standbys);
         assert_eq!(ledger.books(Books::clone), books);
         ledger.close().await;
@@ -175,7 +172,6 @@ async fn pl_30_what_is_held_of_another_log_is_let_go_of() {
     assert_eq!(ledger.books(Books::clone), books);
     ledger.close().await;
 
-    // A log that replaced the one that was read.
     std::fs::remove_dir_all(&index).unwrap();
     let recovered = one.load(&index);
     std::mem::swap(&mut *one.store.lock().unwrap(), &mut *other.store.lock().unwrap());

@@ -12,7 +12,6 @@ use std::{
     },
 };
 
-/// Records the first position of a large read, as in a replay.
 struct Watched {
     store: SegmentStore,
     first: Arc<AtomicU64>,
@@ -66,7 +65,6 @@ impl Reader for WatchedReader {
     }
 }
 
-/// With a snapshot after every change.
 struct Folder {
     folder: tempfile::TempDir,
     request_run_commits: usize,
@@ -93,7 +91,7 @@ impl Folder {
         self.folder.path().join("log")
     }
 
-    /// Opens the ledger; also returns the first replayed position.
+    /// Also returns the first replayed position.
     fn try_open(&self) -> Result<(Handle, Position), OpenError> {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
@@ -120,7 +118,6 @@ impl Folder {
     }
 }
 
-/// Loads all players.
 fn whole(ledger: &Handle) -> Books {
     for player in 0..40 {
         ledger.player(&StreamId::player("acme", format!("p{player}"))).unwrap();
@@ -176,7 +173,6 @@ async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
     }
     assert_eq!(ledger.durable(), 40, "nothing was applied twice");
     ledger.close().await;
-    // Missing or garbled files are rebuilt from the log.
     let files = folder.index().with_extension("requests");
     let runs = || fs::read_dir(&files).unwrap().map(|run| run.unwrap().path()).collect::<Vec<_>>();
     assert!(!runs().is_empty());
@@ -214,7 +210,6 @@ async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
     for bytes in damaged {
         fs::write(folder.snapshot(), bytes).unwrap();
         let (ledger, first) = folder.open();
-        // The index has all records; the fold starts at the first.
         assert_eq!(first, 1);
         assert_eq!(whole(&ledger), before);
         ledger.close().await;
@@ -238,7 +233,6 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
     let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..5).await;
     other.commit(0..3).await;
-    // A lost end of the log, and of the index.
     fs::remove_dir_all(one.index()).unwrap();
     fs::remove_dir_all(one.log()).unwrap();
     fs::rename(other.log(), one.log()).unwrap();
@@ -263,7 +257,6 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     index.close().unwrap();
 }
 
-/// Copies a log with its snapshot while commits continue.
 fn copy(from: &Folder, to: &Folder) {
     let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     let images = |folder: &Folder| folder.index().with_extension("images");
@@ -272,7 +265,6 @@ fn copy(from: &Folder, to: &Folder) {
         let _ = fs::remove_dir_all(images(to));
         fs::create_dir_all(images(to)).unwrap();
         let mut copied = files(images(from)).map(|file| fs::copy(&file, images(to).join(file.file_name().unwrap())));
-        // A deleted file is not of the next snapshot.
         if copied.all(|copied| copied.is_ok()) && fs::read(from.snapshot()).unwrap() == snapshot {
             fs::write(to.snapshot(), snapshot).unwrap();
             break;
@@ -313,7 +305,6 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
     }
     ledger.close().await;
     for copied in taken {
-        // First without the snapshot, which also builds the index.
         let (snapshot, images) = (copied.snapshot(), copied.index().with_extension("images"));
         let aside = |path: &PathBuf| path.with_added_extension("aside");
         fs::rename(&snapshot, aside(&snapshot)).unwrap();

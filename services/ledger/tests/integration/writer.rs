@@ -27,7 +27,6 @@ struct Told {
 enum Do {
     Append,
     Refuse,
-    /// Append, and report an unknown outcome.
     LoseTheReply,
 }
 
@@ -147,7 +146,6 @@ async fn pl_12_the_next_group_is_judged_by_what_is_being_appended_and_read_by_no
     let mut desk = Desk::open();
     desk.propose([(1, opening("alice"))]);
     assert_eq!(desk.begun(), 1);
-    // The account is not durable yet.
     desk.propose([(2, deposit("alice", "d", 500))]);
     desk.propose([(3, withdrawal("alice", "w", 200))]);
     desk.none_yet();
@@ -184,7 +182,6 @@ async fn pl_11_a_rejection_or_a_repetition_that_rests_on_a_staged_commit_waits_f
             (5, refused(Refused::InsufficientFunds { currency: Currency::EUR, balance: Minor(0), needed: Minor(1) })),
         ]
     );
-    // Durable state decides, whatever the disk does.
     desk.propose([(6, deposit("alice", "d", 1))]);
     desk.begun();
     desk.propose([(7, opening("alice"))]);
@@ -206,7 +203,6 @@ async fn pl_12_a_failed_append_undoes_all_that_was_staged_past_it() {
     }
     assert_eq!((desk.balance("alice"), desk.ledger.durable(), desk.ledger.waiting()), (None, 0, 0));
     assert!(desk.begun.try_recv().is_err(), "what was staged past it isn't appended");
-    // The same requests take effect once after the recovery.
     let mut standing = desk.ledger.standing();
     standing.wait_for(|standing| *standing == Standing::Takes).await.unwrap();
     desk.propose([(6, opening("alice")), (7, deposit("alice", "d", 500))]);
@@ -298,7 +294,6 @@ async fn pl_11_of_an_append_in_doubt_only_its_own_requests_are_unknown() {
     desk.ledger.clone().close().await;
 }
 
-/// Returns a ledger with one durable, unpublished group, while the next is being appended.
 fn one_durable() -> (Desk, Runtime) {
     let (mut desk, runtime) = (Desk::open(), Builder::new_current_thread().build().unwrap());
     desk.ledger.publish_on(runtime.handle());
@@ -358,12 +353,10 @@ fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendErr
     verdicts.unwrap().into_iter().map(|(ticket, verdict)| (ticket, verdict.map(|made| made.commit.position))).collect()
 }
 
-/// B2: a flood of one operator delays another operator's proposal by one group, and keeps its order.
+/// B2: a flood delays another operator's proposal by one group, and keeps its order.
 #[tokio::test]
 async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
-    // Group size while operators compete.
     const GROUP: u64 = 32;
-    // Each proposal has 320 bytes.
     const TURN: u64 = 2048 / 320;
     let options = Options { batch_commits_max: usize::try_from(GROUP).unwrap(), ..Options::default() };
     let mut desk = Desk::open_with(options);

@@ -1,7 +1,5 @@
-//! The log's file system interface, which tests replace by a faulty one.
-//!
-//! After a crash the log relies only on bytes after `sync` of their file, names after `sync` of their directory, and
-//! atomic `rename`.
+//! File system interface, which tests replace by a faulty one. After a crash the log relies only on bytes after `sync`
+//! of their file, names after `sync` of their directory, and atomic `rename`.
 
 pub mod os;
 
@@ -11,69 +9,54 @@ use std::{
     sync::Arc,
 };
 
-/// A file system. Each function returns the file system's errors.
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// Creates `dir` and its parents durably.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Lists the files in `dir`, unordered.
+    /// Lists files, unordered.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
 
-    /// Creates or empties a file.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
 
-    /// Opens a file.
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
 
-    /// Renames a file and replaces an existing one.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Opens a directory.
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
-    /// Locks `path` against other processes and openers; `None` if it is locked.
+    /// `None` if `path` is locked by another process or opener.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 }
 
 /// Releases its lock on drop.
 pub type LockGuard = Box<dyn Held>;
 
-/// A lock.
 pub trait Held: fmt::Debug + Send {}
 
 impl<T: fmt::Debug + Send> Held for T {}
 
-/// Access mode of an open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Read-only.
     Read,
-    /// Reading and writing.
     Write,
 }
 
-/// An open directory.
 pub trait Folder: fmt::Debug + Send + Sync {
-    /// Makes names durable with `fsync`. An error leaves them in doubt until the files are created or renamed again.
+    /// An error leaves names in doubt until the files are created or renamed again.
     fn sync(&self) -> io::Result<()>;
 }
 
-/// An open file. Threads can share one handle.
 pub trait File: fmt::Debug + Send + Sync {
-    /// Returns the length in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// Reads at most `buffer.len()` bytes; 0 means the end.
+    /// Returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes a part of `bytes`, and returns its length.
+    /// May write a part; returns its length.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
-    /// Truncates or extends the file.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Makes bytes durable with `fdatasync`. An error leaves them in doubt until they are written again, whatever a
-    /// second sync returns.
+    /// An error leaves the bytes in doubt until they are written again, whatever a second sync returns.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -93,7 +76,6 @@ impl dyn File {
         Ok(())
     }
 
-    /// Reads `bytes` bytes, fewer only at the end of the file.
     pub(crate) fn read_up_to(&self, bytes: u64, offset: u64) -> io::Result<Vec<u8>> {
         let available = self.length()?.saturating_sub(offset).min(bytes);
         let mut buffer = vec![0; usize::try_from(available).map_err(|_| io::ErrorKind::OutOfMemory)?];

@@ -1,5 +1,3 @@
-//! The operating system's file system.
-
 use std::{
     fs, io,
     os::unix::fs::FileExt,
@@ -9,7 +7,6 @@ use std::{
 
 use super::{Access, Disk, File, Folder, LockGuard};
 
-/// The operating system's file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OsDisk;
 

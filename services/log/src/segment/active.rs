@@ -1,4 +1,4 @@
-//! The segment being written, and the prepared next file.
+//! Segment being written, and the prepared next file.
 
 use std::{io, sync::Arc};
 
@@ -11,11 +11,10 @@ const PAGE: u64 = 4096;
 pub(super) struct Active {
     pub first: Position,
     pub file: Arc<dyn File>,
-    /// Offset of the next block.
     pub used: u64,
     /// End of the durable zeros.
     zeroed: u64,
-    /// Bytes before `used` in the same page, or more; after an opening, the whole last block.
+    /// Bytes before `used` in the same page, or more.
     last: Vec<u8>,
     due: Due,
 }
@@ -23,14 +22,13 @@ pub(super) struct Active {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
     Nothing,
-    /// Write the last bytes again and sync.
     Write,
     /// Truncate first: partial blocks or non-durable zeros may follow.
     Cut,
 }
 
 impl Active {
-    /// Continues a segment after an opening. `block` is the offset and length of its last block. Writes nothing.
+    /// `block` is the offset and length of the segment's last block.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;
@@ -78,7 +76,7 @@ impl Active {
         Ok(())
     }
 
-    /// Ensures durable zeros for the next `bytes`. Writes `ahead` zeros if they are missing.
+    /// Ensures durable zeros for the next `bytes`; writes `ahead` zeros if they are missing.
     pub fn reserve(&mut self, bytes: u64, ahead: u64, limit: u64) -> io::Result<()> {
         let needed = self.used + bytes;
         if needed <= self.zeroed {

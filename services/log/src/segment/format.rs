@@ -20,7 +20,7 @@ use bytes::{Buf, Bytes};
 
 use crate::record::{Hash, Position};
 
-/// Atomic unit of disk writes, in bytes.
+/// Sector size in bytes.
 pub(super) const SECTOR: usize = 512;
 pub(super) const ALIGN: usize = 32;
 pub(super) const SEGMENT_HEADER: usize = 64;
@@ -74,7 +74,7 @@ impl SegmentHeader {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockHeader {
-    /// Length without padding.
+    /// Body bytes without padding.
     pub body: u32,
     pub first: Position,
     pub records: u32,
@@ -135,7 +135,7 @@ fn padded(body: usize) -> usize {
     (BLOCK_HEADER + body + END_MARKER.len()).next_multiple_of(ALIGN)
 }
 
-/// Encodes the block for position `first` at `offset` of its file. The caller keeps it within [`MAX_BLOCK`].
+/// The caller keeps the block within [`MAX_BLOCK`].
 pub(crate) fn encode_block(buffer: &mut Vec<u8>, offset: u64, first: Position, records: &[Bytes]) {
     buffer.clear();
     buffer.resize(BLOCK_HEADER, 0);
@@ -163,7 +163,7 @@ fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a block is at most 16 MiB")
 }
 
-/// Decodes the block for position `expected`. The records share the memory of `data`.
+/// The records share the memory of `data`.
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
     let header = BlockHeader::decode(data).ok_or("no valid block header")?;
     if header.first != expected {
@@ -208,8 +208,8 @@ fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
     if records.len() == count as usize { Ok(records) } else { Err(ILL_FRAMED) }
 }
 
-/// Returns the smallest mask that makes each sector within the body dense, nearly always 0. A sector excludes at most
-/// one mask, since two masks differ in each of its 128 words.
+/// Returns the smallest mask that makes each sector within the body dense. A sector excludes at most one mask, since
+/// two masks differ in each of its 128 words.
 fn find_mask(block: &[u8], offset: u64) -> u32 {
     let parts: Vec<_> = sectors(offset, block.len()).collect();
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();
@@ -226,7 +226,6 @@ fn apply_mask(body: &mut [u8], mask: u32) {
     }
 }
 
-/// Splits `length` bytes at `offset` at sector boundaries.
 pub(super) fn sectors(offset: u64, length: usize) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     let mut end = SECTOR - usize::try_from(offset % SECTOR as u64).unwrap_or(0);

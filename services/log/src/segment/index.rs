@@ -1,5 +1,5 @@
-//! The sparse in-memory index of a partition's files, rebuilt at each opening: 16 bytes per 64 KiB of blocks. Its lock
-//! is never held during file I/O.
+//! Sparse in-memory index of a partition's files, rebuilt at each opening: 16 bytes per 64 KiB of blocks. Its lock is
+//! never held during file I/O.
 
 use std::sync::Arc;
 
@@ -21,9 +21,8 @@ pub(super) struct Index {
 #[derive(Debug)]
 struct Segment {
     first: Position,
-    /// End of the last block.
     used: u64,
-    /// Sampled blocks, first one included: first position and offset.
+    /// First position and offset of sampled blocks, the first one included.
     marks: Vec<(Position, u64)>,
 }
 
@@ -31,7 +30,6 @@ struct Segment {
 pub(super) struct Lookup {
     pub segment: Position,
     pub file: Option<Arc<dyn File>>,
-    /// First position of the block at `offset`, which has the searched position or precedes it.
     pub position: Position,
     pub offset: u64,
     pub used: u64,
@@ -42,7 +40,6 @@ impl Index {
         Self { end, segments: Vec::new(), open: None }
     }
 
-    /// Adds the block with positions `first` to `last`. `segment` is the last segment or a new one.
     pub fn add(&mut self, segment: Position, offset: u64, bytes: u64, first: Position, last: Position) {
         if self.segments.last().is_none_or(|known| known.first != segment) {
             self.segments.push(Segment { first: segment, used: offset, marks: Vec::new() });
@@ -69,7 +66,7 @@ impl Index {
         Some(Outline { partition, first: *first, last, head, used: *used, marks: marks.clone() })
     }
 
-    /// Returns full segments up to `upto`: first position, end of the last block, last position.
+    /// First position, end of the last block, and last position.
     pub fn full(&self, upto: Position) -> Vec<(Position, u64, Position)> {
         let pairs = self.segments.windows(2).map(|pair| (pair[0].first, pair[0].used, pair[1].first - 1));
         pairs.take_while(|(.., last)| *last <= upto).collect()

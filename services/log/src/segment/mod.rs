@@ -1,5 +1,3 @@
-//! The store in segment files: format in [`format`], writer [`SegmentStore`], verifying reader [`Scan`].
-
 mod active;
 pub(crate) mod format;
 mod index;

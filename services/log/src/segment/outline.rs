@@ -27,9 +27,8 @@ pub(super) struct Outline {
     pub first: Position,
     pub last: Position,
     pub head: Hash,
-    /// End of the last block.
     pub used: u64,
-    /// Sampled blocks: first position and offset.
+    /// First position and offset of sampled blocks.
     pub marks: Vec<(Position, u64)>,
 }
 
@@ -44,7 +43,7 @@ impl Outline {
         Self::decode(&bytes).filter(|outline| outline.first == first)
     }
 
-    /// Writes the outline without a sync; its digest detects a torn file.
+    /// Writes without a sync; the digest detects a torn file.
     pub fn write(&self, disk: &dyn Disk, dir: &Path) -> std::io::Result<()> {
         disk.create(&file(dir, self.first))?.write_all_at(&self.encode(), 0)
     }

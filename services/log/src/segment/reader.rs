@@ -1,7 +1,5 @@
-//! Random access to durable records during appends.
-//!
-//! Cost: an index lookup and a read of 64 KiB. Longer reads double up to 1 MiB. Each returned block is verified. A read
-//! ends with its segment.
+//! Random access to durable records during appends. A read costs an index lookup and 64 KiB of the file, long ones up
+//! to 1 MiB at a time. Each returned block is verified. A read ends with its segment.
 
 use std::{
     io,
@@ -97,7 +95,6 @@ impl Reader for Shared {
 struct Blocks<'a> {
     shared: &'a Shared,
     lookup: Lookup,
-    /// First position of the window's block.
     position: Position,
     window: Window,
     ahead: u64,
@@ -116,7 +113,6 @@ impl<'a> Blocks<'a> {
         Ok(Self { shared, lookup, position, window, ahead: READ_MIN })
     }
 
-    /// Returns the next verified block that reaches `from`.
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
         while self.window.offset < self.lookup.used {
             self.fill(BLOCK_HEADER)?;

@@ -1,5 +1,5 @@
-//! The verifying reader: checks headers, checksums, positions and the hash chain. It writes nothing and takes no lock,
-//! so it can scan a running service's directory.
+//! Verifying reader: checks headers, checksums, positions and the hash chain. It takes no lock, so it can scan a
+//! running service's directory.
 
 use std::{
     collections::VecDeque,
@@ -26,7 +26,6 @@ use crate::{
     start::LogStart,
 };
 
-/// Length of the largest segment file, in bytes.
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
 /// Bytes per read. Allocators do not reuse larger blocks.
 const AHEAD: u64 = 1 << 17;
@@ -35,38 +34,28 @@ const LOOKS: usize = 16;
 /// Bytes after the last whole append.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Tail {
-    /// No bytes.
     #[default]
     Clean,
     /// Part of an unacknowledged append: interrupted by a crash, or still being written.
-    Torn {
-        /// Affected file.
-        file: PathBuf,
-        /// Offset of the part.
-        offset: u64,
-        /// Length of the part.
-        bytes: u64,
-    },
+    Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// Scans the partition in `dir`. A damaged [`LogStart`] or missing first segment is an error.
+/// A damaged [`LogStart`] or missing first segment is an error.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
 
-/// Scans like [`scan`], on `disk`.
 pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// Scans the records after `position`, whose record has the hash `head`. Earlier records are not verified.
+/// `head` is the hash of the record at `position`. Earlier records are not verified.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
     Ok(Scan { walk, first: position + 1, block: block.into_iter(), failed: false })
 }
 
-/// Verified records in order, up to the last whole append or the first error.
 #[derive(Debug)]
 pub struct Scan {
     walk: Walk,
@@ -76,30 +65,25 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Returns the partition's number; `None` before the first record.
     #[must_use]
     pub fn partition_number(&self) -> Option<u32> {
         self.walk.partition
     }
 
-    /// Returns the first kept position, 1 for a whole log.
     #[must_use]
     pub fn first(&self) -> Position {
         self.walk.first.max(1)
     }
 
-    /// Returns the last verified position and its record's hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.walk.next - 1, self.walk.head)
     }
 
-    /// Continues the iteration with newer appends.
     pub fn resume(&mut self) -> Result<(), ScanError> {
         self.walk.resume()
     }
 
-    /// Returns the bytes after the last record, once the iteration has ended.
     #[must_use]
     pub fn tail(&self) -> &Tail {
         &self.walk.tail
@@ -146,17 +130,14 @@ pub(super) struct Walk {
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// Recorded start; 0 for a whole log.
+    /// Recorded start, or 0.
     first: Position,
-    /// Position after `head`.
     pub next: Position,
     pub head: Hash,
     pub tail: Tail,
     pub last_segment: Option<Position>,
-    /// Whether to skip full segments with a matching outline.
     pub by_outlines: bool,
     pub passed: Vec<Outline>,
-    /// Full segments that were read, with their last hash.
     pub full: Vec<(Position, Hash)>,
 }
 
@@ -215,7 +196,7 @@ impl Walk {
         }
     }
 
-    /// Continues after `position`, and returns the later records of its block.
+    /// Returns the later records of the block.
     fn skip(&mut self, position: Position, head: Hash) -> Result<Vec<Bytes>, ScanError> {
         (self.next, self.head) = (position + 1, head);
         while self.files.get(1).is_some_and(|(first, _)| *first <= self.next) {
@@ -224,7 +205,6 @@ impl Walk {
         let Some((first, path)) = self.files.pop_front_if(|(first, _)| *first != self.next) else { return Ok(vec![]) };
         let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
         let bytes = Bytes::from(file.read_up_to(MAX_SEGMENT, 0).map_err(ScanError::at(&path))?);
-        // The last block at or before `next`.
         let blocks = (SEGMENT_HEADER..bytes.len()).step_by(ALIGN).filter_map(|at| {
             let header = BlockHeader::decode(&bytes[at..])?;
             (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))
@@ -288,7 +268,6 @@ impl Walk {
         Ok(Current { path, first, window })
     }
 
-    /// Returns the outline of a segment to skip, if the next header confirms it.
     fn outline_of(&self, current: &Current) -> Option<Outline> {
         let (next, path) = self.files.front().filter(|_| self.by_outlines)?;
         let outline = Outline::read(&*self.disk, &self.dir, current.first)?;
@@ -319,8 +298,8 @@ impl Walk {
         }
     }
 
-    /// Judges the rest of a file without a valid next block. Zeros and a torn append at the log's end are accepted, and
-    /// a block that a running service has written meanwhile. Everything else is damage.
+    /// Zeros and a torn append at the log's end are accepted, and a block that a running service has written meanwhile.
+    /// Everything else is damage.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let look = |window: &Window| window.file.read_up_to(MAX_SEGMENT, window.offset);
         let mut rest = look(&current.window).map_err(ScanError::at(&current.path))?;

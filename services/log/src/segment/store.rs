@@ -1,4 +1,4 @@
-//! The writer: one block, one `write` and one `fdatasync` per append.
+//! Writer: one block, one `write` and one `fdatasync` per append.
 //!
 //! Synced zeros are written ahead: an append's sync then journals no metadata, and a full disk fails earlier. A roll
 //! needs no descriptor or space. A failed write is undone before the next one ([`Active::mend`]).
@@ -31,10 +31,9 @@ const LOCK: &str = "lock";
 /// Name of a segment until its header is durable.
 const UNFINISHED: &str = "unfinished";
 
-/// Layout of a partition's files, which may change between openings.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Largest segment or append in bytes, 4 KiB to 1 GiB.
+    /// Largest segment or append, 4 KiB to 1 GiB.
     pub segment_bytes: u64,
     /// Zeros written ahead at a time, at least 512 bytes.
     pub zero_bytes: u64,
@@ -46,7 +45,6 @@ impl Default for Options {
     }
 }
 
-/// The writer of a partition in segment files.
 #[derive(Debug)]
 pub struct SegmentStore {
     partition: u32,
@@ -54,15 +52,12 @@ pub struct SegmentStore {
     head: Hash,
     shared: Arc<Shared>,
     active: Option<Active>,
-    /// Unnamed file of the next segment.
     spare: Option<Active>,
     /// Whether the next segment's name may not be durable, so that a new file must replace it.
     rolling: bool,
-    /// Bytes for which the last append had no room.
+    /// Needed bytes for which there was no room.
     starved: Option<u64>,
-    /// Bytes after the last whole append; the first settle removes them.
     recovered: Tail,
-    /// Whether bytes found by the opening may not be durable yet.
     opened: bool,
     folder: Arc<dyn Folder>,
     block: Vec<u8>,
@@ -73,12 +68,11 @@ pub struct SegmentStore {
 }
 
 impl SegmentStore {
-    /// Opens and verifies `partition` in `dir`, or creates it. A damaged log stays unchanged.
+    /// A damaged log stays unchanged.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Opens like [`open`](Self::open), on `disk`.
     pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         let mut store = Self::open_unchanged_on(disk, dir, partition, options)?;
         let path = store.active.as_ref().map_or_else(|| dir.to_owned(), |active| dir.join(name_of(active.first)));
@@ -86,19 +80,18 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Opens like [`open`](Self::open) but changes nothing, so that the caller can check the log first. Until
-    /// [`settle`](Store::settle) or an append, its bytes may not be durable and a torn tail remains.
+    /// Changes nothing, so that the caller can check the log first. Until [`settle`](Store::settle) or an append, its
+    /// bytes may not be durable and a torn tail remains.
     pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Opens like [`open_unchanged`](Self::open_unchanged), but verifies only the headers of full segments with an
-    /// outline, up to [`unread`](Store::unread).
+    /// Changes nothing, and verifies only the headers of full segments with an outline, up to
+    /// [`unread`](Store::unread).
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
 
-    /// Opens like [`open_unchanged`](Self::open_unchanged), on `disk`.
     pub fn open_unchanged_on(
         disk: Arc<dyn Disk>,
         dir: &Path,
@@ -168,7 +161,6 @@ impl SegmentStore {
         })
     }
 
-    /// Returns the bytes found after the last whole append.
     #[must_use]
     pub fn recovered(&self) -> &Tail {
         &self.recovered
@@ -211,7 +203,7 @@ impl SegmentStore {
         active.reserve(room.min(zero_bytes / 2), zero_bytes, segment_bytes)
     }
 
-    /// Moves to the next segment. Its header is durable before its name appears.
+    /// The next segment's header is durable before its name appears.
     fn roll(&mut self, first: Position) -> io::Result<()> {
         let header = SegmentHeader { partition: self.partition, first, previous: self.head }.encode();
         let mut next = match self.spare.take() {
@@ -234,7 +226,7 @@ impl SegmentStore {
         self.shared.disk.create(&self.shared.dir.join(UNFINISHED))
     }
 
-    /// Creates the next segment's file once half of the current segment is used.
+    /// Runs once half of the current segment is used.
     fn make_spare(&mut self) -> io::Result<()> {
         let Options { segment_bytes, zero_bytes } = self.options;
         let is_due = self.active.as_ref().is_some_and(|active| active.used >= segment_bytes / 2);
@@ -337,7 +329,6 @@ impl Store for SegmentStore {
     }
 }
 
-/// Maps the error of an append that is not in the log.
 fn refused(error: io::Error) -> AppendError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => AppendError::Full(error),

@@ -6,7 +6,7 @@
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// Trailing zeros that show a missing end; a single one can be a changed byte.
+/// A single trailing zero can be a changed byte.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Verdict {
     Damaged,
 }
 
-/// Judges `tail`, the file from byte `offset` on, which does not begin with a valid block for `expected`.
+/// `tail` begins at byte `offset` of the file, without a valid block for `expected`.
 pub(super) fn judge(tail: &[u8], offset: u64, expected: Position) -> Verdict {
     let Some(used) = used(tail) else { return Verdict::Clean };
     let torn = match BlockHeader::decode(tail) {
@@ -35,7 +35,7 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
-/// Reports whether the block lacks its end or a sector, and nothing follows.
+/// Reports whether a part is missing and nothing follows.
 fn lacks_a_part(tail: &[u8], offset: u64, used: usize, bytes: usize) -> bool {
     let Some(block) = tail.get(..bytes) else { return false };
     let unfinished = block.ends_with(&[0; LACKING]);
@@ -47,7 +47,6 @@ fn is_start_of_header(bytes: &[u8]) -> bool {
     bytes.len() < BLOCK_HEADER && bytes[..known] == BLOCK_MAGIC[..known]
 }
 
-/// Reports whether the header's sector is missing, and no later block follows.
 fn lacks_its_header(tail: &[u8], offset: u64, used: usize, expected: Position) -> bool {
     let mut parts = sectors(offset, used).map(|part| &tail[part]);
     let later = |at: usize| BlockHeader::decode(&tail[at..]).is_some_and(|header| header.first > expected);

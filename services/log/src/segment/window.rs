@@ -1,4 +1,4 @@
-//! A read-ahead window over a file, without copies.
+//! Read-ahead window over a file, without copies.
 
 use std::{io, sync::Arc};
 
@@ -18,7 +18,6 @@ impl Window {
         Self { file, offset, bytes: Bytes::new() }
     }
 
-    /// Ensures `needed` bytes unless the file ends, with one read of at least `ahead`.
     pub fn fill(&mut self, needed: usize, ahead: u64) -> io::Result<()> {
         if self.bytes.len() < needed {
             self.bytes = self.file.read_up_to(ahead.max(needed as u64), self.offset)?.into();

@@ -1,5 +1,3 @@
-//! Damage is reported with its file and offset, and never removed as a torn append.
-
 use std::{
     ops::Range,
     path::{Path, PathBuf},
@@ -15,7 +13,6 @@ use motherlode_testkit::{
 const SMALL: Options = Options { segment_bytes: 4 * 1024, zero_bytes: 1024 };
 const DIR: &str = "p";
 
-/// Files with the offset and first position of each block.
 struct Log {
     disk: SimDisk,
     blocks: Vec<(PathBuf, Range<usize>, Position)>,
@@ -27,7 +24,7 @@ impl Log {
         Self::beginning_with(b"one")
     }
 
-    /// Creates three segments: short blocks, blocks over several sectors, and mostly zeros.
+    /// Three segments: short blocks, blocks over several sectors, and mostly zeros.
     fn beginning_with(first: &[u8; 3]) -> Self {
         let appends: &[&[&[u8]]] = &[
             &[first],
@@ -47,7 +44,7 @@ impl Log {
         for payloads in appends {
             let first = store.end() + 1;
             store.append(store.end(), &records(store.head(), *payloads)).unwrap();
-            // The format adds 40 bytes per block and 4 per record, the records 37 or 38 per payload.
+            // Format: 40 bytes per block and 4 per record; record: 37 or 38 per payload.
             let bytes: usize =
                 payloads.iter().map(|p| 4 + 36 + usize::from(p.len() > 127) + p.len()).sum::<usize>() + 40;
             let bytes = bytes.next_multiple_of(32);
@@ -87,7 +84,6 @@ fn found(disk: &SimDisk, what: &str) -> Damage {
     }
 }
 
-/// Asserts that a scan and an opening report the same damage and leave the disk unchanged.
 fn damage(disk: &SimDisk, what: &str) -> Damage {
     let found = found(disk, what);
     let before = disk.operations();

@@ -86,7 +86,6 @@ fn uf_10_an_outline_that_is_missing_garbled_or_of_another_log_is_not_used() {
         assert_eq!(read_all(&*open(&dir).reader(), 1), all);
         fs::write(outline, sound).unwrap();
     }
-    // Both functions write the missing outlines without an append.
     for again in [SegmentStore::settle, SegmentStore::tend] {
         outlines.iter().for_each(|outline| fs::remove_file(outline).unwrap());
         let mut store = open(&dir);
@@ -131,7 +130,6 @@ fn at_a8_stray_bytes_behind_a_full_segments_last_block_are_found_without_an_open
     for segment in &segments[..segments.len() - 1] {
         let sound = fs::read(segment).unwrap();
         let mut stray = sound.clone();
-        // Flips the last bytes, or adds some if the blocks fill the file.
         match stray.last() {
             Some(0) => *stray.last_mut().unwrap() = 7,
             _ => stray.push(7),

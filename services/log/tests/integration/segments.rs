@@ -1,5 +1,3 @@
-//! The store in segment files: contract, reopening, rolling, locking and limits.
-
 use std::{fs, path::Path, sync::Arc};
 
 use bytes::Bytes;
@@ -130,8 +128,7 @@ fn the_directory_of_another_partition_is_refused() {
 fn an_append_longer_than_a_segment_is_too_large_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(&dir);
-    // A segment of 8192 has a header of 64, a block 40 bytes, a record 4, and a payload 34 + 1 + 2. 8192 - 64 - 40 - 4
-    // - 37 = 8047.
+    // Segment of 8192, header of 64, block 40, record 4, payload 34 + 1 + 2: 8192 - 64 - 40 - 4 - 37 = 8047.
     let too_large = records(store.head(), [vec![1; 8048]]);
     let refused = store.append(0, &too_large);
     assert!(matches!(refused, Err(AppendError::TooLarge { bytes: 8160, limit: 8128 })), "{refused:?}");
@@ -208,8 +205,6 @@ fn any_position_can_be_read_in_any_size() {
     }
 }
 
-/// A record takes a read of 64 KiB, the distance of two marks, and sometimes a second one. A read to the end takes
-/// longer reads and hardly repeats a byte.
 #[test]
 fn a_record_is_read_without_what_follows_it() {
     const MARKS: u64 = 64 << 10;

@@ -62,7 +62,6 @@ fn pl_37_a_log_that_starts_later_opens_reads_and_goes_on_as_its_folder_records()
     let first = segments[2].0;
     let kept = &all[usize::try_from(first).unwrap() - 1..];
     record(dir.path(), PARTITION, starting(&all, first));
-    // Segments below the start may remain from an interrupted removal.
     for (_, removed) in [None, segments.first(), segments.get(1)].into_iter().flatten() {
         fs::remove_file(removed).unwrap();
     }

@@ -1,5 +1,5 @@
-//! Number, duration and result of calls, for [`Vitals`](motherlode_report::Vitals) and OpenTelemetry's
-//! `rpc.server.call.duration`. Streams are measured until they open. Unknown methods share the label `_OTHER`.
+//! Number, duration and result of calls. Streams are measured until they open. Unknown methods share the label
+//! `_OTHER`.
 
 use http::{Request, Response};
 use motherlode_report::Calls;
@@ -20,7 +20,6 @@ pub struct CallMetrics {
 }
 
 impl CallMetrics {
-    /// Creates the layer; `exports` adds the global meter.
     #[must_use]
     pub fn new(counts: Calls, exports: bool) -> Self {
         let duration = exports.then(|| {
@@ -115,7 +114,7 @@ pub(crate) fn method(path: &str) -> &'static str {
     CALLS.iter().find(|call| call.path == path).map_or("_OTHER", |call| &call.path[1..])
 }
 
-/// Returns a call's status, which is in the headers of an answer without a body.
+/// An answer without a body has its status in the headers.
 fn status(answer: Option<&Response<Body>>) -> &'static str {
     let Some(answer) = answer else { return "UNKNOWN" };
     name(answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes())))

@@ -1,6 +1,5 @@
-//! Read-your-writes: a call begins only when this process's state is current, so callers see the effects of earlier
-//! answers by any process. This is free at the writer; a replica asks for the log's end, once for concurrent calls
-//! ([`Ledgers::current`]).
+//! Read-your-writes: a call begins only when this process's state is current. This is free at the writer; a replica
+//! requests the log's end, once for concurrent calls ([`Ledgers::current`]).
 
 use http::{Request, Response};
 use motherlode_ledger::Ledgers;

@@ -42,7 +42,6 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // Created before the transport's timer, to fire first.
         let until = match until(request.headers()) {
             Ok(until) => until,
             Err(refusal) => return Box::pin(async { Ok(Status::from(refusal).into_http()) }),
@@ -64,7 +63,7 @@ where
 /// Resolution of the timer.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Returns a call's deadline, if any. Refuses a timeout below [`SHORTEST`].
+/// Refuses a timeout below [`SHORTEST`].
 pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     match asked(headers)? {
         Some(time) if time < SHORTEST => Err(Refusal::new(
@@ -81,7 +80,7 @@ pub(crate) fn time_is_up() -> Refusal {
     Refusal::new(Reason::DeadlineExceeded, message)
 }
 
-/// Parses `grpc-timeout`. A repeated header is malformed.
+/// A repeated header is malformed.
 fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let mut values = headers.get_all("grpc-timeout").iter();
     let Some(value) = values.next() else { return Ok(None) };

@@ -1,5 +1,3 @@
-//! The server's own layers of the middleware stack.
-
 pub(crate) mod call_metrics;
 pub(crate) mod call_spans;
 pub(crate) mod current;

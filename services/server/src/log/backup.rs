@@ -1,5 +1,5 @@
-//! A local copy of a partition, kept by `follow` (PL-30). A copy of one operator's records is a separate chain of
-//! wrapped records.
+//! Local copy of a partition, kept by `follow` (PL-30). A copy of one operator's records is a separate chain of wrapped
+//! records.
 
 use super::layout::{copy_folder, log_folder};
 use bytes::Bytes;
@@ -13,39 +13,25 @@ use motherlode_proto::{
 };
 use std::path::{Path, PathBuf};
 
-/// A copy of a partition, open for appends.
 pub struct Backup {
     data: PathBuf,
     partition: u32,
     kept: Option<Kept>,
-    /// Source position of the last record.
     held: Position,
 }
 
-/// Reasons why a copy cannot be continued.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The folder has both kinds of copies.
     #[error("{} has both a log and an operator's copy", .0.display())]
     Both(PathBuf),
-    /// The copy is damaged, in use or unreadable.
     #[error("{}: {source}", folder.display())]
-    Open {
-        /// Folder of the copy.
-        folder: PathBuf,
-        /// Failed opening.
-        source: OpenError,
-    },
-    /// The last record cannot be read.
+    Open { folder: PathBuf, source: OpenError },
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The last record is missing.
     #[error("the copy's last record is missing")]
     NoLast,
-    /// The last record is malformed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// The records are another operator's.
     #[error("the copy has {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
         /// Operator of the copy, or empty.
@@ -53,20 +39,10 @@ pub enum BackupError {
         /// Operator of the records, or empty.
         sent: Box<str>,
     },
-    /// The record is not the next one.
     #[error("position {position} of partition {partition} was sent after {last}")]
-    Order {
-        /// Record's position.
-        position: Position,
-        /// Record's partition.
-        partition: u32,
-        /// Last position.
-        last: Position,
-    },
-    /// The service has another log.
+    Order { position: Position, partition: u32, last: Position },
     #[error("the service's log is not the log that this copy was made from: {0}")]
     OtherLog(AppendError),
-    /// A record cannot be written.
     #[error(transparent)]
     Append(AppendError),
 }
@@ -82,7 +58,6 @@ struct Kept {
 }
 
 impl Backup {
-    /// Opens and verifies the copy in a folder, if there is one.
     pub fn open(data: &Path, partition: u32) -> Result<Self, BackupError> {
         let (log, own_copy) = (log_folder(data, partition), copy_folder(data, partition));
         let (whole, own) = (log.is_dir(), own_copy.is_dir());
@@ -99,7 +74,6 @@ impl Backup {
             }
             (false, true) => {
                 let store = open(&own_copy, partition)?;
-                // An empty store has no operator.
                 if store.end() > 0 {
                     let last = store.reader().read(store.end(), 1, 0)?;
                     let last = last.first().ok_or(BackupError::NoLast)?;
@@ -112,25 +86,23 @@ impl Backup {
         Ok(copy)
     }
 
-    /// Returns the partition's number.
     #[must_use]
     pub fn partition(&self) -> u32 {
         self.partition
     }
 
-    /// Returns the source position of the last record, or 0.
+    /// Source position of the last record, or 0.
     #[must_use]
     pub fn held(&self) -> Position {
         self.held
     }
 
-    /// Returns the number of records.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.kept.as_ref().map_or(0, |kept| kept.store.end())
     }
 
-    /// Appends a message's records durably. They must follow the copy.
+    /// Appends durably. The records must follow the copy.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(Kept { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {

@@ -21,46 +21,28 @@ use std::{
 /// Delay at the end of a followed source.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Result of a partition's copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
     /// Previous end of the target.
     pub before: Position,
-    /// Common end.
     pub end: Position,
-    /// Hash at the end.
     pub head: Hash,
 }
 
-/// Reasons for a failed copy.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The source or target cannot be read.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// The target cannot be opened, or has other partitions.
     #[error(transparent)]
     Target(#[from] LogError),
-    /// The target is not a prefix of the source.
     #[error("{target} is not a prefix of the source: at position {position} {}", differs(*.ends))]
-    NoPrefix {
-        /// Copy's location.
-        target: Box<LogLocation>,
-        /// First difference.
-        position: Position,
-        /// Whether the source ends there.
-        ends: bool,
-    },
-    /// Another process wrote to the target.
+    NoPrefix { target: Box<LogLocation>, position: Position, ends: bool },
     #[error("{0}: another process is writing there")]
     Written(Box<LogLocation>),
-    /// The target refused a record.
     #[error(transparent)]
     Append(#[from] AppendError),
-    /// Appended records cannot be read back.
     #[error(transparent)]
     ReadBack(#[from] ReadError),
-    /// An appended record reads back differently.
     #[error("position {0} reads back differently")]
     Altered(Position),
 }
@@ -69,7 +51,7 @@ fn differs(ends: bool) -> &'static str {
     if ends { "the source ends before" } else { "the source has another record there" }
 }
 
-/// Completes a copy although the source may be damaged before the target's end. The source must be a folder.
+/// Completes a copy although the source, a folder, may be damaged before the target's end.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
@@ -80,7 +62,7 @@ pub fn copy_rest(
 }
 
 /// Copies the missing records up to any damage, and with `follow` newer ones until `stopped`. `copied` counts the
-/// records. Returns the result per partition.
+/// records.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,
@@ -94,7 +76,6 @@ pub fn copy(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Whole,
-    /// Records after the target's end.
     Rest,
 }
 
@@ -107,7 +88,7 @@ fn copy_by(
 ) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
-    // From the last to the first: partition 0 implies all others.
+    // Last to first: partition 0 implies all others.
     let copies = (0..partitions).rev().map(|partition| match part {
         Source::Whole => Copying::begin(from, to, partition),
         Source::Rest => Copying::begin_after(from, to, partition),
@@ -141,7 +122,6 @@ struct Copying {
     partition: u32,
     source: Records,
     waiting: VecDeque<Record>,
-    /// Error after the records in `waiting`.
     fault: Option<RecordsError>,
     target: Box<dyn Store>,
     before: Position,
@@ -150,7 +130,7 @@ struct Copying {
 impl Copying {
     fn begin(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
         let mut source = from.existing(partition)?;
-        // It may end within an append of the source.
+        // The target may end within an append of the source.
         let mut same = (0, genesis(partition));
         for held in to.records(partition)?.into_iter().flatten() {
             let (held, found) = (held?, source.next().transpose()?);
@@ -202,7 +182,7 @@ impl Copying {
         }
     }
 
-    /// Reads a batch. If an error follows records, the next call returns it.
+    /// If an error follows records, the next call returns it.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
@@ -237,7 +217,7 @@ impl Copying {
     }
 }
 
-/// Returns the copied commit's position at home, or 0. The audit finds malformed records.
+/// The copied commit's position at home, or 0. The audit finds malformed records.
 fn copies(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()
 }

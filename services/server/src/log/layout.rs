@@ -1,20 +1,16 @@
-//! The layout of a data folder.
-
 use std::path::{Path, PathBuf};
 
-/// Returns a partition's log folder.
 #[must_use]
 pub fn log_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("log").join(partition.to_string())
 }
 
-/// Returns the folder of an operator's copy.
+/// Folder of an operator's copy.
 #[must_use]
 pub fn copy_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("copy").join(partition.to_string())
 }
 
-/// Returns a partition's index folder.
 #[must_use]
 pub fn index_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("index").join(partition.to_string())

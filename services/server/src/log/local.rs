@@ -1,4 +1,4 @@
-//! A log in a local folder, for tools.
+//! Log in a local folder, for tools.
 
 use super::{
     copy::{CopyError, copy},
@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A log in a folder, or a temporary copy of a log on JetStream.
+/// A folder, or a temporary copy of a log on JetStream.
 #[derive(Debug)]
 pub struct LocalLog {
     data: PathBuf,
@@ -24,25 +24,18 @@ pub struct LocalLog {
     _copy: Option<TempDir>,
 }
 
-/// Reasons for an unavailable log.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// The address is invalid.
     #[error(transparent)]
     Name(#[from] ConfigError),
-    /// The folder does not exist.
     #[error("{}: no such folder", .0.display())]
     NoFolder(PathBuf),
-    /// The folder has no log.
     #[error("{}: no log there ({} is missing)", .0.display(), log_folder(.0, HOME).display())]
     NoLog(PathBuf),
-    /// The log cannot be read.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// The temporary folder cannot be created.
     #[error(transparent)]
     Folder(#[from] io::Error),
-    /// The log cannot be copied.
     #[error(transparent)]
     Copy(#[from] CopyError),
 }
@@ -67,19 +60,16 @@ impl LocalLog {
         Ok(Self { data, partitions, _copy: Some(folder) })
     }
 
-    /// Returns the number of partitions.
     #[must_use]
     pub fn partitions(&self) -> u32 {
         self.partitions
     }
 
-    /// Returns a partition's log folder.
     #[must_use]
     pub fn log(&self, partition: u32) -> PathBuf {
         log_folder(&self.data, partition)
     }
 
-    /// Returns a partition's index folder.
     #[must_use]
     pub fn index(&self, partition: u32) -> PathBuf {
         index_folder(&self.data, partition)

@@ -1,5 +1,3 @@
-//! The location of a log: a data folder or streams on JetStream.
-
 use super::layout::log_folder;
 use motherlode_books::{HOME, number};
 use motherlode_jetstream::{self as jetstream, JetStreamStore};
@@ -10,68 +8,35 @@ use motherlode_runtime::{
 };
 use std::{collections::BTreeSet, fmt, fs, io, path::PathBuf};
 
-/// The location of a log.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a process has one or two of them")]
 pub enum LogLocation {
-    /// Segment files.
-    Folder {
-        /// Data folder.
-        data: PathBuf,
-        /// Segment length in bytes.
-        segment_bytes: u64,
-    },
-    /// One stream per partition.
+    Folder { data: PathBuf, segment_bytes: u64 },
     Stream(config::Store),
 }
 
-/// Reasons for a failed opening.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The segment files cannot be opened.
     #[error("the log in {}: {source}", folder.display())]
     Folder {
-        /// Log folder.
         folder: PathBuf,
-        /// Cause with file and offset.
+        /// Names file and offset.
         source: log::OpenError,
     },
-    /// The stream cannot be opened.
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// The log has another number of partitions, which is permanent since it assigns the players.
+    /// The number of partitions is permanent, since it assigns the players.
     #[error(
         "{location} has the log of partitions {}, not of {configured} partitions as configured, of which {} are written \
          here",
         listed(found),
         listed(writes)
     )]
-    Partitions {
-        /// Log location.
-        location: Box<LogLocation>,
-        /// Existing partitions.
-        found: BTreeSet<u32>,
-        /// Partitions written by this process.
-        writes: BTreeSet<u32>,
-        /// Configured number.
-        configured: u32,
-    },
-    /// The folder cannot be listed.
+    Partitions { location: Box<LogLocation>, found: BTreeSet<u32>, writes: BTreeSet<u32>, configured: u32 },
     #[error("{}: {source}", folder.display())]
-    List {
-        /// Log folder.
-        folder: PathBuf,
-        /// System error.
-        source: io::Error,
-    },
-    /// The index folder is in use or unusable.
+    List { folder: PathBuf, source: io::Error },
     #[error("{}: {source}", folder.display())]
-    Index {
-        /// Index folder.
-        folder: PathBuf,
-        /// System error.
-        source: io::Error,
-    },
+    Index { folder: PathBuf, source: io::Error },
 }
 
 fn options(segment_bytes: u64) -> log::Options {
@@ -83,7 +48,6 @@ fn listed(partitions: &BTreeSet<u32>) -> String {
 }
 
 impl LogLocation {
-    /// Returns a service's log location.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         match &config.store.url {
@@ -105,7 +69,6 @@ impl LogLocation {
         }
     }
 
-    /// Opens a partition for writing.
     pub fn open(&self, partition: u32) -> Result<Box<dyn Store>, LogError> {
         match self {
             Self::Folder { data, segment_bytes } => {
@@ -118,7 +81,6 @@ impl LogLocation {
         }
     }
 
-    /// Opens a partition for a service, which may verify full segments later.
     fn open_to_serve(&self, partition: u32, verify: Verify) -> Result<Box<dyn Store>, LogError> {
         match (self, verify) {
             (Self::Folder { data, segment_bytes }, Verify::Behind) => {
@@ -130,10 +92,9 @@ impl LogLocation {
         }
     }
 
-    /// Opens the partitions that this process writes.
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.writes())?;
-        // From the last to the first: the first implies all others.
+        // Last to first: the first implies all others.
         config.writes().into_iter().rev().map(|partition| self.open_to_serve(partition, config.verify)).collect()
     }
 
@@ -176,7 +137,7 @@ impl LogLocation {
         }
     }
 
-    /// Returns the number of partitions; `None` without a log.
+    /// `None` without a log.
     pub fn count(&self) -> Result<Option<u32>, LogError> {
         let Self::Stream(config) = self else { return Ok(self.partitions(0)?.last().map(|last| last + 1)) };
         let mut count = HOME;

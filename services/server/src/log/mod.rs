@@ -1,5 +1,3 @@
-//! A service's log.
-
 pub mod backup;
 pub mod copy;
 pub mod layout;

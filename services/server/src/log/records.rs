@@ -11,38 +11,21 @@ use std::path::PathBuf;
 const BATCH_BYTES: usize = 256 << 10;
 const BATCH_RECORDS: usize = 4096;
 
-/// Reasons for unreadable records.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
-    /// There is no log.
     #[error("{location}: no log there{}", of(*partition))]
-    Missing {
-        /// Log location.
-        location: Box<LogLocation>,
-        /// Partition, or `None` for all.
-        partition: Option<u32>,
-    },
+    Missing { location: Box<LogLocation>, partition: Option<u32> },
     /// A stream can only be read from its first message.
     #[error("{0}: a stream is copied from its first record only; name a data folder")]
     NotAFolder(Box<LogLocation>),
-    /// The partitions cannot be listed.
     #[error(transparent)]
     Unlisted(LogError),
-    /// Segment files are damaged or unreadable.
     #[error(transparent)]
     Files(#[from] ScanError),
-    /// The log's first records are archived.
     #[error("{}: the log starts at position {first}, and the records before it are archived: read a copy with the whole log", log.display())]
-    Archived {
-        /// Partition's folder.
-        log: PathBuf,
-        /// First kept position.
-        first: Position,
-    },
-    /// The stream is unreachable.
+    Archived { log: PathBuf, first: Position },
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// The stream is damaged or unreadable.
     #[error(transparent)]
     Messages(#[from] ReadError),
 }
@@ -52,7 +35,6 @@ fn of(partition: Option<u32>) -> String {
 }
 
 impl LogLocation {
-    /// Returns the number of partitions of an existing log.
     pub fn existing_count(&self) -> Result<u32, RecordsError> {
         let count = self.count().map_err(|error| match error {
             LogError::Stream(error) => error.into(),
@@ -61,7 +43,7 @@ impl LogLocation {
         count.ok_or_else(|| RecordsError::Missing { location: Box::new(self.clone()), partition: None })
     }
 
-    /// Returns a partition's records; `None` without a log.
+    /// `None` without a log.
     pub fn records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -83,7 +65,7 @@ impl LogLocation {
         }
     }
 
-    /// Returns the records after `position`, whose record has the hash `head`. The log must be in a folder.
+    /// `head` is the hash of the record at `position`. The log must be in a folder.
     pub fn records_after(&self, partition: u32, position: Position, head: Hash) -> Result<Records, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -94,24 +76,19 @@ impl LogLocation {
         }
     }
 
-    /// Returns the records of an existing partition.
     pub fn existing(&self, partition: u32) -> Result<Records, RecordsError> {
         let missing = || RecordsError::Missing { location: Box::new(self.clone()), partition: Some(partition) };
         self.records(partition)?.ok_or_else(missing)
     }
 }
 
-/// Verified records in order, up to the current end.
 #[derive(Debug)]
 pub enum Records {
-    /// Segment files.
     Folder(u32, log::Scan),
-    /// JetStream messages.
     Stream(jetstream::Scan),
 }
 
 impl Records {
-    /// Returns the last verified position and its hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         match self {
@@ -123,7 +100,6 @@ impl Records {
         }
     }
 
-    /// Continues after the end.
     pub fn resume(&mut self) -> Result<(), RecordsError> {
         match self {
             Self::Folder(_, scan) => Ok(scan.resume()?),
@@ -131,7 +107,7 @@ impl Records {
         }
     }
 
-    /// Reads a batch, at most one append long; empty at the end. An error ends the batch.
+    /// Reads at most one append; empty at the end. An error ends the batch.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {

@@ -17,7 +17,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Longest wait for uninterruptible work at the process's end.
+/// Limit for uninterruptible work at the process's end.
 const END_MAX: Duration = Duration::from_secs(20);
 
 pub(super) struct CatchUp {
@@ -30,7 +30,6 @@ pub(super) struct CatchUp {
 }
 
 impl CatchUp {
-    /// Follows all partitions after `free` has released the data folder.
     pub(super) fn start(
         config: &Config,
         options: Options,
@@ -68,7 +67,6 @@ impl CatchUp {
         }));
     }
 
-    /// Waits for the end of the threads, and returns the replica.
     pub(super) async fn ended(&mut self) -> Result<Replica, ServeError> {
         let Some(following) = &mut self.following else { return std::future::pending().await };
         let ended = following.await;
@@ -93,7 +91,6 @@ impl CatchUp {
     }
 }
 
-/// Runs `body` on a thread that does not delay the runtime's end.
 fn on_a_thread<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = Result<T, ServeError>> {

@@ -8,10 +8,9 @@ use tokio::time::{Instant, sleep};
 
 /// A standby reports once per second.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
-/// Listed standbys per partition.
 const LISTED_MAX: usize = 64;
 
-/// By partition and name, with the last report.
+/// Last report by partition and name.
 type Heard = BTreeMap<(u32, String), (Reading, Instant)>;
 
 pub(super) async fn list(presence: Presence, ledgers: Ledgers) {

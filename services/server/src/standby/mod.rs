@@ -1,5 +1,5 @@
-//! A process with its log on JetStream, as writer or standby in turns. If two standbys take over at once, the first
-//! epoch message wins.
+//! Process with its log on JetStream, as writer or standby in turns. If two standbys take over at once, the first epoch
+//! message wins.
 
 mod catch_up;
 mod foreign;
@@ -40,7 +40,6 @@ type Opened = (Stores, Option<Presence>);
 
 enum Turn {
     Signalled,
-    /// The server is stopping.
     Lost(Option<JoinHandle<Result<(), ServeError>>>),
 }
 
@@ -51,7 +50,7 @@ struct Candidate {
     listener: TcpListener,
 }
 
-/// Serves until the signal. Errors after the first start only delay the next attempt.
+/// Errors after the first start only delay the next attempt.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -85,7 +84,6 @@ pub(crate) async fn serve(
     }
 }
 
-/// Opens the partitions that this process writes, and fences their previous writers.
 pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
     let mut replica = Replica::new(config)?;
     LogLocation::of(config).check_partitions(config.partitions, &config.writes())?;
@@ -93,7 +91,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
 }
 
 impl Candidate {
-    /// The port distinguishes standbys on one machine.
+    /// Distinguishes standbys on one machine.
     fn port(&self) -> u16 {
         self.listener.local_addr().map_or(self.config.listen.port(), |address| address.port())
     }
@@ -103,7 +101,7 @@ impl Candidate {
         Ok(spawn_blocking(move || open(&config)).await.map_err(ServeError::interrupted)??)
     }
 
-    /// Stands by until the takeover; `None` after the signal.
+    /// Returns `None` after the signal.
     async fn stand_by(
         &self,
         leaving: Option<JoinHandle<Result<(), ServeError>>>,

@@ -1,4 +1,4 @@
-//! A standby's replica of another process's log, read from JetStream, verified and folded ([`Recovered`]). State of
+//! Standby's replica of another process's log, read from JetStream, verified and folded ([`Recovered`]). State of
 //! another log is dropped and loaded again.
 
 use crate::log::{layout::index_folder, location::LogError};
@@ -34,10 +34,10 @@ impl Replica {
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
-    /// Takes all partitions over, unless another process did so after `last_epochs` (from
-    /// [`vacant`](jetstream::vacant)). After an error, replicas of this log remain.
+    /// Takes all partitions over, unless another process did so after `last_epochs`. After an error, replicas of this
+    /// log remain.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
-        // From the last to the first: the first implies all others.
+        // Last to first: the first implies all others.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
         let opened =
             self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config, last_epoch(partition)));
@@ -63,7 +63,7 @@ impl Replica {
 
 pub(super) struct PartitionReplica {
     number: u32,
-    /// Prevents the creation of a new stream.
+    /// Evidence of a log, which prevents the creation of a new stream.
     evidence: Option<String>,
     stream: Option<Following>,
     ledger: Option<Recovered>,
@@ -94,7 +94,6 @@ impl PartitionReplica {
         })
     }
 
-    /// Follows the partition until stopped, and reports its position to the writer.
     pub(super) fn follow(mut self, config: &Config, options: &Options, port: u16, stop: &Receiver<()>) -> Self {
         let (mut pause, mut said, mut telling) = (Duration::ZERO, false, Telling { port, last: None });
         while stop.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {

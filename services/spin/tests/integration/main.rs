@@ -1,4 +1,4 @@
-//! Tests of spins through the crate's public interface, as one program that is linked once.
+//! Tests of spins through the crate's public interface.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 

@@ -20,7 +20,6 @@ use tonic::{Request, Status};
 
 type Series = Pin<Box<dyn Stream<Item = Result<AutospinResponse, Status>> + Send>>;
 
-/// Service with one funded player.
 struct Table {
     ledger: Handle,
     api: SpinApi,
@@ -73,7 +72,6 @@ impl Table {
         SpinService::choose(&self.api, Request::new(request)).await.unwrap().into_inner().played.unwrap()
     }
 
-    /// Finishes pending steps, except for the double.
     async fn finish(&self, mut played: Played) {
         while played.state() == RoundState::Open && !waits(&played) {
             let kind = match played.outcome.as_ref().unwrap().awaiting() {
@@ -84,7 +82,6 @@ impl Table {
         }
     }
 
-    /// Reads a series until a win can be doubled.
     async fn until_double(&self, series: &mut Series) -> (Played, AutospinResponse) {
         loop {
             let answer = series.next().await.unwrap().unwrap();
@@ -131,7 +128,6 @@ async fn bw_23_a_win_waits_until_the_next_spin_and_is_collected_before_it() {
     assert!(shown.steps[1].position < spun.position);
     let counted = |answer: &AutospinResponse| answer.total_win.as_ref().unwrap().amount_minor;
     assert!(counted(&told) >= first.win.as_ref().unwrap().amount_minor, "it counts for what it is, at once");
-    // The same request again gives the same answers.
     drop(series);
     let mut again = table.begin(&table.request("s", 1000)).await;
     let mut found = 0;
@@ -157,7 +153,6 @@ async fn bw_23_the_win_of_a_series_that_is_stopped_before_its_next_spin_can_be_d
     if waits(&doubled) {
         table.choose(&doubled, Kind::Collect(choice::Collect {})).await;
     }
-    // The win also waits if a limit or the last spin ends the series.
     let limited = AutospinRequest { win_limit_minor: Some(1), ..table.request("t", 1000) };
     for (number, request) in
         [limited].into_iter().chain((0..200).map(|n| table.request(&format!("u{n}"), 1))).enumerate()

@@ -1,5 +1,3 @@
-//! Shared helpers.
-
 use bytes::Bytes;
 use motherlode_jetstream::JetStreamStore;
 use motherlode_log::{AppendError, Position, Store};
@@ -7,10 +5,8 @@ use motherlode_runtime::config::Store as Config;
 use motherlode_testkit::conformance::records;
 use std::collections::BTreeMap;
 
-/// Acknowledged records by position.
 pub type Acknowledged = BTreeMap<Position, Bytes>;
 
-/// Appends records, and notes them if they are acknowledged.
 pub fn append(
     store: &mut JetStreamStore,
     payloads: &[Vec<u8>],
@@ -22,7 +18,6 @@ pub fn append(
     Ok(())
 }
 
-/// Asserts that the stream has all acknowledged records, and returns its length.
 pub fn holds(config: &Config, acknowledged: &Acknowledged) -> Position {
     let scan = motherlode_jetstream::scan(config, 0).expect("the stream is there");
     let all: BTreeMap<_, _> = scan.map(|record| record.expect("sound")).map(|r| (r.position, r.bytes)).collect();
@@ -32,7 +27,6 @@ pub fn holds(config: &Config, acknowledged: &Acknowledged) -> Position {
     all.len() as Position
 }
 
-/// Returns unique payloads of an append.
 pub fn payloads(writer: &str, append: usize) -> Vec<Vec<u8>> {
     (0..append % 4 + 1).map(|record| format!("{writer} {append} {record}").into_bytes()).collect()
 }
