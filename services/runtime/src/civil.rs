@@ -1,5 +1,3 @@
-//! Conversion of configured dates and times to Unix milliseconds.
-
 use toml::value::{Datetime, Offset};
 
 /// Returns `None` if the date, time or offset is missing.

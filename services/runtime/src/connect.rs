@@ -17,13 +17,11 @@ use tonic::{
 use tower::Service;
 
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Silence before a ping, and again before a lasting connection fails.
+/// Silence before a ping, and again before the connection fails.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
-/// Credentials of a client, and its trusted roots.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// Bearer token.
     pub token: Option<String>,
     /// Root of the service's certificate, PEM; default: the system's.
     pub ca: Option<Vec<u8>>,
@@ -42,23 +40,18 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Reasons for a failed connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The target or a credential is invalid.
     #[error("{0}")]
     Unusable(String),
-    /// The target is unreachable or untrusted.
     #[error("no service answers at {target}: {reason}")]
     Nobody {
-        /// Target address.
         target: String,
         /// Innermost cause.
         reason: String,
     },
 }
 
-/// A connection whose requests have the token.
 #[derive(Debug, Clone)]
 pub struct Connection {
     channel: Channel,

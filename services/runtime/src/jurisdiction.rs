@@ -15,7 +15,6 @@ use motherlode_books::Profile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The profile without restrictions.
 pub const UNRESTRICTED: &str = "default";
 
 /// Compiled profiles. Their files name the sources.
@@ -56,7 +55,6 @@ impl Default for Jurisdictions {
     }
 }
 
-/// All profiles, compiled and configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profiles {
     profiles: BTreeMap<String, Profile>,
@@ -105,7 +103,6 @@ impl Profiles {
         Some((name, operator.map_or(*profile, |operator| profile.strictest(operator.limits))))
     }
 
-    /// Returns the names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.profiles.keys().map(String::as_str)
     }

@@ -23,27 +23,20 @@ const WINDOW: Duration = Duration::from_secs(10);
 
 static REFUSALS: LazyLock<Refusals> = LazyLock::new(Refusals::new);
 
-/// A refused call.
 #[derive(Debug, Clone, Copy)]
 pub struct Refused<'a> {
-    /// Reason, if the service set one.
     pub reason: Option<Reason>,
-    /// Status code.
     pub code: Code,
-    /// Message.
     pub message: &'a str,
     /// `package.Service/Method`, or `_OTHER` for an unknown method.
     pub method: &'static str,
-    /// Caller, if known.
     pub caller: &'a Caller,
-    /// Request id, or empty.
+    /// Empty if unknown.
     pub request_id: &'a str,
-    /// Address of the caller.
     pub peer: Option<IpAddr>,
 }
 
 impl<'a> Refused<'a> {
-    /// Creates a refused call without caller and request.
     #[must_use]
     pub fn new(refusal: &'a Refusal, method: &'static str) -> Self {
         Self {
@@ -58,7 +51,6 @@ impl<'a> Refused<'a> {
     }
 }
 
-/// Counts a refusal, and logs it within the limit.
 pub fn note(refused: &Refused<'_>) {
     REFUSALS.note(refused);
 }

@@ -1,4 +1,4 @@
-//! An answer that ends when its caller's credential expires.
+//! Ends a response when its caller's credential expires.
 
 use super::caller::Identity;
 use crate::clock::Clock;
@@ -13,10 +13,10 @@ use std::{
 use tokio::time::{Sleep, sleep};
 use tonic::{Status, body::Body};
 
-/// The clock may be set meanwhile.
+/// Sleeps are short because the clock may be set meanwhile.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// A response body. At its end the service's body is dropped, which stops its producer.
+/// At its end the service's body is dropped, which stops its producer.
 pub(super) struct Expiring {
     body: Option<Body>,
     identity: Arc<Identity>,
@@ -35,7 +35,6 @@ impl Expiring {
     fn expired(&self) -> Option<HeaderMap> {
         let refusal = self.identity.expired((self.clock)())?;
         let mut trailers = HeaderMap::new();
-        // Never too long: the texts are ASCII.
         let _ = Status::from(refusal).add_header(&mut trailers);
         Some(trailers)
     }

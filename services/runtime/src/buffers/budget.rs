@@ -1,18 +1,16 @@
-//! The budget of bytes.
-
 use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Fixed cost of a call in bytes: its task and I/O buffers.
+/// Fixed cost of a call: its task and I/O buffers.
 pub const CALL_BYTES: usize = 16 << 10;
 
-/// A budget of bytes for all operators.
+/// Half is divided evenly between operators, half is common.
 #[derive(Debug)]
 pub struct Budget {
-    /// Bytes reserved for each operator.
+    /// Reserved bytes of each operator.
     own: usize,
-    /// Limit of one operator.
+    /// Limit per operator.
     most: usize,
     pub(super) state: Mutex<State>,
 }
@@ -25,7 +23,7 @@ pub(super) struct State {
 }
 
 impl Budget {
-    /// Creates a budget of `all` bytes for `operators` operators, with `most` bytes for one.
+    /// `all` is in bytes; `most` is the limit per operator.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;
@@ -83,7 +81,6 @@ impl Share {
         Ok(())
     }
 
-    /// Takes more bytes for the same operator.
     pub(super) fn beside(&self, bytes: usize) -> Result<Self, Full> {
         self.budget.take(&self.operator, bytes)
     }

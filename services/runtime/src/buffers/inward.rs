@@ -1,4 +1,4 @@
-//! A request body whose incoming messages are counted and timed. gRPC's framing announces their lengths.
+//! A request body whose incoming messages are counted and timed; gRPC's framing announces their lengths.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};
@@ -18,11 +18,11 @@ const MESSAGE_MAX: usize = 4 << 20;
 
 pub(super) struct Inward {
     body: Body,
-    /// The receive buffer does not shrink, so this is the longest message.
+    /// Covers the longest message, since the receive buffer does not shrink.
     held: Share,
     head: Vec<u8>,
     left: usize,
-    /// Time limit of a message, or of the whole body if there is only one.
+    /// Time limit per message, or of the whole body of a unary call.
     time: Duration,
     whole: bool,
     since: Instant,

@@ -29,7 +29,6 @@ pub(super) fn counted(bytes: Bytes, share: Share) -> Bytes {
 
 type Polled = Option<Result<Frame<Bytes>, Status>>;
 
-/// An answer body. Its producer is dropped at its end.
 pub(super) struct Outward {
     body: Option<Body>,
     call: Share,
@@ -75,7 +74,6 @@ impl Outward {
                 None => {
                     self.body = None;
                     let mut trailers = HeaderMap::new();
-                    // Never too long: the texts are ASCII.
                     let _ = Status::from(full.unsent()).add_header(&mut trailers);
                     return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
                 }

@@ -30,7 +30,6 @@ pub enum WalletProtocol {
 /// Credentials of calls to a wallet.
 #[derive(Clone, Default)]
 pub struct WalletCredentials {
-    /// Token and trusted root.
     pub shown: Credentials,
     /// Key that signs JSON requests.
     pub signing_key: Option<Vec<u8>>,
@@ -94,7 +93,6 @@ pub(super) fn is_private(target: &str) -> bool {
     let host = uri.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let is_here = address.map_or_else(|_| host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
-    // Other schemes are refused elsewhere.
     is_here || !uri.scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"))
 }
 

@@ -1,5 +1,3 @@
-//! Accepts connections of any protocol.
-
 use super::{
     handshakes::{HandshakeError, Handshakes},
     peer::Peer,
@@ -34,7 +32,6 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Creates an empty table.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         let tls_handshakes_max = bounds.tls_handshakes;
@@ -121,7 +118,6 @@ pub(super) struct Accepted {
     stop: Stop,
 }
 
-/// A connection after the TLS handshake, if any.
 pub(super) struct Opened {
     pub(super) wire: Wire,
     pub(super) connection: Arc<Connection>,
@@ -158,7 +154,6 @@ impl Accepted {
         let connection = Arc::clone(&admitted.0);
         let by = tokio::time::Instant::now() + connection.bounds().handshake;
         let stream = TcpStream::from_std(stream).map_err(|_| Some("there are too few descriptors"))?;
-        // A failure is harmless.
         let _ = stream.set_nodelay(true);
         let wire = match acceptor {
             None => Wire::Plain(stream),

@@ -39,7 +39,7 @@ impl Frames {
         self.begun
     }
 
-    /// Counts received bytes; returns false beyond the allowance.
+    /// Returns false beyond the allowance.
     pub(super) fn take(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
         loop {
             let skipped = self.skipped.min(bytes.len());

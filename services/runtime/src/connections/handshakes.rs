@@ -183,7 +183,7 @@ impl Slots {
             let fewest = fewest.map(|(index, _)| index).and_then(|index| state.waiting.remove(index));
             fewest.map(|(peer, sender)| (sender, self.enter(&mut state, peer)))
         };
-        // A receiver that is gone returns the slot at once, so the lock must be free.
+        // If the receiver is gone, the slot is returned at once, so the lock must be free.
         if let Some((sender, slot)) = given {
             drop(sender.send(slot));
         }
@@ -199,7 +199,6 @@ impl State {
         counts
     }
 
-    /// Displaces the oldest handshake of the address with the most, if that has more than `peer`.
     fn displace(&mut self, peer: IpAddr) -> bool {
         let counts = self.counts();
         let own = counts.get(&peer).copied().unwrap_or(0);

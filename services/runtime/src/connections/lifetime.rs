@@ -33,7 +33,7 @@ impl Lifetime {
         Self { connection, stop, look, stopped: None, leaving: false }
     }
 
-    /// Waits until the connection is to end. Cancel-safe.
+    /// Cancel-safe.
     pub(super) async fn next(&mut self) -> End {
         loop {
             tokio::select! {

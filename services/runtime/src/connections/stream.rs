@@ -32,7 +32,7 @@ const LINGER: Duration = Duration::from_secs(2);
 const PROBES: u32 = 4;
 const LINGER_BYTES: usize = 4 << 10;
 
-/// Bytes of a connection, greeted after the first HTTP/2 frame header.
+/// Greeted after the first HTTP/2 frame header.
 pub(super) struct Greeted {
     wire: Wire,
     connection: Arc<Connection>,
@@ -72,7 +72,6 @@ macro_rules! of {
 }
 
 impl Wire {
-    /// Enables TCP keepalive, which detects a vanished peer.
     pub(super) fn probe(&self, bounds: &Bounds) {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
@@ -134,7 +133,6 @@ impl AsyncWrite for Greeted {
         of!(&mut self.wire, stream => Pin::new(stream).poll_flush(context))
     }
 
-    /// Ends the service's half, then waits for the peer up to [`LINGER`].
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Self { wire, lingering, .. } = &mut *self;
         if lingering.is_none() {
