@@ -1,5 +1,3 @@
-//! The command line and its subcommands.
-
 use crate::commands::{
     Failure, audit, config, copy, export, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds,
     serve, simulate, token, verify, watch, witness,
@@ -69,8 +67,8 @@ enum Command {
     Man(Man),
 }
 
-/// Arguments of a command that reads a whole log or plays for long. It runs at idle priority, so a service on the same
-/// machine goes first.
+/// Arguments of commands that read a whole log or run for long, at idle priority so that a service on the machine has
+/// precedence.
 #[derive(Args)]
 struct Long<Of: Args> {
     #[command(flatten)]
@@ -91,13 +89,12 @@ impl<Of: Args> Long<Of> {
     }
 }
 
-/// The command line, with examples and exit codes in its help.
 pub(crate) fn command() -> clap::Command {
     with_help(Cli::command())
 }
 
-/// Parses the command line and runs the command. `serve` uses the dealer that `dealer` makes from the draw keys. Exit
-/// codes: 0 done, 1 failed or found something wrong, 2 unusable input.
+/// Parses and runs the command line. `serve` uses the dealer that `dealer` makes from the draw keys. Exit codes: 0
+/// done, 1 failed or found something wrong, 2 unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
     let matches = command().get_matches();

@@ -1,5 +1,5 @@
-//! Client side of the commands: connections, retries and messages of refusals. A retry has the same request id and
-//! therefore no second effect (PL-11).
+//! Connections, retries and messages of refusals for the commands. A retry has the same request id and therefore no
+//! second effect (PL-11).
 
 use crate::{commands::Failure, target::Target};
 use motherlode_proto::{
@@ -14,26 +14,21 @@ use std::{collections::BTreeMap, error::Error, time::Duration};
 use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt;
 
-/// Deadline of a call; longer than the service's own default.
+/// Longer than the service's own default.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// Longest wait before a retry, even if the service proposes more.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Clients of a service's three parts, over one connection.
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// Spin service.
     pub spin: SpinServiceClient<Connection>,
-    /// Ledger service.
     pub ledger: LedgerServiceClient<Connection>,
-    /// Jackpot service.
     pub jackpot: JackpotServiceClient<Connection>,
 }
 
 impl Client {
-    /// Connects.
     pub async fn connect(target: &Target) -> Result<Self, Failure> {
         let connection = target.connect().await?;
         Ok(Self {
@@ -78,20 +73,20 @@ pub fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// Returns a refusal's reason in UPPER_SNAKE; empty if it has none.
+/// Returns a refusal's reason in UPPER_SNAKE, or an empty text.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()
 }
 
-/// Returns one metadata entry of a refusal; empty if missing.
+/// Returns a metadata entry of a refusal, or an empty text.
 #[must_use]
 pub fn metadata(status: &Status, key: &str) -> String {
     let details = status.get_error_details();
     details.error_info().and_then(|info| info.metadata.get(key).cloned()).unwrap_or_default()
 }
 
-/// Returns the state of all partitions of a service's log.
+/// Returns the state of all partitions.
 pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<Vec<PartitionStatus>, Failure> {
     let status = ledger.get_log_status(GetLogStatusRequest {}).await;
     let GetLogStatusResponse { partitions, partition_count, .. } =
@@ -142,12 +137,10 @@ fn cause(error: &dyn Error) -> String {
     innermost.to_string()
 }
 
-/// Returns a unique request id of 128 random bits.
 pub fn request_id() -> Result<String, Failure> {
     Ok(motherlode_proto::convert::play::hex(&random::<16>()?))
 }
 
-/// Returns random bytes of the operating system.
 pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)

@@ -10,7 +10,7 @@ const WIDTH: usize = 80;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
 
-/// Examples per command; GAME is replaced by a game.
+/// GAME is replaced by a game.
 const EXAMPLES: [(&str, &[&str]); 23] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),

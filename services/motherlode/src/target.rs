@@ -1,5 +1,3 @@
-//! Arguments of client commands: address and credentials of the service.
-
 use crate::commands::Failure;
 use motherlode_runtime::connect::{ConnectError, Connection, Credentials, connect};
 use std::{env, error::Error as _, fs, path::Path, path::PathBuf, time::Duration};
@@ -9,7 +7,6 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 const DEFAULT: &str = "http://127.0.0.1:50051";
 const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
 
-/// Deadline of the first call.
 const PROBE_MAX: Duration = Duration::from_secs(3);
 const NO_GRPC: &str = "`serve` prints the right address as `motherlode listens on`; the console has another port. A service with TLS needs \
 https://";
@@ -38,7 +35,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// A service without credentials.
+    /// Without credentials.
     #[must_use]
     pub fn open(url: impl Into<String>) -> Self {
         Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }
@@ -50,7 +47,6 @@ impl Target {
         Self { url: url.into(), ..self.clone() }
     }
 
-    /// Reads the credentials.
     pub fn credentials(&self) -> Result<Credentials, Failure> {
         let read = |path: &Path, flag: &str| {
             let step = format!("Name a file that this user may read by {flag}");
@@ -71,7 +67,6 @@ impl Target {
         Ok(Credentials { token, ca, identity, server_name: self.server_name.clone() })
     }
 
-    /// Connects.
     pub async fn connect(&self) -> Result<Connection, Failure> {
         let connected = connect(&self.url, &self.credentials()?, None).await;
         let connection = connected.map_err(|error| match error {
@@ -115,7 +110,7 @@ impl Target {
     }
 }
 
-/// Parses a token file: one line of visible ASCII; `None` for anything else.
+/// Parses a token file: one line of visible ASCII.
 fn token(bytes: &[u8]) -> Option<String> {
     let token = std::str::from_utf8(bytes).ok()?.trim();
     (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())).then(|| token.to_owned())

@@ -1,4 +1,4 @@
-//! Printed table: ratios within a turn and processor time per call, as the median and range of the turns.
+//! Printed table of ratios within a turn and processor time per call.
 
 use crate::{Cell, Turn, Way};
 
@@ -41,7 +41,6 @@ const FIGURES: [Figure; 19] = [
     ("PlayStream: client CPU, us", |turn| client_us(turn, Way::Stream)),
 ];
 
-/// Prints a table with a column for each number in flight.
 pub fn print(table: &[(usize, Vec<Turn>)]) {
     print!("| figure |");
     table.iter().for_each(|(in_flight, _)| print!(" {in_flight} in flight |"));
@@ -55,7 +54,7 @@ pub fn print(table: &[(usize, Vec<Turn>)]) {
     }
 }
 
-/// Formats figures like `1.20 (1.10 to 1.30)`; empty without figures.
+/// Formats the median and range like `1.20 (1.10 to 1.30)`; empty without figures.
 pub fn median_and_span(figures: impl Iterator<Item = f64>) -> String {
     let mut found: Vec<f64> = figures.collect();
     found.sort_by(f64::total_cmp);

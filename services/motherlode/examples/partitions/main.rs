@@ -63,7 +63,7 @@ fn main() -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // The system's temporary folder can be in memory, where a sync costs nothing.
+    // The system's temporary folder can be in memory, without the cost of a sync.
     let data = tempfile::tempdir_in(&args.folder)?;
     let cluster = Cluster::start(&data.path().join("servers"));
     let services = start(data.path(), &cluster)?;

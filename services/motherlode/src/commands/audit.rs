@@ -1,5 +1,5 @@
 //! `audit`: verifies a whole log, or an operator's copy of one. Exit code 1 at the first divergence, 2 if there is no
-//! log. The report on standard output depends on the data only.
+//! log. Standard output depends on the data only.
 
 mod args;
 mod json;
@@ -17,12 +17,11 @@ use motherlode_ledger::DrawKeys;
 use motherlode_server::{LocalLog, copy_folder, log_folder};
 use std::{sync::Arc, time::Instant};
 
-/// Audits and prints the report.
 pub fn run(args: &Args) -> Result<(), Failure> {
     if copy_folder(&args.data, HOME).is_dir() && !log_folder(&args.data, HOME).is_dir() {
         return own::run(args);
     }
-    // A temporary copy of a log on JetStream is deleted when this is dropped.
+    // When dropped, it deletes its temporary copy of a log on JetStream.
     let local = args.access.local(&args.data)?;
     let mut options = parts(&local);
     signed::add(args, &mut options)?;

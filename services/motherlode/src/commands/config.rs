@@ -4,7 +4,7 @@ use super::{Failure, config_file::faulty, say, serve};
 use motherlode_proto::convert::play::hex;
 use sha2::{Digest, Sha256};
 
-/// Arguments of `config`: those of `serve`, since flags override keys of the file.
+/// The arguments of `serve`, since flags override keys of the file.
 #[derive(Debug, clap::Args)]
 // The flattened arguments have a group of the same name.
 #[group(skip)]
@@ -17,10 +17,9 @@ pub struct Args {
     serve: serve::Args,
 }
 
-/// Prints the canonical form, or its digest.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let config = args.serve.config()?;
-    // The canonical form can be printed on machines without the files that the configuration names.
+    // The canonical form can be printed on machines without the files named in the configuration.
     if !args.canonical {
         motherlode_server::check(&config).map_err(|error| faulty(args.serve.file(), &error))?;
     }

@@ -15,7 +15,6 @@ use std::{
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Arguments of `copy`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to copy: a data folder, or nats://host:port,...
@@ -34,7 +33,6 @@ pub struct Args {
     access: LogAccess,
 }
 
-/// Copies and reports.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (from, to) = (args.access.location(&args.from)?, args.access.location(&args.to)?);
     if let (LogLocation::Folder { data: from, .. }, LogLocation::Folder { data: to, .. }) = (&from, &to)

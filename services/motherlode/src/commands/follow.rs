@@ -19,7 +19,6 @@ use motherlode_server::Backup;
 use std::{collections::BTreeMap, path::PathBuf, rc::Rc};
 use tonic::Status;
 
-/// Arguments of `follow`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -31,8 +30,8 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
     /// Start a feed after these positions: PARTITION:POSITION,... of the last complete line of each partition; other
-    /// partitions start at their first record. With the line's hash, PARTITION:POSITION:SHA256, the command refuses a
-    /// log that has another record there. On NATS, the stream's own messages take precedence.
+    /// partitions start at their first record. With the line's hash, PARTITION:POSITION:SHA256, a log with another
+    /// record there is refused. On NATS, the stream's own messages take precedence.
     #[arg(long, value_name = "POSITIONS", value_parser = positions)]
     after: Option<BTreeMap<u32, Last>>,
     /// Configuration file (TOML) of `serve`; its [store] section has the settings for nats://.
@@ -71,12 +70,11 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     Ok(found)
 }
 
-/// Largest message in bytes; a message has at most the records of one append.
+/// In bytes; a message has at most the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 type Ledger = LedgerServiceClient<Connection>;
 
-/// Follows until a signal.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let begin = || Last { position: 0, sha256: None };
@@ -100,7 +98,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(to) => {
                 // A mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
-                // Opened before connecting: an unusable copy fails first, and a stop during the connection reports its state.
+                // Opened before connecting: an unusable copy fails first, and a stop during the connection reports its
+                // state.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
                 copies.iter().try_for_each(Sink::told)

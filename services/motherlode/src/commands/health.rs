@@ -8,7 +8,6 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 
-/// Arguments of `health`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Check one service, such as motherlode.spin.v1.SpinService; by default the whole process.
@@ -18,7 +17,6 @@ pub struct Args {
     target: Target,
 }
 
-/// Checks once.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {

@@ -5,7 +5,6 @@ use motherlode_proofs::{KeyError, load, make, of_partition};
 use motherlode_tiles::KeyKind;
 use std::path::PathBuf;
 
-/// Arguments of `key`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -43,7 +42,6 @@ struct Show {
     partitions: u32,
 }
 
-/// Creates or shows a key.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (key, partitions) = match &args.what {
         What::New(New { name, out, witness }) => {

@@ -11,7 +11,6 @@ use motherlode_proto::convert::{
 use motherlode_server::{LogLocation, RecordsError};
 use std::{collections::VecDeque, fmt::Write};
 
-/// Arguments of `log`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -60,7 +59,6 @@ struct At {
     access: LogAccess,
 }
 
-/// Reads and prints records.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.what {
         What::Tail { at, records } => tail(&at.location()?, at.one(), *records),

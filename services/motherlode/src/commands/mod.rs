@@ -1,5 +1,3 @@
-//! Commands, one per file.
-
 pub mod audit;
 pub mod config;
 pub mod config_file;
@@ -49,7 +47,6 @@ const NO_LOG: &str = "Name the data folder of `serve`, the folder of a copy, or 
 const NO_STREAM: &str = "Check the address, and that a NATS server with JetStream listens there; [store] in the file of --config has its \
 credentials";
 
-/// Format of a command's report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Text for the terminal.
@@ -59,12 +56,10 @@ pub enum Format {
     Json,
 }
 
-/// Failure of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Exit code of the process.
     pub code: u8,
-    /// Message for standard error; empty if the command has already printed it.
+    /// For standard error; empty if the command has already printed it.
     pub message: String,
 }
 
@@ -75,7 +70,7 @@ impl Failure {
         Self { code: 1, message: message.to_string() }
     }
 
-    /// [`Failure::found`] with an error's whole chain of causes.
+    /// [`Failure::found`] with the error's chain of causes.
     #[must_use]
     pub fn caused(error: &dyn Error) -> Self {
         let mut message = error.to_string();
@@ -105,25 +100,22 @@ impl Failure {
         self
     }
 
-    /// Failure to read a file or folder named by an argument.
     #[must_use]
     pub fn unreadable(path: &Path, error: &dyn Display, step: &str) -> Self {
         Self::unusable(format!("cannot read {}: {error}", path.display())).with_step(step)
     }
 
-    /// Failure to write a file or folder named by an argument.
     #[must_use]
     pub fn unwritable(path: &Path, error: &io::Error, step: &str) -> Self {
         Self::unusable(format!("cannot write {}: {error}", path.display())).with_step(step)
     }
 }
 
-/// Reads a text file; `step` is the next step if that fails.
+/// `step` is the next step if that fails.
 pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
 }
 
-/// Parses an address to listen on.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:50051".to_owned())
 }

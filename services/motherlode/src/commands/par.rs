@@ -1,7 +1,7 @@
 //! `par`: a game's exact mathematics at a stake.
 //!
-//! Figures are exact fractions with the decimal places of [`motherlode_picture::par::report::ROUNDING`]; the return's
-//! parts add up as printed, see [`figures::parts`]. The distribution of wins is simulated.
+//! Figures are exact fractions rounded to [`motherlode_picture::par::report::ROUNDING`]; the return's parts add up as
+//! printed, see [`figures::parts`]. The distribution of wins is simulated.
 
 mod cash;
 mod json;
@@ -20,7 +20,6 @@ use std::{fs, path::PathBuf};
 const ROUNDS: u64 = 100_000_000;
 const ROUNDS_SHORT: u64 = 100_000;
 
-/// Arguments of `par`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Game to describe.
@@ -50,7 +49,6 @@ enum Format {
     Html,
 }
 
-/// Prints the sheet.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;
@@ -95,8 +93,8 @@ mod tests {
         assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);
     }
 
-    /// The same seed gives the same distribution. Each interval lies around the return without the jackpot, as wide as
-    /// its normal quantile.
+    /// Equal seeds give equal distributions. Each interval lies around the return without the jackpot, as wide as its
+    /// normal quantile.
     #[test]
     fn mf_d8_text_and_json_have_the_volatility_index_intervals_and_a_distribution_of_wins() {
         let folder = tempfile::tempdir().unwrap();

@@ -16,7 +16,6 @@ use std::{
 const LINE_EVERY: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Progress of a count.
 pub struct Progress {
     bar: ProgressBar,
     done: AtomicU64,
@@ -28,7 +27,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress towards a final count, if it is known.
     #[must_use]
     pub fn new(of: Option<u64>, unit: &'static str) -> Self {
         let (bar, style) = match of {
@@ -45,13 +43,11 @@ impl Progress {
         Self { bar, done: AtomicU64::new(0), of, unit, due }
     }
 
-    /// Progress that prints nothing.
     #[cfg(test)]
     pub fn hidden() -> Self {
         Self { bar: ProgressBar::hidden(), done: AtomicU64::new(0), of: None, unit: "", due: None }
     }
 
-    /// Adds to the count.
     pub fn add(&self, more: u64) {
         self.set(self.done.fetch_add(more, Ordering::Relaxed) + more);
     }
@@ -66,7 +62,6 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }

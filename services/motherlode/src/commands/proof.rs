@@ -22,7 +22,6 @@ use motherlode_runtime::Config;
 use motherlode_tiles::VerifierKey;
 use std::path::{Path, PathBuf};
 
-/// Arguments of `proof`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Round, as operator/player/number.
@@ -46,7 +45,6 @@ pub struct Args {
     target: Target,
 }
 
-/// Prints the proof.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let proof = match &args.data {
         Some(data) => from_log(args, data)?,

@@ -55,7 +55,7 @@ impl Sink for Published {
         self.held
     }
 
-    /// Publishes a message's records, and retries while the outcome is unknown.
+    /// Retries while the outcome is unknown.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let entry = |stored: &motherlode_proto::ledger::v1::LogRecord| {
             let payload = line(self.partition, stored.position, &stored.record)?.into();

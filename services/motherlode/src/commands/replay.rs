@@ -11,7 +11,6 @@ use motherlode_picture::round::{page_of, sections, text_of};
 use motherlode_rounds::{draws::no_key, wire};
 use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
-/// Arguments of `replay`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).
@@ -63,7 +62,6 @@ impl fmt::Display for RoundName {
     }
 }
 
-/// Replays and prints the round.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let RoundName { stream, number } = &args.round;
     let local = args.access.local(&args.data)?;

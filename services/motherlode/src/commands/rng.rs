@@ -7,7 +7,7 @@
 //!
 //! Manual run of dieharder 3.31.1 on 22 November 2026, with `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`
 //! for the tests 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102 and 204 to 206: of 51 p-values none failed and one was weak
-//! (`sts_serial` 14, 0.99998); repeated with another seed, none of its 30 p-values was weak.
+//! (`sts_serial` 14, 0.99998); with another seed, none of its 30 p-values was weak.
 
 use super::{Failure, simulate};
 use crate::figures;
@@ -19,7 +19,7 @@ use std::{
     num::NonZeroU32,
 };
 
-/// Words or numbers per seed; part of the export's format, so never changed.
+/// Part of the export's format, so never changed.
 const DRAWS_PER_SEED: u32 = 64;
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -62,7 +62,6 @@ enum Format {
     Dieharder,
 }
 
-/// Writes the export to standard output, until a closed pipe or the limit.
 pub fn run(args: &Args) -> Result<(), Failure> {
     if args.format == Format::Dieharder {
         check_dieharder(args)?;
@@ -271,7 +270,7 @@ mod tests {
         assert_eq!(exports.len(), 3);
     }
 
-    /// Output that accepts this many bytes, then fails like a closed pipe.
+    /// Accepts this number of bytes, then fails like a closed pipe.
     struct Closing(usize);
 
     impl Write for Closing {

@@ -12,7 +12,6 @@ use motherlode_proto::{
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Arguments of `rounds`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -54,7 +53,6 @@ struct Close {
     target: Target,
 }
 
-/// Lists or closes.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {

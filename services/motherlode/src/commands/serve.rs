@@ -21,7 +21,7 @@ use std::{
 /// Time for threads to end after the server has stopped.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// Arguments of `serve`; they override the configuration file.
+/// Arguments override the configuration file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 lets the system choose. Default 127.0.0.1:50051.
@@ -126,7 +126,6 @@ fn failed(error: &ServeError) -> Failure {
     Failure::caused(error).with_step(step)
 }
 
-/// Serves until a signal.
 pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let (config, file) = (args.config()?, args.file());
     motherlode_server::check(&config).map_err(|error| faulty(file, &error))?;

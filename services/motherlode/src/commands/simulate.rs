@@ -22,7 +22,6 @@ use std::{
 };
 
 const THREADS_MAX: usize = 1024;
-/// Arguments of `simulate`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Game to play.
@@ -44,7 +43,6 @@ pub struct Args {
     format: Format,
 }
 
-/// Simulates and prints the report.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;

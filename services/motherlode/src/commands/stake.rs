@@ -1,14 +1,11 @@
-//! Stake arguments of `play`, `par` and `simulate`.
-
 use super::Failure;
 use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
 use motherlode_slots::{Game, Stake, games, latest};
 
-/// Default coin value in millionths, if the game offers it; else the game's smallest.
+/// In millionths, if the game offers it; else the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// Stake of a bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct StakeArgs {
     /// Lines to play; by default all lines of the game.
@@ -40,7 +37,7 @@ impl StakeArgs {
         }
     }
 
-    /// Returns the stake in an account's currency; without a coin value, with the default one of that currency.
+    /// The default coin value is that of the currency.
     #[must_use]
     pub fn in_currency(&self, game: &dyn Game, currency: Currency) -> Stake {
         let stake = self.of(game);
@@ -68,7 +65,6 @@ impl StakeArgs {
     }
 }
 
-/// Returns the newest version of a game.
 pub fn newest(name: &str) -> Result<&'static dyn Game, Failure> {
     latest(name).ok_or_else(|| {
         let mut known: Vec<_> = games().iter().map(|game| game.name()).collect();

@@ -1,5 +1,5 @@
-//! Check that a feed resumes in its own log: the record after which it resumes is compared by hash, because positions
-//! repeat when a log is restored from an older copy.
+//! Checks that a feed resumes in its own log, by the hash of the record after which it resumes: positions repeat when a
+//! log is restored from an older copy.
 
 use super::Failure;
 use motherlode_jetstream::Last;

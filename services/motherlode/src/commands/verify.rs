@@ -11,7 +11,6 @@ use motherlode_proto::convert::play::hex;
 use motherlode_tiles::{Checkpoint, KeyKind, Policy, Proof, VerifierKey};
 use std::path::{Path, PathBuf};
 
-/// Arguments of `verify`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Proof, as `proof` prints it.
@@ -25,7 +24,7 @@ pub struct Args {
     policy: Option<PathBuf>,
 }
 
-/// Verifies the proof, and shows the round and the basis of each check.
+/// Shows the round and the basis of each check.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (proof, policy) =
         ("Get the proof by: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy by --policy");

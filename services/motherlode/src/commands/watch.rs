@@ -1,5 +1,5 @@
-//! `watch`: the jackpots of a pool at each refresh (BW-13, BW-14). A broken stream is reopened with exponential
-//! backoff, for a bounded number of attempts.
+//! `watch`: the jackpots of a pool at each refresh (BW-13, BW-14). A broken stream is reopened with bounded exponential
+//! backoff.
 
 use super::Failure;
 use crate::{
@@ -16,7 +16,6 @@ use std::{
 };
 use tonic::Status;
 
-/// Arguments of `watch`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -48,7 +47,6 @@ const FAILURES_MAX: u32 = 10;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LAST_WAIT: Duration = Duration::from_secs(8);
 
-/// Watches until a signal.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let What::Jackpots(args) = &args.what;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;

@@ -1,5 +1,5 @@
 //! `witness`: cosigns checkpoints of known logs, each only if it continues the previous one (c2sp.org/tlog-witness).
-//! Run by another organisation, it keeps the log from showing different histories to different readers.
+//! Run by another organisation, it keeps the log from showing readers different histories.
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};
@@ -10,7 +10,6 @@ use tokio::net::TcpListener;
 
 const MAKE: &str = "Make a key by: motherlode key new NAME --witness --out FILE";
 
-/// Arguments of `witness`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 lets the system choose.
@@ -27,7 +26,6 @@ pub struct Args {
     data: PathBuf,
 }
 
-/// Serves until a signal.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let key = load(&args.key).map_err(|error| Failure::unusable(error).with_step(MAKE))?;
     if key.verifier().kind() != KeyKind::Witness {

@@ -1,10 +1,7 @@
-//! Arguments of `audit`.
-
 use crate::commands::{Format, config_file::LogAccess};
 use motherlode_tiles::VerifierKey;
 use std::path::PathBuf;
 
-/// Arguments of `audit`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Data folder of `serve`, folder of a copy that `follow` keeps, or nats://host:port,... (which is copied to a

@@ -1,12 +1,10 @@
-//! Checkpoints that the audit compares a log with.
-
 use super::args::Args;
 use crate::commands::{Failure, read_text};
 use motherlode_audit::{Checkpoints, Options};
 use motherlode_proofs::{load, of_partition, proofs_folder};
 use motherlode_tiles::{Checkpoint, Note, VerifierKey};
 
-/// Adds the checkpoints to their partitions' options. A damaged checkpoint in the data folder is only a warning.
+/// A damaged checkpoint in the data folder is only a warning.
 pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
         return match args.checkpoints.is_empty() {

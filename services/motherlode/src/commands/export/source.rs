@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::runtime::Runtime;
 use tonic::Status;
 
-/// Largest message in bytes; a message has at most the records of one append.
+/// In bytes; a message has at most the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const FAILURES_MAX: u32 = 8;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
@@ -21,7 +21,7 @@ pub(super) struct Read {
     pub(super) bytes: Vec<u8>,
 }
 
-/// A log, or a service's log. All readings end at the same positions, so they return the same records.
+/// All readings end at the same positions, so they return the same records.
 pub(super) struct Source {
     from: From,
     /// Last position to read by partition; empty before the first reading of a log.

@@ -30,7 +30,6 @@ pub(super) fn returns(game: &dyn Game, par: &Par) -> Vec<CashReport> {
     all
 }
 
-/// Formats the returns, with one line for equal returns of a currency.
 pub(super) fn lines(reports: &[CashReport]) -> Vec<(String, String)> {
     let mut lines: Vec<(String, String)> = vec![];
     for of in reports.chunk_by(|one, next| {

@@ -21,7 +21,7 @@ pub(super) struct Report {
     game: &'static str,
     rules_version: &'static str,
     model_hash: String,
-    /// Return without the jackpot's increments; the sum of `rtp_parts` as printed.
+    /// Without the jackpot's increments; the sum of `rtp_parts` as printed.
     rtp: String,
     rtp_parts: Named,
     hit_frequency: String,
@@ -30,14 +30,14 @@ pub(super) struct Report {
     max_win_probability: String,
     /// 1.96 standard deviations.
     volatility_index: String,
-    /// Intervals of a session's mean return without the jackpot.
+    /// Of a session's mean return without the jackpot.
     confidence_intervals: Vec<spread::Interval>,
     win_distribution: spread::Distribution,
     rules_date: &'static str,
     program_version: &'static str,
     stake: StakeReport,
     rtp_without_jackpot: String,
-    /// Return of the increments on top of `rtp`, at this coin value.
+    /// Added to `rtp` at this coin value.
     rtp_jackpot_increments: String,
     rtp_with_jackpot_increments: String,
     /// Frequencies of features, and other expectations and chances of a paid spin.
@@ -56,9 +56,9 @@ pub(super) struct Report {
     win_up_to_gambled_bets: String,
     /// Upper bound of its chance.
     win_up_to_gambled_probability_at_most: String,
-    /// Assumptions about the pool for the jackpot's share of the return; empty without a jackpot.
+    /// Assumptions about the pool; empty without a jackpot.
     jackpot_assumes: String,
-    /// Return in cash by currency and coin value, for the games' default coin values.
+    /// For the games' default coin values.
     cash: Vec<CashReport>,
     cash_proof: &'static str,
     exactness: &'static str,

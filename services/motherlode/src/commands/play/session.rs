@@ -22,10 +22,10 @@ use std::{
 };
 use tonic::Status;
 
-/// Number of bets, and whole currency units, that a deposit covers at least.
+/// A deposit covers at least this number of bets, and of whole currency units.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
-/// Limit of remedies for one bet: account opened, witch picked, open round continued, money deposited.
+/// Limit for one bet: account opened, witch picked, open round continued, money deposited.
 const REMEDIES_MAX: usize = 6;
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
@@ -37,7 +37,7 @@ pub(super) struct Session<'a, W, R> {
     game: &'static dyn Game,
     account: Account,
     witch: Witch,
-    /// Id of the demo session; empty if none.
+    /// Empty without a demo session.
     session_id: String,
     sum: Sum,
 }
@@ -57,10 +57,10 @@ struct Won {
 }
 
 enum Next {
-    /// None: the round is settled.
+    /// The round is settled.
     Settled,
     Choice(choice::Kind),
-    /// None: the player's input has ended.
+    /// The player's input has ended.
     LeftOpen,
 }
 
@@ -112,7 +112,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
         // A refused bet has no effect, so attempts share the request id.
         let request_id = client::request_id()?;
-        // The player's part of the seed, as random as a request id.
+        // The player's part of the seed.
         let client_seed = client::request_id()?.into_bytes();
         let stake = self.args.stake.in_currency(self.game, self.args.currency());
         for _ in 0..REMEDIES_MAX {

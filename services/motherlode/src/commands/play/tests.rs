@@ -21,7 +21,6 @@ async fn serve(data: &Path) -> Server {
     Server::start(&config, Box::new(MemoryStore::new(0)), Options::default(), dealer).await.unwrap()
 }
 
-/// Runs `play bewitched` with more words and an input; returns its output and result.
 async fn played(server: &Server, words: &str, input: &str) -> (String, Result<(), Failure>) {
     played_of(server, "bewitched", words, input).await
 }
@@ -86,7 +85,7 @@ async fn dm_14_dm_18_the_collection_and_the_coin_view_stand_with_the_round() {
     let server = serve(data.path()).await;
     let (text, ended) = played_of(&server, "dwarf-mine", "--auto --coin-value 0.004", "").await;
     assert_eq!(ended, Ok(()), "{text}");
-    // 25 coins of 0.004 are 0.10, a bet at which a first spin adds at most some crystals.
+    // 25 coins of 0.004 are 0.10, a bet at which a first spin adds at most a few crystals.
     let shelf = text.lines().find(|line| line.starts_with("  Crystals   Green ")).unwrap();
     assert!(shelf.ends_with("Red ●●●○○") || shelf.ends_with("Red ●●●●○"), "{text}");
     let last = text.lines().rfind(|line| line.contains("balance")).unwrap();

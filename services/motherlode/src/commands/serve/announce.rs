@@ -30,7 +30,7 @@ pub(super) fn say_console(address: SocketAddr, config: &Config) {
     );
 }
 
-/// Prints the address and commands to try. `file` is the configuration file; `scripted` if the dealer is a test's.
+/// `file` is the configuration file; `scripted` if the dealer is a test's.
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
