@@ -19,12 +19,12 @@ use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
 const CALL_MAX: &str = "20S";
-/// Longest answer in bytes: a page of rounds with many free spins.
+/// In bytes; a page of rounds with many free spins is long.
 const ANSWER_MAX: usize = 16 << 20;
 
 pub(crate) type Part = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
 
-/// The services behind the console, together or in separate processes.
+/// The services behind the console, in one process or several.
 #[derive(Clone)]
 pub struct Backend {
     spin: Part,
@@ -33,7 +33,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// All services behind one.
+    /// All services at one address.
     pub fn one<S>(service: S) -> Self
     where
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + Sync + 'static,
@@ -73,7 +73,6 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// Returns clients with a token or without; `None` if the token is not valid in a header.
     pub(crate) fn new(backend: Backend, token: Option<&str>) -> Option<Self> {
         let authorization = token.map(|token| {
             let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;

@@ -53,7 +53,6 @@ async function checkpoint(note, key) {
   return { name, size: Number(size), root: bytesOf(root) };
 }
 
-// Computes the root from an entry and its path (RFC 9162, section 2.1.3.2).
 async function rootOf(entry, index, size, path) {
   check(index >= 0 && index < size, "an entry is not in a tree of this size");
   const half = (number) => Math.floor(number / 2);
@@ -73,7 +72,7 @@ async function rootOf(entry, index, size, path) {
   return reached;
 }
 
-// Reads a varint, and returns its end.
+// Returns a varint and its end.
 function varint(message, at) {
   for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
     check(at < message.length, "a message is cut off");

@@ -1,7 +1,7 @@
 //! Live parts of pages: counters, the end of the log, running jobs.
 //!
 //! htmx replaces a part regularly. Without a script, the page can be reloaded every few seconds on request. Updates can
-//! be paused (WCAG 2.2.2). Requests for parts do not extend a session.
+//! be paused (WCAG 2.2.2), and do not extend a session.
 
 use crate::{failure::Failure, fields::query, shared::FRESH, visit::Visit};
 use axum::{
@@ -16,7 +16,7 @@ use std::time::Instant;
 pub(crate) const SCRIPT: &str = "/htmx.js";
 const EVERY: &str = "5";
 
-/// Returns a part that is replaced every `seconds`; static without an address or when paused.
+/// Replaces the part every `seconds`; static without an address or when paused.
 pub(crate) fn part(visit: &Visit, address: Option<&str>, seconds: u32, content: Markup) -> Markup {
     match address.filter(|_| visit.query.get("live") != "off") {
         Some(address) => html! {

@@ -1,5 +1,3 @@
-//! Log-in and log-out.
-
 use crate::{
     api::Api,
     app::App,

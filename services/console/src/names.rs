@@ -1,5 +1,3 @@
-//! Host names of the console.
-
 pub(crate) struct Names {
     any: bool,
     known: Vec<String>,

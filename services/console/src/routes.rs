@@ -1,5 +1,3 @@
-//! Routes of the console.
-
 use crate::{
     app::App,
     calls,

@@ -16,14 +16,13 @@ use motherlode_runtime::{
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 
-/// The console.
 pub struct Console {
     router: Router,
     tls: Option<Acceptor>,
 }
 
 impl Console {
-    /// Creates a console. `hosts` are additional host names; `message_bytes_max` limits JSON messages, as for gRPC.
+    /// `hosts` are additional host names; `message_bytes_max` limits JSON messages, as for gRPC.
     #[must_use]
     pub fn new(
         backend: Backend,

@@ -9,16 +9,15 @@ use sha2::{Digest, Sha256};
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 use subtle::ConstantTimeEq;
 
-/// Limits of sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Milliseconds without a request after which a session ends.
     pub idle_ms_max: i64,
     /// Longest duration of a session in milliseconds.
     pub lasts_ms_max: i64,
-    /// Sessions per operator. At the limit, the longest idle session of the credential with the most ends.
+    /// At the limit, the longest idle session of the credential with the most ends.
     pub per_operator_max: usize,
-    /// Sessions of all operators. At the limit, one of the operator with the most ends.
+    /// At the limit, a session of the operator with the most ends.
     pub all_max: usize,
 }
 
@@ -78,7 +77,7 @@ impl Sessions {
         (self.clock)()
     }
 
-    /// Opens a session and returns the cookie's value. At a limit, another session ends.
+    /// Returns the cookie's value. At a limit, another session ends.
     pub(crate) fn open(&self, token: Option<&str>, who: Who) -> Result<String, getrandom::Error> {
         let (id, word) = (random()?, random()?);
         let now_ms = (self.clock)();
@@ -112,7 +111,7 @@ impl Sessions {
         Some(found.session.clone())
     }
 
-    /// Returns the session of a cookie without recording a use, for automatic requests.
+    /// Records no use, for automatic requests.
     pub(crate) fn look(&self, id: &str) -> Option<Session> {
         let (now_ms, open) = ((self.clock)(), self.open.lock());
         open.get(&digest(id)).filter(|of| self.bounds.alive(of, now_ms)).map(|of| of.session.clone())
@@ -156,7 +155,6 @@ pub(crate) fn is_word(session: &Session, given: &str) -> bool {
     digest(given).ct_eq(&digest(&session.word)).into()
 }
 
-/// Returns a unique request id. A form sent twice has one effect.
 pub(crate) fn request_id() -> Result<String, getrandom::Error> {
     Ok(format!("console-{}", &random()?[..32]))
 }

@@ -93,7 +93,7 @@ pub(crate) fn part(switch: &Switch) -> String {
     }
 }
 
-/// Returns the pools; each is named like its game.
+/// Each is named like its game.
 pub(crate) async fn pools(visit: &Visit) -> Result<Vec<Pool>, Failure> {
     let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let games: BTreeSet<_> = games.into_iter().map(|game| game.game).collect();

@@ -27,7 +27,7 @@ pub(crate) fn count(number: impl ToString) -> String {
     figures::grouped(&number.to_string())
 }
 
-/// Formats an enum value: `POOL_STATUS_ACTIVE` without its prefix is `active`.
+/// `POOL_STATUS_ACTIVE` without its prefix is `active`.
 pub(crate) fn words(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
 }

@@ -4,8 +4,7 @@
 //! limits and refusals are the same. Methods and messages come from the contract's descriptors.
 //!
 //! A streaming answer is lines of JSON: `{"result": ...}`, and `{"error": ...}` after a refusal. Methods with a stream
-//! of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code. Memory: up to
-//! `message_bytes_max` per call while it arrives.
+//! of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code.
 
 mod body;
 mod contract;
@@ -64,7 +63,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
 }
 
-/// Returns the layers' refusal of an unknown method, or of one that needs gRPC.
+/// The layers' refusal of an unknown method, or of one that needs gRPC.
 async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -> Status {
     let mut call = http::Request::post("/motherlode/Unknown").body(Body::empty()).unwrap_or_default();
     take_along(&request, &mut call);
@@ -124,8 +123,8 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the connection after the call is admitted. A refused call has no known caller; counting it would double a
-    /// token's limit.
+    /// Counts the connection after the call is admitted: counting a refused call, whose caller is unknown, would double
+    /// a token's limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {

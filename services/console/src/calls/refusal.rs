@@ -1,5 +1,3 @@
-//! Refusals as `google.rpc.Status` in JSON.
-
 use crate::{failure::Failure, json};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -40,7 +38,7 @@ fn of_failure(failure: Failure) -> Response {
     refused(&here(Refusal::new(Reason::HttpRefused, why).with_code(code)))
 }
 
-/// Logs a refusal of the listener, which no layer sees.
+/// Logs a refusal of the listener, which passes no layer.
 pub(super) fn here(refusal: Refusal) -> Status {
     refusals::note(&Refused::new(&refusal, "_OTHER"));
     refusal.into()

@@ -1,5 +1,3 @@
-//! Verification of a round's proof in the browser (`check.js`).
-
 use super::round::{Named, name};
 use crate::{failure::Failure, layout, visit::Visit};
 use axum::response::Response;

@@ -86,7 +86,7 @@ fn shown(days: &[Day]) -> Markup {
     }
 }
 
-/// Draws lines on one scale from zero; hits are on the line of increments.
+/// All lines have one scale from zero; hits are on the line of increments.
 fn drawn(days: &[Day]) -> String {
     // Accurate enough for a picture; the table has exact amounts.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();

@@ -12,7 +12,7 @@ use motherlode_proto::{
     round::v1::Account,
 };
 
-/// Returns the day of an account's kind of money, if permitted.
+/// For the account's kind of money, if permitted.
 pub(super) async fn today(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     if !visit.may("GetPlayerDay") {
         return Ok(Markup::default());

@@ -17,7 +17,7 @@ use motherlode_proto::{
 };
 use tonic::{Code, Status};
 
-/// Returns the results, or redirects to the page that the input names.
+/// Returns the results, or redirects to the page of the input.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (asked, currency) = (visit.query.get("q"), visit.query.get("currency"));
     match sought(asked) {

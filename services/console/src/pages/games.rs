@@ -1,5 +1,3 @@
-//! Games: description, figures and simulations, and a page of returns.
-
 use super::{
     days, jobs,
     parts::{facts, table},

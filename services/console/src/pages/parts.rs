@@ -1,5 +1,3 @@
-//! Elements shared by several pages.
-
 use crate::{
     failure::{Failure, capital, reason},
     layout,
@@ -46,7 +44,7 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, head, rows)
 }
 
-/// Formats a table as wide as the window. The most important figure follows the names, so that narrow windows show it.
+/// As wide as the window. The most important figure follows the names, so that narrow windows show it.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, head, rows)
 }
@@ -96,7 +94,7 @@ pub(crate) fn act(
     })
 }
 
-/// Link to a round for its own operator, else to the event's record if permitted.
+/// Links a round for its own operator, else the event's record if permitted.
 pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Markup {
     let operator = id.split('/').next().unwrap_or_default();
     match record.filter(|_| visit.may("FollowLog")) {

@@ -193,7 +193,7 @@ pub(super) fn minor(amount: &str) -> Result<Value<'_>, TableError> {
     amount.parse().map(Value::Int).map_err(|_| TableError::Past64Bits)
 }
 
-/// Formats rows as a file: CSV and Parquet by columns, JSON Lines with complete messages.
+/// CSV and Parquet by columns, JSON Lines with complete messages.
 pub(super) fn table<M: prost::Message>(
     form: &str,
     name: &str,

@@ -97,7 +97,7 @@ fn shown(rows: &[Revenue]) -> Markup {
     }
 }
 
-/// Formats minor units; sums beyond 64 bits stay minor units.
+/// Sums beyond 64 bits stay minor units.
 fn cash(amount: &str, currency: &str) -> String {
     match amount.parse() {
         Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),

@@ -1,5 +1,3 @@
-//! A round step by step, with its actions.
-
 use super::{
     frames::{self, anchor, part},
     parts::{act, position},
@@ -64,7 +62,7 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
     Ok(layout::page(&visit, &format!("Round {}", round.round_id), content).await)
 }
 
-/// Returns a frame of the round, with the `refresh` header during playback.
+/// Has the `refresh` header during playback.
 fn picture_by_picture(
     visit: &Visit,
     round: &Round,
