@@ -1,6 +1,6 @@
-//! Server side of the services: one copy of tonic's calls for bytes, and typed code per call only for decoding and
-//! encoding; tonic's servers compile the rest again for every method. Calls with a stream of requests keep their types,
-//! and PlayStream has its own codec.
+//! Server side of the services. Calls of bytes are compiled once, and only decoding and encoding per call; tonic's
+//! servers compile the rest again for every method. Calls with a stream of requests keep their types, and PlayStream
+//! has its own codec.
 
 use std::{
     convert::Infallible,
@@ -209,7 +209,7 @@ macro_rules! served {
         pub struct $calls<T>(Serving<T>);
 
         impl<T> $calls<T> {
-            /// Serves an implementation; requests above `request_bytes_max` bytes are refused with OUT_OF_RANGE.
+            /// Requests above `request_bytes_max` bytes are refused with OUT_OF_RANGE.
             #[must_use]
             pub fn new(service: T, request_bytes_max: usize) -> Self {
                 Self(Serving { service: Arc::new(service), request_bytes_max })

@@ -5,7 +5,6 @@ use super::plain::Out;
 use crate::round::v1;
 use motherlode_slots::{self as slots, Game, MarkKind, SpinKind, WinKind};
 
-/// Appends an outcome as a [`v1::Outcome`].
 pub fn write_outcome(game: &dyn Game, outcome: &slots::Outcome, bytes: &mut Vec<u8>) {
     let ways = game.info().ways;
     let mut out = Out(bytes);

@@ -17,7 +17,6 @@ use motherlode_books::{
 use prost::Message as _;
 use std::sync::Arc;
 
-/// Writes a field.
 macro_rules! put {
     ($out:ident $number:literal $field:ident) => {
         $field.put($out, $number)
@@ -27,7 +26,6 @@ macro_rules! put {
     };
 }
 
-/// Reads a field.
 macro_rules! take {
     ($fields:ident $number:literal $name:expr) => {
         needed(Value::take($fields, $number), $name)?

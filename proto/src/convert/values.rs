@@ -1,5 +1,3 @@
-//! Values of the books as fields of messages: the encoding of each type.
-
 use super::{
     Malformed,
     plain::{In, Out, read_varint},
@@ -12,7 +10,7 @@ use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// Requires a field. The error is created only on a fault; creating it for each field would be slow.
+/// Creates the error only on a fault; creating it for each field would be slow.
 #[inline]
 pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
     match field {
@@ -30,9 +28,9 @@ impl In<'_> {
 
 /// Value encoded as one field, or as several from a number on.
 pub(super) trait Value: Sized {
-    /// Writes the value; nothing for the default.
+    /// Writes nothing for the default.
     fn put(&self, out: &mut Out, number: u8);
-    /// Reads the value; `None` if it is not in the plain form, or not a value of the type.
+    /// Returns `None` if the value is not in the plain form or not valid for the type.
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 

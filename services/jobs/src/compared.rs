@@ -1,4 +1,4 @@
-//! Result of a simulation, compared with the exact mathematics. Estimates are in floating point.
+//! Result of a simulation, compared with the exact mathematics in floating point.
 
 use motherlode_picture::{
     figures::{grouped, number},
@@ -20,7 +20,7 @@ const UNSEEN: f64 = 10.0;
 /// Half the width of the 95 % interval in standard errors.
 const Z_95: f64 = 1.959_963_985;
 
-/// Result of a simulation.
+/// Returns and wins are in bets.
 #[derive(Debug, Serialize)]
 pub struct Report {
     game: &'static str,
@@ -32,7 +32,6 @@ pub struct Report {
     seed: String,
     rounds: u64,
     threads: usize,
-    /// Return without the jackpot, and its parts, in bets.
     rtp_without_jackpot: Estimate,
     #[serde(serialize_with = "by_name")]
     rtp_parts: Vec<(&'static str, Estimate)>,
@@ -42,10 +41,10 @@ pub struct Report {
     /// Frequencies of a paid spin's features; empty if the feature is bought.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
-    /// Variance of a round's win in bets; `None` if few rounds have most of it.
+    /// `None` if few rounds have most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
-    /// Jackpots per paid spin, if the game has one.
+    /// Per paid spin, if the game has a jackpot.
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
@@ -61,15 +60,12 @@ fn by_name<S: Serializer>(parts: &[(&'static str, Estimate)], serializer: S) -> 
     serializer.collect_map(parts.iter().map(|(key, estimate)| (key, estimate)))
 }
 
-/// Simulated mean with its exact value.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Estimate {
-    /// Simulated value.
     pub simulated: f64,
-    /// Exact value.
     pub exact: f64,
     std_dev_sample: f64,
-    /// Exact standard deviation of a round, if known.
+    /// Of a round, if known.
     std_dev_exact: Option<f64>,
     /// Distance from the exact value in standard errors.
     pub sigmas: f64,
@@ -87,7 +83,7 @@ impl Estimate {
         Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
     }
 
-    /// Estimates a part's return. If few rounds have most of its wins, the spread of the whole win bounds it better.
+    /// If few rounds have most of a part's wins, the spread of the whole win is the better bound.
     fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
         let of = Self::of(sum, rounds, bet, exact, None);
         let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);
@@ -113,9 +109,8 @@ impl Estimate {
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
-    /// Estimates the variance of a round's win, with the standard error of the sample's sum of squares.
-    ///
-    /// A sample without the rarest wins underestimates both, so a distance from below is reduced by [`Self::unseen`].
+    /// Uses the standard error of the sample's sum of squares. A sample without the rarest wins underestimates both, so
+    /// a distance from below is reduced by [`Self::unseen`].
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
         let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
@@ -143,7 +138,7 @@ impl Estimate {
 }
 
 impl Report {
-    /// Compares a tally with the exact mathematics. `threads` and `took` are only reported.
+    /// `threads` and `took` are only reported.
     #[must_use]
     pub fn new(
         game: &dyn Game,
@@ -189,7 +184,7 @@ impl Report {
         }
     }
 
-    /// Returns the figures that contradict the exact ones, if any.
+    /// Names the figures that contradict the exact ones, if any.
     #[must_use]
     pub fn contradiction(&self) -> Option<String> {
         let (figures, most) = (self.figures(), self.sigmas_max());
@@ -204,15 +199,14 @@ impl Report {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Returns the distance in standard errors beyond which a figure is a contradiction. A sound game exceeds it in at
-    /// most one run in 1,000, by the bound exp(-z² / 2) of each tail.
+    /// Distance in standard errors beyond which a figure is a contradiction. A sound game exceeds it in at most one run
+    /// in 1,000, by the bound exp(-z² / 2) of each tail.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);
         (2.0 * (2.0 * f64::from(figures) / FALSE_ALARMS).ln()).sqrt()
     }
 
-    /// Returns all figures by name.
     #[must_use]
     pub fn figures(&self) -> Vec<(String, Estimate)> {
         let parts = self.rtp_parts.iter().map(|(key, of)| ((*key).to_owned(), *of));
@@ -282,7 +276,7 @@ impl Report {
     }
 }
 
-/// Estimates feature frequencies; empty for a stake with a bought feature.
+/// Empty for a stake with a bought feature.
 fn features(game: &dyn Game, stake: &Stake, par: &Par, tally: &Tally) -> Vec<(&'static str, Estimate)> {
     if stake.buy_feature {
         return vec![];
@@ -337,7 +331,7 @@ mod tests {
         assert_eq!((estimate.simulated, estimate.std_dev_sample, estimate.sigmas), (2.0, 2.0, 0.0));
     }
 
-    /// All parts of all games are in the report, which fits a terminal.
+    /// The report fits a terminal.
     #[test]
     fn parts_are_reported_by_name_and_add_up_to_the_whole() {
         for game in motherlode_slots::games().iter().copied() {
@@ -373,7 +367,7 @@ mod tests {
         Report::new(game, &stake, &par, &tally, [seed; 32], 1, Duration::from_secs(1)).contradiction()
     }
 
-    /// A wrong hit frequency, part of the return or chance of the jackpot is found, even if the return is right.
+    /// Each is found even if the return is right.
     #[test]
     fn pl_43_mf_d7_each_figure_that_is_not_the_models_is_found() {
         let ratio = |numerator: i64, denominator: i64| Exact::new(numerator.into(), denominator.into());

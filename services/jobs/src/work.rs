@@ -1,5 +1,3 @@
-//! The work of jobs: audits and simulations.
-
 use crate::{compared::Report, going::Going, simulation};
 use motherlode_audit::{Options, Unusable, Whole, audit_all};
 use motherlode_books::CoinValue;
@@ -21,7 +19,7 @@ use std::{
 };
 
 const ROUNDS_MAX: u64 = 100_000_000;
-/// Default coin value in millionths, if the game offers it; else its smallest.
+/// In millionths, if the game offers it; else its smallest.
 const COIN_MICROS: u64 = 100_000;
 
 pub(crate) struct Ended {

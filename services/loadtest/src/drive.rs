@@ -1,5 +1,4 @@
-//! Workers that play rounds until the rounds or the time are used up. Each player belongs to one worker, so no lock is
-//! needed.
+//! Workers that play until the rounds or the time are used up. Each player belongs to one worker, so no lock is needed.
 
 use crate::{
     lane::Lane,
@@ -49,7 +48,7 @@ impl Rounds {
     }
 }
 
-/// Plays until the rounds or the time end, or an interrupt; returns the players and the duration.
+/// Returns the players and the duration.
 pub(crate) async fn drive(
     options: &Options,
     table: &Arc<Table>,

@@ -23,7 +23,7 @@ pub(crate) enum Call {
     Choose(ChooseRequest),
 }
 
-/// A worker's path to the service; cheap to clone.
+/// Cheap to clone.
 #[derive(Clone)]
 pub(crate) enum Lane {
     Unary(SpinServiceClient<Connection>),
@@ -47,7 +47,7 @@ impl Lane {
         Self::Unary(SpinServiceClient::new(connection))
     }
 
-    /// Creates a stream's lane; clones share it.
+    /// Clones share the stream.
     pub(crate) fn stream(connection: Connection) -> Self {
         let (asked, inbox) = mpsc::unbounded_channel();
         tokio::spawn(pump(SpinServiceClient::new(connection), inbox));

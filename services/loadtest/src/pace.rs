@@ -20,7 +20,7 @@ impl Pace {
         Self { rate }
     }
 
-    /// Returns a round's due time after the start, counted from 0; `None` in a closed loop.
+    /// Returns the due time after the start of a round, counted from 0; `None` in a closed loop.
     pub(crate) fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))
@@ -46,7 +46,7 @@ impl Pace {
     }
 }
 
-/// Returns the start of a latency: the due time, or the time of sending in a closed loop.
+/// The due time, or the time of sending in a closed loop.
 pub(crate) fn timed_from(due: Option<Duration>, sent: Duration) -> Duration {
     due.unwrap_or(sent)
 }
@@ -59,7 +59,6 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// Latencies of rounds played in turn, each with its service time.
     fn latencies(pace: Pace, service: &[Duration]) -> Vec<Duration> {
         let mut now = Duration::ZERO;
         let mut latencies = vec![];

@@ -45,7 +45,7 @@ pub(crate) struct Table {
     pub(crate) stake: Stake,
     /// Players pick a witch before their first spin (BW-05).
     pub(crate) witches: bool,
-    /// Prefix of request ids that is unique to the run.
+    /// Prefix of request ids, unique to the run.
     pub(crate) run: String,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
@@ -56,7 +56,7 @@ impl Player {
         Self { account, expected: Expected { seamless, ..Expected::default() }, round: 0, in_doubt: false }
     }
 
-    /// Plays a round; its first call is timed from `due`, or from when it is sent. Errors are counted.
+    /// Times the first call from `due`, or from when it is sent. Errors are counted.
     pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
         match self.play_round(table, lane, due).await {
             Ok(()) => table.tally.settled(),
@@ -64,8 +64,7 @@ impl Player {
         }
     }
 
-    /// # Errors
-    /// Status of the failed call. The next call continues the round.
+    /// After an error, the next call continues the round.
     pub(crate) async fn play_round(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) -> Result<(), Status> {
         // Also if the run is interrupted here.
         self.in_doubt = true;
@@ -109,10 +108,7 @@ impl Player {
 }
 
 impl Expected {
-    /// Adds a round's last answer.
-    ///
-    /// # Errors
-    /// The round has no more choices and is not settled.
+    /// Adds a round's last answer; an error if the round has no more choices and is not settled.
     fn settle(&mut self, played: &Played, bet_position: u64, jackpots: Vec<JackpotWin>) -> Result<(), Status> {
         if played.state() != RoundState::Settled {
             return Err(Status::internal("the round has no choice to make and is not settled"));
@@ -138,7 +134,7 @@ fn minor(money: Option<&Money>) -> i64 {
     money.map_or(0, |money| money.amount_minor)
 }
 
-/// Returns the choice that a round waits for: the first objects, free spins and features. The gamble is never offered.
+/// Returns the next choice of a round: the first objects, free spins and features. The gamble is never offered.
 fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
     match outcome.awaiting() {
@@ -152,7 +148,7 @@ fn next_choice(played: &Played) -> Option<choice::Kind> {
     }
 }
 
-/// Records the latency from `from`, after the table's start.
+/// `from` is relative to the table's start.
 async fn timed<T>(
     table: &Table,
     kind: Kind,

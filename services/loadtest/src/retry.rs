@@ -7,7 +7,7 @@ use std::{
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// Deadline of a call; longer than the service's own default.
+/// Longer than the service's own default.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(20);

@@ -38,15 +38,13 @@ use tonic::{Code, Status};
 const WAIT_MAX: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs a load test. `progress` gets the rounds settled so far, several times per second.
-///
-/// # Errors
-/// [`Error`] if it could not run. Missed thresholds and wrong books are in the report.
+/// `progress` gets the number of settled rounds several times per second. Missed thresholds and wrong books are in the
+/// report.
 pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFuture<'a, Result<Report, Error>> {
     run_until(options, progress, std::future::pending())
 }
 
-/// Runs a load test until `interrupted` ends; no rounds start after that, and the report covers those played.
+/// After `interrupted` ends, no rounds start, and the report covers those played.
 pub fn run_until<'a>(
     options: &'a Options,
     progress: &'a dyn Fn(u64),
@@ -296,7 +294,7 @@ impl Service {
         })
     }
 
-    /// Waits for pending awards, up to [`WAIT_MAX`].
+    /// Waits up to [`WAIT_MAX`].
     async fn await_awards(&self, expected: &mut Expected) -> Result<(), Status> {
         let deadline = Instant::now() + WAIT_MAX;
         while let Some((round_id, hit)) = expected.pending.last() {

@@ -23,7 +23,6 @@ pub(crate) struct Tally {
     pub(crate) rounds: AtomicU64,
 }
 
-/// Latencies in nanoseconds, and errors.
 pub(crate) struct Timed {
     pub(crate) spin: Histogram<u64>,
     pub(crate) choose: Histogram<u64>,
