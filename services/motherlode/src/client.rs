@@ -1,5 +1,5 @@
-//! Connections, retries and messages of refusals for the commands. A retry has the same request id and therefore no
-//! second effect (PL-11).
+//! Connections, retries and messages of refusals. A retry has the same request id and therefore no second effect
+//! (PL-11).
 
 use crate::{commands::Failure, target::Target};
 use motherlode_proto::{
@@ -18,7 +18,7 @@ use tonic_types::StatusExt;
 const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// Longest wait before a retry, even if the service proposes more.
+/// Bounds a wait proposed by the service.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl Client {
     }
 }
 
-/// Sends a message, and retries it unchanged while the answer is lost or the service is busy.
+/// Retries the unchanged message while the answer is lost or the service is busy.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -73,20 +73,19 @@ pub fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// Returns a refusal's reason in UPPER_SNAKE, or an empty text.
+/// In UPPER_SNAKE; empty if unknown.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()
 }
 
-/// Returns a metadata entry of a refusal, or an empty text.
+/// Empty if missing.
 #[must_use]
 pub fn metadata(status: &Status, key: &str) -> String {
     let details = status.get_error_details();
     details.error_info().and_then(|info| info.metadata.get(key).cloned()).unwrap_or_default()
 }
 
-/// Returns the state of all partitions.
 pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<Vec<PartitionStatus>, Failure> {
     let status = ledger.get_log_status(GetLogStatusRequest {}).await;
     let GetLogStatusResponse { partitions, partition_count, .. } =
@@ -102,7 +101,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     Ok(partitions)
 }
 
-/// Formats a refusal: reason and message, then invalid fields and metadata, one per line, and the next step.
+/// Formats reason and message, invalid fields and metadata, one per line, and the next step.
 #[must_use]
 pub fn explain(status: &Status) -> Failure {
     let details = status.get_error_details();

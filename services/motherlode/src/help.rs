@@ -1,5 +1,3 @@
-//! Help texts, completions and man pages.
-
 use crate::commands::{Failure, say};
 use clap::Command;
 use clap_complete::Shell;

@@ -11,25 +11,24 @@ const PROBE_MAX: Duration = Duration::from_secs(3);
 const NO_GRPC: &str = "`serve` prints the right address as `motherlode listens on`; the console has another port. A service with TLS needs \
 https://";
 
-/// A service, and the caller's credentials.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Target {
     /// URL of the service; https:// for TLS.
     #[arg(long = "target", value_name = "URL", default_value = DEFAULT)]
     pub url: String,
-    /// File with the operator's token; by default the environment variable MOTHERLODE_TOKEN.
+    /// File with the operator's token; default: the environment variable MOTHERLODE_TOKEN.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Root of the service's certificate (PEM), for TLS; by default the roots that the system trusts.
+    /// Root of the service's certificate (PEM); default: the system's roots.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Certificate of the client (PEM), if the service identifies it by one.
+    /// Client certificate (PEM), if it identifies the caller.
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
-    /// Private key of the client's certificate (PEM).
+    /// Private key of the client certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
-    /// Name in the service's certificate, if it is not the target's host.
+    /// Name in the service's certificate; default: the target's host.
     #[arg(long, value_name = "NAME", requires = "ca")]
     server_name: Option<String>,
 }

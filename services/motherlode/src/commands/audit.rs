@@ -1,5 +1,5 @@
-//! `audit`: verifies a whole log, or an operator's copy of one. Exit code 1 at the first divergence, 2 if there is no
-//! log. Standard output depends on the data only.
+//! Verifies a whole log, or an operator's copy. Exit code 1 at the first divergence, 2 if there is no log. Standard
+//! output depends on the data only.
 
 mod args;
 mod json;
@@ -21,7 +21,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if copy_folder(&args.data, HOME).is_dir() && !log_folder(&args.data, HOME).is_dir() {
         return own::run(args);
     }
-    // When dropped, it deletes its temporary copy of a log on JetStream.
+    // Its drop deletes a temporary copy of a log on JetStream.
     let local = args.access.local(&args.data)?;
     let mut options = parts(&local);
     signed::add(args, &mut options)?;

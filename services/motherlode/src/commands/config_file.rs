@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The default configuration without a file.
 pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     let Some(file) = file else { return Ok(Config::default()) };
     let text = read_text(file, "Name a configuration file by --config; without it, the defaults are used")?;
@@ -22,7 +21,7 @@ pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
     }
 }
 
-/// Parses a data folder or `nats://host:port,...`, with the configuration's settings for JetStream.
+/// Parses a data folder or `nats://host:port,...`.
 pub fn location(name: &str, config: &Config) -> Result<LogLocation, Failure> {
     LogLocation::named(name, config).map_err(|error| Failure::unusable(error).with_step(NO_LOG))
 }
@@ -51,7 +50,7 @@ impl LogAccess {
         location(name, &self.config()?)
     }
 
-    /// Opens a log on this machine; one on JetStream is first copied to a temporary folder.
+    /// Opens a log; one on JetStream is first copied to a temporary folder.
     pub fn local(&self, name: &Path) -> Result<LocalLog, Failure> {
         Ok(LocalLog::of(name, &self.config()?)?)
     }

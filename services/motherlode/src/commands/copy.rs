@@ -1,4 +1,4 @@
-//! `copy`: copies a log byte for byte, see [`motherlode_server::copy`].
+//! Copies a log byte for byte, see [`motherlode_server::copy`].
 //!
 //! To move a service: copy with `--follow` while it runs, stop the service, stop the copy, serve the target.
 
@@ -23,10 +23,10 @@ pub struct Args {
     /// Target: a data folder, or nats://host:port,...
     #[arg(long, value_name = "PLACE")]
     to: String,
-    /// Continue to copy what a running service appends, until Ctrl-C or SIGTERM.
+    /// Continue to copy the appends of a running service, until Ctrl-C or SIGTERM.
     #[arg(long)]
     follow: bool,
-    /// Copy only the records after the target's end, and read no earlier ones; for a damaged folder.
+    /// Copy only the records after the target's end, without reading earlier ones; for a damaged folder.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
     #[command(flatten)]

@@ -1,5 +1,3 @@
-//! `health`: calls the gRPC health protocol once. Probes use the exit code.
-
 use super::{Failure, say};
 use crate::{client::explain, target::Target};
 use std::time::Duration;
@@ -10,7 +8,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Check one service, such as motherlode.spin.v1.SpinService; by default the whole process.
+    /// Service to check, such as motherlode.spin.v1.SpinService; by default the whole process.
     #[arg(long, value_name = "NAME", default_value = "")]
     service: String,
     #[command(flatten)]

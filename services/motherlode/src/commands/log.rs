@@ -1,5 +1,5 @@
-//! `log`: shows records of a log, with the chain verified up to them. Exit code 1 if the log is damaged, 2 if there is
-//! no log or no such record.
+//! Shows records of a log, with the chain verified up to them. Exit code 1 if the log is damaged, 2 if there is no log
+//! or no such record.
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_books::HOME;
@@ -35,8 +35,7 @@ enum What {
         #[arg(value_name = "POSITION", value_parser = position)]
         position: Position,
     },
-    /// Verify checksums and the hash chain from the first record to the last; `audit` also verifies the records'
-    /// content.
+    /// Verify checksums and the hash chain; `audit` also verifies the records' content.
     Verify {
         #[command(flatten)]
         at: At,

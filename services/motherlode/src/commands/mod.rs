@@ -59,7 +59,7 @@ pub enum Format {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u8,
-    /// For standard error; empty if the command has already printed it.
+    /// For standard error; empty if already printed.
     pub message: String,
 }
 
@@ -70,7 +70,7 @@ impl Failure {
         Self { code: 1, message: message.to_string() }
     }
 
-    /// [`Failure::found`] with the error's chain of causes.
+    /// [`Failure::found`] with the chain of causes.
     #[must_use]
     pub fn caused(error: &dyn Error) -> Self {
         let mut message = error.to_string();
@@ -91,7 +91,7 @@ impl Failure {
         Self { code: 2, message: message.to_string() }
     }
 
-    /// Adds the next step on its own line.
+    /// Adds a line with the next step.
     #[must_use]
     pub fn with_step(mut self, step: &str) -> Self {
         if !step.is_empty() {
@@ -111,7 +111,7 @@ impl Failure {
     }
 }
 
-/// `step` is the next step if that fails.
+/// `step` is the next step after a failure.
 pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
 }
@@ -207,7 +207,6 @@ pub fn say(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Formats a report as indented JSON with a final line feed.
 pub fn json(report: &impl Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(report).map_err(Failure::found)? + "\n")
 }

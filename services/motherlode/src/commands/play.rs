@@ -1,5 +1,5 @@
-//! `play`: rounds on a running service, drawn on the terminal. If the input ends, the round stays open for the next
-//! `play` (PL-02).
+//! Rounds on a running service, drawn on the terminal. If the input ends, the round stays open for the next `play`
+//! (PL-02).
 
 mod args;
 mod console;

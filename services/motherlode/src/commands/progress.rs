@@ -19,7 +19,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub struct Progress {
     bar: ProgressBar,
     done: AtomicU64,
-    /// Final count, if known.
     of: Option<u64>,
     unit: &'static str,
     /// Time of the next line; `None` if a bar is drawn or nothing is printed.

@@ -1,4 +1,4 @@
-//! `proof`: a round's proof from a running service or from a log, in the format of c2sp.org/tlog-proof.
+//! A round's proof from a running service or a log, in the format of c2sp.org/tlog-proof.
 
 use super::{
     Failure, config_file,
@@ -33,12 +33,12 @@ pub struct Args {
     /// Public key of the log; by default that of proofs.key in the folder.
     #[arg(long, value_name = "VKEY", requires = "data")]
     log_key: Option<VerifierKey>,
-    /// Leave out the player's earlier records that sealed the round's draws. The file is shorter, and does not prove
-    /// the seals.
+    /// Omit the player's earlier records that sealed the round's draws. The file is shorter, and does not prove the
+    /// seals.
     #[arg(long)]
     without_seals: bool,
-    /// Leave out outcomes and seals, which follow from the rest. The file is shorter, and only a program with the
-    /// games' rules can verify it.
+    /// Omit outcomes and seals, which follow from the rest. The file is shorter, and only a program with the games'
+    /// rules can verify it.
     #[arg(long)]
     brief: bool,
     #[command(flatten)]

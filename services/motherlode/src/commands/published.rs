@@ -1,4 +1,4 @@
-//! Change feed on a NATS subject: one message per record, with the text of the feed's line (PL-34).
+//! Change feed on a NATS subject: one message per record, as the line of a feed (PL-34).
 
 use super::{
     Failure, NO_STREAM,

@@ -1,5 +1,5 @@
-//! `replay`: recomputes one round of a log (PL-06, PL-19). Exit code 1 if a step does not give the logged bytes or the
-//! log is damaged, 2 if there is no such round.
+//! Recomputes one round of a log (PL-06, PL-19). Exit code 1 if a step does not give the logged bytes or the log is
+//! damaged, 2 if there is no such round.
 
 mod json;
 
@@ -13,7 +13,7 @@ use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).
+    /// Data folder of `serve`, or nats://host:port,... (copied to a temporary folder first).
     #[arg(value_name = "PLACE")]
     data: PathBuf,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(super) enum Picture {
     Text,
     /// Self-contained page, for support (PL-19).
     Html,
-    /// JSON for programs, complete, with the symbols' names.
+    /// JSON for programs, with the symbols' names.
     Json,
 }
 

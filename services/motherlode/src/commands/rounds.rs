@@ -1,4 +1,4 @@
-//! `rounds`: lists open rounds and closes one, for support (PL-20).
+//! Lists open rounds and closes one, for support (PL-20).
 
 use super::{Failure, say};
 use crate::{
@@ -46,7 +46,7 @@ struct Close {
     /// Reason, kept in the log.
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Name of the person who decided, kept in the log.
+    /// Person who decided, kept in the log.
     #[arg(long, value_name = "NAME")]
     actor: String,
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! `simulate`: plays whole rounds and compares them with the exact mathematics, see [`motherlode_jobs::simulation`].
-//! Ctrl-C ends the run with a report of the rounds played.
+//! Plays whole rounds and compares them with the exact mathematics, see [`motherlode_jobs::simulation`]. Ctrl-C ends
+//! the run with a report.
 
 use super::{
     Failure, Format,
@@ -30,7 +30,7 @@ pub struct Args {
     /// Rounds to play, such as 10_000_000.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     rounds: u64,
-    /// Threads, by default one per core. The result does not depend on it.
+    /// Threads, one per core by default; the result does not depend on it.
     #[arg(long, value_name = "T", value_parser = threads)]
     threads: Option<usize>,
     /// Master seed of 64 hexadecimal digits; by default random, and printed.

@@ -1,4 +1,4 @@
-//! Targets of `follow`: a copy on disk, or a feed to standard output or a NATS subject.
+//! Targets of `follow`: a copy on disk, or a feed.
 
 use super::{Failure, say};
 use motherlode_books::HOME;

@@ -1,5 +1,3 @@
-//! `token new`: creates a bearer token, and prints its digest for the configuration.
-
 use super::{Failure, NEW_FILE, say};
 use crate::client::random;
 use motherlode_proto::convert::play::hex;

@@ -1,4 +1,4 @@
-//! `verify`: checks a round's proof offline. Exit code 1 if a check fails, 2 if the file is not a proof.
+//! Checks a round's proof offline. Exit code 1 if a check fails, 2 if the file is not a proof.
 
 use super::{
     Failure, read_text,
@@ -24,7 +24,6 @@ pub struct Args {
     policy: Option<PathBuf>,
 }
 
-/// Shows the round and the basis of each check.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (proof, policy) =
         ("Get the proof by: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy by --policy");

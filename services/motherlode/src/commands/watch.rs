@@ -1,5 +1,4 @@
-//! `watch`: the jackpots of a pool at each refresh (BW-13, BW-14). A broken stream is reopened with bounded exponential
-//! backoff.
+//! The jackpots of a pool at each refresh (BW-13, BW-14). A broken stream is reopened with bounded exponential backoff.
 
 use super::Failure;
 use crate::{
@@ -38,7 +37,7 @@ struct Jackpots {
     /// Currency of the figures.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
     currency: Currency,
-    /// Updates after which to end; without it, Ctrl-C ends the command.
+    /// Updates to show; default: until Ctrl-C.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     updates: Option<u64>,
 }
@@ -88,7 +87,7 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
 enum Followed {
     /// All requested updates were received, or the output is closed.
     Enough,
-    /// The stream broke; `updated` if it had sent an update.
+    /// `updated` if the broken stream had sent an update.
     Broken { status: Status, updated: bool },
 }
 

@@ -1,5 +1,5 @@
-//! `witness`: cosigns checkpoints of known logs, each only if it continues the previous one (c2sp.org/tlog-witness).
-//! Run by another organisation, it keeps the log from showing readers different histories.
+//! Cosigns checkpoints of configured logs, each only if it continues the previous one (c2sp.org/tlog-witness). A witness of
+//! another organisation keeps the log from showing readers different histories.
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};

@@ -1,4 +1,4 @@
-//! `audit` of an operator's copy of a log (PL-30), with the limits of such an audit.
+//! Audit of an operator's copy (PL-30), with the limits of such an audit.
 
 use super::{args::Args, json::of_divergence, sums::cash};
 use crate::commands::{Failure, Format, json, say};

@@ -1,4 +1,4 @@
-//! Output of an export: standard output, or a file that is renamed when complete, and deleted if dropped earlier.
+//! Standard output, or a file that is renamed when complete, and deleted if dropped earlier.
 
 use crate::commands::{ANY_FILE, Failure};
 use std::{

@@ -1,4 +1,4 @@
-//! Return of a game in cash, by currency and coin value (DM-19), for the games' default coin values.
+//! Return of a game in cash, by currency and default coin value (DM-19).
 
 use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;

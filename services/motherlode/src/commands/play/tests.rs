@@ -56,13 +56,13 @@ async fn pl_17_demo_play_is_funded_by_the_service_and_begins_anew_when_it_is_los
     assert!(!text.contains("Opened an account") && !text.contains("Deposited"), "{text}");
     assert_eq!(text.matches("── round demo/alice/").count(), 30);
     assert!(text.contains("30 rounds: bet 9,000.00 XTS, won "), "{text}");
-    // The previous session was closed, so a new one opens at once.
+    // The previous session was closed.
     let (text, ended) = played(&server, "--demo --auto", "").await;
     assert_eq!(ended, Ok(()), "{text}");
     server.stop().await.unwrap();
 }
 
-/// Drawings of all games, with their features, fit into 100 columns.
+/// Drawings of all games fit into 100 columns.
 #[tokio::test]
 async fn every_game_is_played_and_drawn() {
     let data = tempfile::tempdir().unwrap();
