@@ -1,6 +1,5 @@
-//! Server side of the services. Calls of bytes are compiled once, and only decoding and encoding per call; tonic's
-//! servers compile the rest again for every method. Calls with a stream of requests keep their types, and PlayStream
-//! has its own codec.
+//! Server side of the services. Only decoding and encoding are compiled per call; tonic's servers compile the rest
+//! again for every method. Calls with a stream of requests keep their types, and PlayStream has its own codec.
 
 use std::{
     convert::Infallible,
@@ -35,7 +34,7 @@ type BoxStream = Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>;
 
 type Streamed<T, M, F> = fn(Arc<T>, Request<Streaming<M>>) -> F;
 
-/// Implementation of a service, and the longest accepted request in bytes.
+/// A service, and the longest accepted request in bytes.
 struct Serving<T> {
     service: Arc<T>,
     request_bytes_max: usize,
@@ -201,15 +200,14 @@ impl Decoder for Encoded {
     }
 }
 
-/// Declares the server of a service: its traits, the type's name, the service's name, and each call with its path and
-/// kind.
+/// Server of a service: its traits, the type's name, the service's name, and each call with its path and kind.
 macro_rules! served {
     ([$($service:path),+], $calls:ident, $name:literal, $($path:literal $kind:ident $method:ident)+) => {
         #[doc = concat!("Serves `", $name, "`.")]
         pub struct $calls<T>(Serving<T>);
 
         impl<T> $calls<T> {
-            /// Requests above `request_bytes_max` bytes are refused with OUT_OF_RANGE.
+            /// Longer requests are refused with OUT_OF_RANGE.
             #[must_use]
             pub fn new(service: T, request_bytes_max: usize) -> Self {
                 Self(Serving { service: Arc::new(service), request_bytes_max })

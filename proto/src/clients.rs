@@ -1,5 +1,4 @@
-//! Client side of the services. Calls of bytes are compiled once, and only encoding and decoding per call. Calls with a
-//! stream of requests keep their types, as in [`calls`](crate::calls).
+//! Client side of the services, with the structure of [`calls`](crate::calls).
 
 use crate::{calls::Encoded, wire::Wire};
 use bytes::Bytes;
@@ -134,7 +133,7 @@ impl<R: Wire> Decoder for Answers<R> {
     }
 }
 
-/// Declares the client of a service: its name, and each call with its kind, path, request and answer.
+/// Client of a service: its name, and each call with its kind, path, request and answer.
 macro_rules! called {
     ($client:ident, $name:literal, $($kind:ident $method:ident $path:literal $request:path => $answer:path;)+) => {
         #[doc = concat!("Calls `", $name, "`.")]
@@ -142,7 +141,7 @@ macro_rules! called {
         pub struct $client<T>($crate::clients::Client<T>);
 
         impl $client<tonic::transport::Channel> {
-            /// Connects to an address such as `http://127.0.0.1:50051`, without a token.
+            /// `address` is a URL such as `http://127.0.0.1:50051`.
             pub async fn connect(address: impl Into<bytes::Bytes>) -> Result<Self, tonic::transport::Error> {
                 Ok(Self::new(tonic::transport::Endpoint::from_shared(address)?.connect().await?))
             }

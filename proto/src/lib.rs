@@ -14,7 +14,6 @@ pub mod round {
     }
 }
 
-/// Rounds, sessions, campaigns.
 pub mod spin {
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
     pub mod v1 {
@@ -72,5 +71,4 @@ pub mod wallet {
     }
 }
 
-/// Descriptors of all files, for server reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("motherlode");

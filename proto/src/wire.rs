@@ -1,4 +1,4 @@
-//! Encoding and decoding of calls' messages, compiled once here instead of in every crate that calls them.
+//! Encoding and decoding of calls' messages, compiled here once for all crates.
 
 use bytes::{Buf as _, Bytes};
 use prost::{

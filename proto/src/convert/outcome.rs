@@ -1,5 +1,5 @@
-//! Writes outcomes directly as bytes, for each played and audited step. `part_coins` (for simulations) and the carried
-//! state (a change of the collection) are not part of the message.
+//! Writes outcomes directly as bytes. `part_coins` (for simulations) and the carried state (a change of the collection)
+//! are not part of the message.
 
 use super::plain::Out;
 use crate::round::v1;

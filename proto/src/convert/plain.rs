@@ -24,7 +24,7 @@ impl Out<'_> {
         }
     }
 
-    /// Also if it is 0.
+    /// Writes a zero too.
     #[inline]
     pub(super) fn one_of(&mut self, number: u8, value: u64) {
         self.key(number, VARINT);
@@ -46,7 +46,7 @@ impl Out<'_> {
         }
     }
 
-    /// Also if it is empty.
+    /// Writes an empty value too.
     #[inline]
     pub(super) fn encoded(&mut self, number: u8, value: &[u8]) {
         self.key(number, LENGTH);
@@ -54,7 +54,7 @@ impl Out<'_> {
         self.0.extend_from_slice(value);
     }
 
-    /// Also if it is empty; moves its content if the length needs more bytes.
+    /// Writes an empty message too; moves its content if the length needs more bytes.
     pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.key(number, LENGTH);
         let start = self.0.len();
@@ -74,7 +74,7 @@ impl Out<'_> {
     }
 }
 
-/// `None` means that the fields are not in the plain form.
+/// Unread fields; reads return `None` if they are not in the plain form.
 pub(super) struct In<'a> {
     bytes: &'a [u8],
     depth: u8,
@@ -85,7 +85,7 @@ impl<'a> In<'a> {
         Self { bytes, depth: DEPTH_MAX }
     }
 
-    /// Returns the rest after the next field's key, if it has this number (below 16) and wire type.
+    /// The rest after the next field's key, if it has this number (below 16) and wire type.
     #[inline]
     fn next(&self, number: u8, wire_type: u8) -> Option<&'a [u8]> {
         self.bytes.split_first().filter(|(key, _)| **key == (number << 3) | wire_type).map(|(_, rest)| rest)

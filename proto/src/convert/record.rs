@@ -19,16 +19,15 @@ pub struct Logged {
     pub balances_after: Vec<(Currency, Minor)>,
     /// Unpaid credits due to a seamless wallet after the commit (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
-    /// `None` for the writer's own proposals.
+    /// `None` for the writer.
     pub proposer: Option<Arc<Proposer>>,
 }
 
-/// Credential of another process that proposed a commit (PL-44).
+/// Credential of a process that proposed a commit (PL-44).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposer {
-    /// Name of the credential.
     pub credential: SmolStr,
-    /// Its node roles, separated by spaces; empty without configured operators.
+    /// Node roles, separated by spaces; empty without configured operators.
     pub roles: SmolStr,
 }
 
@@ -41,7 +40,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends a commit's record, with the balances after it. `previous` is the hash of the previous record.
+/// Appends a commit's record without its [end](write_end). `previous` is the hash of the previous record.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -76,7 +75,7 @@ pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
     decode_known(bytes, None)
 }
 
-/// Does not parse the stream's name if it is the known one.
+/// Skips parsing the stream's name if it is the known one.
 pub fn decode_known(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     read(bytes, known).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec(), None))
 }
@@ -115,7 +114,7 @@ fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, 
     needed(T::take(fields, number), name)
 }
 
-/// Returns the name of a record's stream without decoding, if its first fields are in the plain form.
+/// The name of a record's stream, if its first fields are in the plain form.
 #[must_use]
 pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     let mut fields = In::new(bytes);

@@ -10,7 +10,7 @@ use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// Creates the error only on a fault; creating it for each field would be slow.
+/// Creating the error for each field would be slow.
 #[inline]
 pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
     match field {
@@ -30,7 +30,7 @@ impl In<'_> {
 pub(super) trait Value: Sized {
     /// Writes nothing for the default.
     fn put(&self, out: &mut Out, number: u8);
-    /// Returns `None` if the value is not in the plain form or not valid for the type.
+    /// `None` if the value is not in the plain form or not valid for the type.
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 

@@ -9,7 +9,7 @@ use motherlode_slots::{Feature, Game, Par, Seed, Stake, Tally, par::Exact, simul
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// Highest chance that a run of a sound game reports a contradiction, shared equally by its figures (Bonferroni).
+/// Highest chance that a run of a sound game reports a contradiction, shared by its figures (Bonferroni).
 const FALSE_ALARMS: f64 = 1e-3;
 /// Effective number of equal wins from which a part's own spread is used; below it, that of the whole win, which is
 /// larger.
@@ -48,7 +48,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
-    /// Highest win of a round without the jackpot, and the highest that the game states.
+    /// Highest win of a round without the jackpot, and the highest stated by the game.
     max_win_bets: f64,
     stated_max_win_bets: f64,
     seconds: f64,
@@ -67,9 +67,8 @@ pub struct Estimate {
     std_dev_sample: f64,
     /// Of a round, if known.
     std_dev_exact: Option<f64>,
-    /// Distance from the exact value in standard errors.
     pub sigmas: f64,
-    /// Judged distance in standard errors; for a chance the root of its deviance, which also holds for rare events.
+    /// For a chance the root of its deviance, which also holds for rare events.
     pub judged: f64,
 }
 
@@ -78,7 +77,6 @@ impl Estimate {
         let std_dev_sample = sample_variance.max(0.0).sqrt();
         let error = std_dev_exact.unwrap_or(std_dev_sample) / rounds.sqrt();
         let distance = simulated - exact;
-        // Without spread, the value is exact or infinitely far off.
         let sigmas = if distance == 0.0 { 0.0 } else { distance / error };
         Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
     }
@@ -109,8 +107,8 @@ impl Estimate {
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
-    /// Uses the standard error of the sample's sum of squares. A sample without the rarest wins underestimates both, so
-    /// a distance from below is reduced by [`Self::unseen`].
+    /// A sample without the rarest wins underestimates the variance and its error, so a distance from below is reduced
+    /// by [`Self::unseen`].
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
         let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
@@ -125,8 +123,8 @@ impl Estimate {
     }
 
     /// Upper bound of the variance from wins above the sample's highest, if their chance falls at least with the fourth
-    /// power of the win: twice the square of the highest win, times their chance. With a slower fall, few rounds have
-    /// most of the variance, which is then not judged.
+    /// power of the win: twice the square of the highest win, times their chance. Otherwise few rounds have most of the
+    /// variance, which is not judged.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
@@ -184,7 +182,6 @@ impl Report {
         }
     }
 
-    /// Names the figures that contradict the exact ones, if any.
     #[must_use]
     pub fn contradiction(&self) -> Option<String> {
         let (figures, most) = (self.figures(), self.sigmas_max());
@@ -199,8 +196,8 @@ impl Report {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Distance in standard errors beyond which a figure is a contradiction. A sound game exceeds it in at most one run
-    /// in 1,000, by the bound exp(-z² / 2) of each tail.
+    /// Limit of the distance in standard errors. A sound game exceeds it in at most one run in 1,000, by the bound
+    /// exp(-z² / 2) of each tail.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);
@@ -220,7 +217,7 @@ impl Report {
         whole.into_iter().chain(variance).chain(parts).chain(features).chain(jackpots).collect()
     }
 
-    /// Formats the report as text, 80 columns wide.
+    /// 80 columns wide.
     #[must_use]
     pub fn text(&self) -> String {
         let rounds = float(self.rounds);
@@ -276,7 +273,6 @@ impl Report {
     }
 }
 
-/// Empty for a stake with a bought feature.
 fn features(game: &dyn Game, stake: &Stake, par: &Par, tally: &Tally) -> Vec<(&'static str, Estimate)> {
     if stake.buy_feature {
         return vec![];
@@ -331,7 +327,6 @@ mod tests {
         assert_eq!((estimate.simulated, estimate.std_dev_sample, estimate.sigmas), (2.0, 2.0, 0.0));
     }
 
-    /// The report fits a terminal.
     #[test]
     fn parts_are_reported_by_name_and_add_up_to_the_whole() {
         for game in motherlode_slots::games().iter().copied() {
@@ -367,7 +362,6 @@ mod tests {
         Report::new(game, &stake, &par, &tally, [seed; 32], 1, Duration::from_secs(1)).contradiction()
     }
 
-    /// Each is found even if the return is right.
     #[test]
     fn pl_43_mf_d7_each_figure_that_is_not_the_models_is_found() {
         let ratio = |numerator: i64, denominator: i64| Exact::new(numerator.into(), denominator.into());

@@ -40,7 +40,6 @@ impl Jobs {
         Self(Arc::new(Kept { clock, jobs: Mutex::default() }))
     }
 
-    /// Cancels all jobs when the service stops.
     pub async fn run(self, stop: Stop) {
         stop.requested().await;
         self.0.jobs.lock().0.iter().for_each(|job| job.going.stop.store(true, Ordering::Relaxed));
@@ -99,7 +98,7 @@ impl Job {
     }
 
     fn run(&self, clock: &Clock) {
-        // Threads that it starts inherit the priority.
+        // Its threads inherit the priority.
         lowest_priority();
         let ended = catch_unwind(AssertUnwindSafe(|| self.work.run(&self.going)));
         let ended = ended.unwrap_or_else(|_| Ended::failed("the job's thread failed: see the process's log"));

@@ -13,7 +13,7 @@ use std::{
 
 /// Part of a seed's meaning, so never changed.
 pub const CHUNK_ROUNDS: u64 = 100_000;
-/// Part of a seed's meaning, so never changed. Collected features are unlocked after some hundreds of rounds.
+/// Part of a seed's meaning, so never changed. Features are unlocked after some hundreds of rounds.
 pub const WARM_UP_ROUNDS: u64 = 10_000;
 /// Purposes of a chunk's seeds, hashed into them.
 const PLAY: &[u8] = b"motherlode simulate 1";
@@ -27,7 +27,7 @@ pub enum SimulationError {
     Thread,
 }
 
-/// Plays the rounds, or the chunks that start before the stop; `played` counts the rounds of finished chunks.
+/// Plays the rounds, or the chunks that start before the stop. `played` counts the rounds of finished chunks.
 pub fn play(
     game: &'static dyn Game,
     stake: &Stake,

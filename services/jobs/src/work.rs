@@ -40,10 +40,17 @@ impl Ended {
 }
 
 pub(crate) enum Work {
-    /// `records` is their number in all parts.
-    Audit { parts: Vec<Options>, records: u64 },
+    Audit {
+        parts: Vec<Options>,
+        records: u64,
+    },
     /// `asked` is the request, with its omissions.
-    Simulation { asked: wire::Simulation, game: &'static dyn Game, stake: Stake, seed: Seed },
+    Simulation {
+        asked: wire::Simulation,
+        game: &'static dyn Game,
+        stake: Stake,
+        seed: Seed,
+    },
 }
 
 impl PartialEq for Work {
@@ -100,7 +107,7 @@ impl Work {
         }
     }
 
-    /// Returns the simulation with the values used for omitted fields.
+    /// Has the values used for omitted fields.
     pub(crate) fn simulation(&self) -> Option<wire::Simulation> {
         let Self::Simulation { asked, game, stake, seed } = self else { return None };
         let told = round::Stake {

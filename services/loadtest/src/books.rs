@@ -1,4 +1,4 @@
-//! Comparison of the service's balances with the sums of its answers.
+//! Comparison of the service's balances with the sums of its answers, warm-up included, in minor units of EUR.
 
 use crate::player::Expected;
 use motherlode_books::{Currency, Minor, Nano};
@@ -9,12 +9,10 @@ const NAMED_MAX: usize = 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actual {
     pub player: String,
-    /// In minor units.
     pub balance: i64,
     pub open_rounds: Vec<String>,
 }
 
-/// Books of a run: sums over all its players, warm-up included, in minor units of EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Books {
     pub players: usize,
@@ -22,11 +20,10 @@ pub struct Books {
     /// Accounts whose balance differs from the answers.
     pub wrong_balances: usize,
     pub open_rounds: usize,
-    /// Jackpots not paid in time.
+    /// Not paid in time.
     pub unpaid_jackpots: usize,
     pub pool: PoolBooks,
     pub faults: Vec<String>,
-    /// Whether everything agrees.
     pub ok: bool,
 }
 
@@ -36,9 +33,9 @@ pub struct Balances {
     pub bets_minor: i64,
     pub wins_minor: i64,
     pub jackpots_minor: i64,
-    /// Sum of balances by the answers.
+    /// By the answers.
     pub told_minor: i64,
-    /// Sum of balances by the accounts.
+    /// By the accounts.
     pub found_minor: i64,
 }
 
@@ -57,9 +54,9 @@ pub enum PoolCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolBooks {
     pub check: PoolCheck,
-    /// Contribution of the bets by the pool's terms, exact.
+    /// By the bets and the pool's terms, exact.
     pub told_eur: String,
-    /// Contributions during the run, exact.
+    /// Received during the run, exact.
     pub found_eur: String,
     /// Whether the pool had pooled the run's last bet.
     pub caught_up: bool,
@@ -73,9 +70,8 @@ pub(crate) struct Pooled {
     pub(crate) caught_up: bool,
 }
 
-/// Computes the exact contribution in EUR (BW-11).
+/// In EUR, exact (BW-11).
 pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
-    // A minor unit is 10^7 nanos, so a millionth is 10 nanos without rounding.
     let nanos_a_millionth = Currency::EUR.nanos_per_minor() / 1_000_000;
     Nano(i128::from(bets_minor) * i128::from(ppm) * nanos_a_millionth)
 }

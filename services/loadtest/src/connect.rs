@@ -21,14 +21,13 @@ pub enum Error {
     Usage { pid: u32, source: std::io::Error },
 }
 
-/// Returns the next step after a refusal; empty if its reason has none.
+/// Empty if the reason has no next step.
 fn step(status: &Status) -> String {
     let reason = Reason::from_name(&crate::retry::reason(status));
     reason.map_or_else(String::new, |reason| format!("\n{}", reason.doc()))
 }
 
 impl Error {
-    /// Whether the input is at fault, not the service.
     #[must_use]
     pub fn is_unusable_input(&self) -> bool {
         matches!(self, Self::Unusable(_) | Self::Usage { .. })

@@ -23,13 +23,13 @@ struct Rounds {
     next: AtomicU64,
     count: u64,
     pace: Pace,
-    /// Permits of due rounds at a constant rate; `None` in a closed loop.
+    /// Due rounds at a constant rate; `None` in a closed loop.
     permits: Option<Arc<Semaphore>>,
     deadline: Instant,
 }
 
 impl Rounds {
-    /// Returns the next round's due time after the start; `None` at the end.
+    /// Due time after the start; `None` at the end.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();
@@ -48,7 +48,6 @@ impl Rounds {
     }
 }
 
-/// Returns the players and the duration.
 pub(crate) async fn drive(
     options: &Options,
     table: &Arc<Table>,

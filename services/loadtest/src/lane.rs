@@ -23,7 +23,6 @@ pub(crate) enum Call {
     Choose(ChooseRequest),
 }
 
-/// Cheap to clone.
 #[derive(Clone)]
 pub(crate) enum Lane {
     Unary(SpinServiceClient<Connection>),
@@ -85,7 +84,7 @@ async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::Unboun
     }
 }
 
-/// Relays calls and answers until the stream breaks or no lane is left; pending calls are then dropped.
+/// Ends when the stream breaks or no lane is left, and drops pending calls.
 async fn relay(
     first: Asked,
     inbox: &mut mpsc::UnboundedReceiver<Asked>,

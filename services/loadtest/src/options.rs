@@ -14,7 +14,7 @@ pub struct Options {
     pub target: String,
     pub credentials: Credentials,
     pub operator: String,
-    /// The operator has a seamless wallet: nothing is deposited, and accounts must stay empty.
+    /// A seamless wallet: nothing is deposited, and accounts must stay empty.
     pub seamless: bool,
     pub rounds: u64,
     /// Limit of rounds in flight.
@@ -22,19 +22,18 @@ pub struct Options {
     pub connections: usize,
     /// At least `concurrency`, since each plays one round at a time.
     pub players: usize,
-    /// Prefix of existing players with money, who have played the game before, followed by eight digits from 00000000;
-    /// `None` for new players.
+    /// Prefix of existing players with money, followed by eight digits from 00000000; `None` for new players. They have
+    /// played the game before.
     pub existing: Option<String>,
     /// Rounds started per second; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// Plays over PlayStream, one stream per connection, instead of unary calls.
+    /// One PlayStream per connection, instead of unary calls.
     pub stream: bool,
     pub game: String,
     pub lines: u32,
     pub coins_per_line: u32,
-    /// Buys the game's feature with every bet.
     pub buy_feature: bool,
-    /// Total coins of such a bet.
+    /// Total coins of a bet with the feature.
     pub bet_coins: u32,
     /// In EUR.
     pub coin_value: CoinValue,
@@ -44,7 +43,7 @@ pub struct Options {
     pub pid: Option<u32>,
     /// No round starts later.
     pub time_max: Duration,
-    /// Others use the service too, so the pool must have at least these bets' contributions.
+    /// Others play too, so the pool must have at least these bets' contributions.
     pub shared: bool,
     pub thresholds: Thresholds,
 }
@@ -53,7 +52,7 @@ pub struct Options {
 pub struct Thresholds {
     /// Of all calls.
     pub p99_ms_max: Option<f64>,
-    /// Limit of failed calls, as a share from 0 to 1.
+    /// Share of failed calls, 0 to 1.
     pub error_rate_max: f64,
 }
 
@@ -90,7 +89,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks the options without a service. The error names the option and its range.
+    /// The error names the option and its range.
     pub fn check(&self) -> Result<(), String> {
         let ranged = [
             ("rounds", self.rounds, 1, ROUNDS_MAX),
@@ -127,7 +126,7 @@ impl Options {
         self.deposit().map(|_| ())
     }
 
-    /// Computes a deposit that covers the loss of all rounds, including the warm-up.
+    /// Covers the loss of all rounds, including the warm-up.
     pub(crate) fn deposit(&self) -> Result<i64, String> {
         let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));

@@ -20,7 +20,7 @@ impl Pace {
         Self { rate }
     }
 
-    /// Returns the due time after the start of a round, counted from 0; `None` in a closed loop.
+    /// After the start, for a round counted from 0; `None` in a closed loop.
     pub(crate) fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))
@@ -46,7 +46,6 @@ impl Pace {
     }
 }
 
-/// The due time, or the time of sending in a closed loop.
 pub(crate) fn timed_from(due: Option<Duration>, sent: Duration) -> Duration {
     due.unwrap_or(sent)
 }

@@ -25,18 +25,16 @@ pub(crate) struct Expected {
     pub(crate) bets: i64,
     pub(crate) wins: i64,
     pub(crate) jackpots: i64,
-    /// Log position of the latest bet.
     pub(crate) bet_position: u64,
-    /// Pending jackpots: round and position of the hit.
+    /// Round and position of the hit.
     pub(crate) pending: Vec<(String, u64)>,
 }
 
 pub(crate) struct Player {
     pub(crate) account: Account,
     pub(crate) expected: Expected,
-    /// Number of the current or next round.
     round: u64,
-    /// A call of the current round failed with unknown effect.
+    /// A call failed with unknown effect.
     pub(crate) in_doubt: bool,
 }
 
@@ -56,7 +54,7 @@ impl Player {
         Self { account, expected: Expected { seamless, ..Expected::default() }, round: 0, in_doubt: false }
     }
 
-    /// Times the first call from `due`, or from when it is sent. Errors are counted.
+    /// Times the first call from `due`, or from when it is sent.
     pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
         match self.play_round(table, lane, due).await {
             Ok(()) => table.tally.settled(),
@@ -108,7 +106,7 @@ impl Player {
 }
 
 impl Expected {
-    /// Adds a round's last answer; an error if the round has no more choices and is not settled.
+    /// An error if the round has no more choices and is not settled.
     fn settle(&mut self, played: &Played, bet_position: u64, jackpots: Vec<JackpotWin>) -> Result<(), Status> {
         if played.state() != RoundState::Settled {
             return Err(Status::internal("the round has no choice to make and is not settled"));
@@ -134,7 +132,7 @@ fn minor(money: Option<&Money>) -> i64 {
     money.map_or(0, |money| money.amount_minor)
 }
 
-/// Returns the next choice of a round: the first objects, free spins and features. The gamble is never offered.
+/// The first objects, free spins and features; no gamble.
 fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
     match outcome.awaiting() {

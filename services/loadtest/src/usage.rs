@@ -6,9 +6,9 @@ use std::{fs, io};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// All living threads' processor time, nanoseconds.
+    /// Of all living threads.
     pub cpu_ns: u64,
-    /// Context switches of the same threads.
+    /// Of the same threads.
     pub switches: u64,
     /// In bytes.
     pub resident_bytes: u64,
@@ -22,7 +22,6 @@ pub struct Cost {
 }
 
 impl Usage {
-    /// Reads a process's usage.
     pub fn of(pid: u32) -> io::Result<Self> {
         let (mut cpu_ns, mut switches) = (0, 0);
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -35,7 +34,6 @@ impl Usage {
         Ok(Self { cpu_ns, switches, resident_bytes })
     }
 
-    /// Cost per round since an earlier reading.
     #[must_use]
     pub fn cost(self, since: Self, rounds: u64) -> Cost {
         #[allow(clippy::cast_precision_loss, reason = "a figure for people")]

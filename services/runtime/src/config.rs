@@ -334,7 +334,7 @@ impl Config {
         }
     }
 
-    /// Parses and checks a configuration file. The error names the line, key or range.
+    /// The error names the line, key or range.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text)?;
         let limits = &config.limits;

@@ -31,7 +31,6 @@ pub struct Credentials {
     pub server_name: Option<String>,
 }
 
-/// Hides the secrets.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { token, ca, identity, server_name } = self;
@@ -58,7 +57,7 @@ pub struct Connection {
     authorization: Option<HeaderValue>,
 }
 
-/// Connects to `http://host:port` or `https://host:port`. `answer_max` limits calls without a deadline.
+/// `answer_max` limits calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -73,7 +72,7 @@ pub fn connect<'a>(
     })
 }
 
-/// Connects to another process of the installation. Pings detect a dead connection.
+/// For processes of the installation. Pings detect a dead connection.
 pub fn connect_lasting<'a>(
     target: &'a str,
     credentials: &'a Credentials,

@@ -70,7 +70,7 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// Combines the profiles. A name without a profile is [`ConfigError::UnknownProfile`].
+    /// A name without a profile is [`ConfigError::UnknownProfile`].
     pub fn new(configured: &Jurisdictions) -> Result<Self, ConfigError> {
         let mut profiles = configured.profiles.clone();
         for (name, text) in COMPILED {
@@ -90,7 +90,7 @@ impl Profiles {
         }
     }
 
-    /// Returns name and profile for an operator's players; an empty jurisdiction is the operator's own.
+    /// An empty jurisdiction is the operator's own.
     #[must_use]
     pub fn of(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
         let operator = self.operators.get(operator);

@@ -1,5 +1,4 @@
-//! The running program, identified by the SHA-256 of its executable, which is opened at the start, before its name can
-//! get another file.
+//! SHA-256 of the executable, which is opened at the start, before its name can get another file.
 
 use sha2::{Digest, Sha256};
 use std::{
@@ -30,7 +29,7 @@ pub fn digest() -> Option<[u8; 32]> {
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Reports whether the executable's name has another file or, unless `only_just`, the file has changed.
+/// Whether the executable's name has another file or, unless `only_just`, the file has changed.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {

@@ -44,7 +44,6 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Status code and retry time follow from the reason.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let message = excerpt(&message.into());
         let (code, retry_after) = (reason.code(), reason.retry().wait());
@@ -89,7 +88,6 @@ impl Refusal {
         self
     }
 
-    /// Sets the request id for log lines.
     #[must_use]
     pub fn of_request(mut self, request_id: &str) -> Self {
         self.request_id = excerpt(request_id).into();

@@ -31,7 +31,6 @@ impl Roles {
     pub const NODES: Self = Self::NODE.or(Self::NODE_LEDGER);
     pub const ANY: Self = Self(255);
 
-    /// Reports whether the sets share a role.
     #[must_use]
     pub const fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0

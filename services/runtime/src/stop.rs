@@ -33,12 +33,10 @@ impl Stop {
     }
 
     pub async fn requested(mut self) {
-        // An error means a dropped stopper.
         let _ = self.0.wait_for(|stop| *stop).await;
     }
 }
 
-/// Waits for SIGTERM or SIGINT.
 pub fn signalled() -> std::io::Result<impl Future<Output = &'static str> + Send> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

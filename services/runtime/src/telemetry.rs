@@ -1,7 +1,6 @@
 //! Logs on standard error, and spans and metrics for an OpenTelemetry collector. The filter applies to log lines only.
 //!
-//! Exports never block requests: spans are batched on a thread and dropped if the collector is slow; metrics are sent
-//! periodically.
+//! Exports never block requests: spans are batched on a thread and dropped if the collector is slow.
 
 use crate::config::Telemetry;
 use opentelemetry::trace::TracerProvider as _;

@@ -9,7 +9,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 pub const TRACEPARENT: &str = "traceparent";
 
-/// Returns the current span as a traceparent; `None` without a trace.
+/// The current span; `None` without a trace.
 #[must_use]
 pub fn traceparent() -> Option<String> {
     let context = Span::current().context();

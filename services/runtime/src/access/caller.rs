@@ -41,34 +41,33 @@ pub struct Denied {
 }
 
 impl Caller {
-    /// The caller if no operators are configured.
+    /// Caller without configured operators.
     pub const ANYONE: Self = Self(None);
 
-    /// Returns the caller of a service without operators, who owns everything.
+    /// Caller of a service without operators, who owns everything.
     #[must_use]
     pub const fn anyone() -> Self {
         Self(None)
     }
 
-    /// Returns the caller found by the access layer, or [`ANYONE`](Self::ANYONE).
     #[must_use]
     pub fn of<T>(request: &tonic::Request<T>) -> Self {
         request.extensions().get::<Self>().cloned().unwrap_or_default()
     }
 
-    /// Reports whether the operator's players, rounds and sessions belong to the caller.
+    /// Whether the operator's players, rounds and sessions belong to the caller.
     #[must_use]
     pub fn owns(&self, operator: &str) -> bool {
         self.0.as_ref().is_none_or(|identity| *identity.operator.id == *operator)
     }
 
-    /// Reports whether the caller may see the operator's part of shared objects, such as a pool's awards.
+    /// Whether the caller may see the operator's part of shared objects, such as a pool's awards.
     #[must_use]
     pub fn sees(&self, operator: &str) -> bool {
         self.owns(operator) || self.owns(PLATFORM)
     }
 
-    /// Returns the caller's operator; `None` for the platform and without operators.
+    /// The caller's operator; `None` for the platform and without operators.
     #[must_use]
     pub fn own(&self) -> Option<&str> {
         let operator = self.0.as_ref().map(|identity| &*identity.operator.id);
@@ -85,7 +84,7 @@ impl Caller {
         self.0.as_ref().map(|identity| (identity.name.as_str(), identity.roles))
     }
 
-    /// Returns the actor (PL-22, PL-27): the credential's name for the platform, `operator/name` for an operator.
+    /// Actor of a commit (PL-22, PL-27): the credential's name for the platform, `operator/name` for an operator.
     #[must_use]
     pub fn actor(&self) -> Option<String> {
         self.0.as_ref().map(|identity| match &*identity.operator.id {
@@ -107,7 +106,6 @@ impl Caller {
     }
 }
 
-/// Hashes a token or a DER certificate.
 #[must_use]
 pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())

@@ -5,7 +5,7 @@ use crate::roles::Roles;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub path: &'static str,
-    /// Any of these suffices.
+    /// One of these suffices.
     pub roles: Roles,
     pub platform: bool,
 }

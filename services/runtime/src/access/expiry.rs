@@ -13,10 +13,10 @@ use std::{
 use tokio::time::{Sleep, sleep};
 use tonic::{Status, body::Body};
 
-/// Sleeps are short because the clock may be set meanwhile.
+/// The clock may be set meanwhile.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// At its end the service's body is dropped, which stops its producer.
+/// Its end drops the service's body, which stops the producer.
 pub(super) struct Expiring {
     body: Option<Body>,
     identity: Arc<Identity>,

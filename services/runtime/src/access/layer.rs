@@ -22,7 +22,6 @@ use tower::{Layer, Service};
 
 #[derive(Clone)]
 pub struct Access {
-    /// `None` without operators.
     identities: Option<Arc<[Arc<Identity>]>>,
     clock: Clock,
 }
@@ -173,7 +172,6 @@ where
     }
 }
 
-/// Its response has the [`Caller`] as extension.
 pub struct Answer<F>(State<F>);
 
 enum State<F> {

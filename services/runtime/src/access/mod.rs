@@ -3,11 +3,11 @@
 //! One layer finds the operator by bearer token or client certificate, enforces its rate and roles, and adds a
 //! [`Caller`] to the request. Services treat another operator's objects as unknown.
 //!
-//! Checks in order: TOKEN_MISSING, TOKEN_UNKNOWN or CERTIFICATE_UNKNOWN, TOKEN_EXPIRED or CERTIFICATE_EXPIRED,
-//! TOO_MANY_CONNECTIONS, RATE_LIMITED, METHOD_UNKNOWN, ROLE_MISSING. They precede the message. Health and reflection
-//! are open. A call also ends when its credential expires.
+//! Checks, before the message is read: TOKEN_MISSING, TOKEN_UNKNOWN or CERTIFICATE_UNKNOWN, TOKEN_EXPIRED or
+//! CERTIFICATE_EXPIRED, TOO_MANY_CONNECTIONS, RATE_LIMITED, METHOD_UNKNOWN, ROLE_MISSING. Health and reflection are
+//! open. A call also ends when its credential expires.
 //!
-//! Cost with operators: a digest of the token and a constant-time comparison with each credential.
+//! Cost: a digest of the token and a constant-time comparison with each credential.
 
 mod bucket;
 pub(crate) mod caller;

@@ -10,7 +10,6 @@ pub const CALL_BYTES: usize = 16 << 10;
 pub struct Budget {
     /// Reserved bytes of each operator.
     own: usize,
-    /// Limit per operator.
     most: usize,
     pub(super) state: Mutex<State>,
 }
@@ -23,7 +22,7 @@ pub(super) struct State {
 }
 
 impl Budget {
-    /// `all` is in bytes; `most` is the limit per operator.
+    /// `all` and `most`, the limit per operator, are in bytes.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;

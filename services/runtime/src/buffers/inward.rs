@@ -1,4 +1,4 @@
-//! A request body whose incoming messages are counted and timed; gRPC's framing announces their lengths.
+//! A request body whose messages are counted and timed on arrival; gRPC's framing announces their lengths.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};

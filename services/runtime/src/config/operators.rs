@@ -165,7 +165,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
     Ok(())
 }
 
-/// Reports whether a digest is that of a blank token, which never authenticates since headers are trimmed.
+/// A blank token never authenticates, since headers are trimmed.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

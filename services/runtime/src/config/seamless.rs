@@ -31,7 +31,6 @@ pub enum WalletProtocol {
 #[derive(Clone, Default)]
 pub struct WalletCredentials {
     pub shown: Credentials,
-    /// Key that signs JSON requests.
     pub signing_key: Option<Vec<u8>>,
 }
 
@@ -87,7 +86,7 @@ const fn credits_max() -> usize {
     64
 }
 
-/// Reports whether requests use TLS or stay on this machine.
+/// Whether requests use TLS or stay on this machine.
 pub(super) fn is_private(target: &str) -> bool {
     let Ok(uri) = target.parse::<Uri>() else { return true };
     let host = uri.host().unwrap_or_default();
@@ -97,13 +96,13 @@ pub(super) fn is_private(target: &str) -> bool {
 }
 
 impl Seamless {
-    /// Reports whether requests use TLS or stay on this machine.
+    /// Whether requests use TLS or stay on this machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
         is_private(&self.url)
     }
 
-    /// Reads the credentials from their files. The error names the file.
+    /// The error names the file.
     pub fn credentials(&self) -> Result<WalletCredentials, String> {
         let read = |path: &PathBuf| fs::read(path).map_err(|error: io::Error| format!("{}: {error}", path.display()));
         let token = self.token_file.as_ref().map(read).transpose()?;
@@ -117,7 +116,6 @@ impl Seamless {
         Ok(WalletCredentials { shown, signing_key: signing_key.map(|key| key.trim_ascii().to_vec()) })
     }
 
-    /// Returns the mismatch of credentials and protocol, if any.
     #[must_use]
     pub fn mismatch(&self) -> Option<&'static str> {
         match (self.protocol, &self.token_file, &self.signing_key_file) {

@@ -128,7 +128,7 @@ pub(super) struct Opened {
 }
 
 impl Accepted {
-    /// Serves the connection until it ends or is displaced. `run` returns the service's reason to end it.
+    /// `run` returns the service's reason to end the connection.
     pub(super) async fn serve<F>(self, run: impl FnOnce(Opened) -> F)
     where
         F: Future<Output = Option<&'static str>>,

@@ -58,7 +58,7 @@ pub(super) async fn answer<S>(
     under_way.answered = ended || send(body, stream, &under_way.connection).await.is_some();
 }
 
-/// Returns `None` if the caller cancelled or the body failed.
+/// `None` if the caller cancelled or the body failed.
 async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Connection>) -> Option<()> {
     loop {
         let next = poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
@@ -119,7 +119,6 @@ pub(super) fn arrived(stream: &mut RecvStream, read: &mut Vec<Bytes>, context: &
     }
 }
 
-/// Returns the next part and extends the caller's window.
 fn next(stream: &mut RecvStream, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, h2::Error>>> {
     let part = ready!(stream.poll_data(context));
     if let Some(Ok(part)) = &part {
@@ -156,7 +155,6 @@ impl http_body::Body for Arriving {
     }
 }
 
-/// Distinguishes a reset from other failures.
 fn given_up(error: &h2::Error) -> Status {
     match error.reason() {
         Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL) => Status::cancelled("the caller gave the call up"),

@@ -1,5 +1,3 @@
-//! Bytes of a connection, plain or through TLS.
-
 use super::{
     frames::Frames,
     table::{Bounds, Connection},
@@ -37,7 +35,6 @@ pub(super) struct Greeted {
     wire: Wire,
     connection: Arc<Connection>,
     frames: Option<Frames>,
-    /// Too many frames were received; no more is read.
     exceeded: bool,
     lingering: Option<Pin<Box<Sleep>>>,
 }
@@ -83,7 +80,6 @@ impl Wire {
         let _ = sockopt::set_tcp_keepcnt(tcp, PROBES);
     }
 
-    /// Discards received bytes until the peer ends.
     fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let tcp = match self {
             Self::Plain(tcp) => tcp,

@@ -18,7 +18,6 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts at least one thread.
     pub fn start(count: usize) -> io::Result<Self> {
         let (mut runtimes, mut ends) = (vec![], vec![]);
         for number in 0..count.max(1) {

@@ -13,7 +13,7 @@ impl Reason {
         TABLE.iter().map(|row| row.reason)
     }
 
-    /// Returns `None` for another version's reason.
+    /// `None` for another version's reason.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.reason)
@@ -36,7 +36,6 @@ impl Reason {
         self.row().retry
     }
 
-    /// Meaning and next step.
     #[must_use]
     pub fn doc(self) -> String {
         self.row().doc.concat().trim().to_owned()
@@ -55,7 +54,7 @@ impl fmt::Display for Reason {
 }
 
 impl Retry {
-    /// Returns the wait before an unchanged retry; `None` if that does not help.
+    /// Wait before an unchanged retry; `None` if that does not help.
     #[must_use]
     pub fn wait(self) -> Option<Duration> {
         match self {
