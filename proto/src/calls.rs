@@ -162,7 +162,7 @@ fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     Ok(Request::from_parts(metadata, extensions, message))
 }
 
-/// Codec of messages that are passed as encoded bytes.
+/// Codec of messages passed as encoded bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Encoded;
 

@@ -73,7 +73,7 @@ impl As<i64> for Time {
     }
 }
 
-/// Message that is always written, and has its defaults if missing.
+/// Message written always, and read as defaults if missing.
 pub(super) struct OrDefault;
 
 impl<T: Message + Default> As<T> for OrDefault {
@@ -86,7 +86,7 @@ impl<T: Message + Default> As<T> for OrDefault {
     }
 }
 
-/// Amount that is omitted if zero.
+/// Amount omitted if zero.
 pub(super) struct OrZero;
 
 impl As<Nano> for OrZero {
@@ -112,7 +112,7 @@ fn from_zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Numbers that are omitted if 0.
+/// Numbers omitted if 0.
 macro_rules! varints {
     ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {
@@ -187,7 +187,7 @@ varints! {
     };
 }
 
-/// Text or bytes that are omitted if empty.
+/// Text or bytes omitted if empty.
 macro_rules! runs {
     ($($type:ty: $read:ident $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {

@@ -65,7 +65,7 @@ pub struct Estimate {
     pub simulated: f64,
     pub exact: f64,
     std_dev_sample: f64,
-    /// Of a round, if known.
+    /// Standard deviation of a round, if known.
     std_dev_exact: Option<f64>,
     pub sigmas: f64,
     /// For a chance the root of its deviance, which also holds for rare events.

@@ -33,9 +33,9 @@ pub struct Balances {
     pub bets_minor: i64,
     pub wins_minor: i64,
     pub jackpots_minor: i64,
-    /// By the answers.
+    /// Sum of balances in the answers.
     pub told_minor: i64,
-    /// By the accounts.
+    /// Sum of the accounts' balances.
     pub found_minor: i64,
 }
 
@@ -54,7 +54,7 @@ pub enum PoolCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolBooks {
     pub check: PoolCheck,
-    /// By the bets and the pool's terms, exact.
+    /// Exact contribution of the bets by the pool's terms.
     pub told_eur: String,
     /// Received during the run, exact.
     pub found_eur: String,

@@ -41,7 +41,7 @@ pub struct Options {
     pub readers: usize,
     /// Service's process on this machine, whose costs are reported.
     pub pid: Option<u32>,
-    /// No round starts later.
+    /// Time after which no round starts.
     pub time_max: Duration,
     /// Others play too, so the pool must have at least these bets' contributions.
     pub shared: bool,
@@ -50,7 +50,7 @@ pub struct Options {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// Of all calls.
+    /// Limit for all calls.
     pub p99_ms_max: Option<f64>,
     /// Share of failed calls, 0 to 1.
     pub error_rate_max: f64,

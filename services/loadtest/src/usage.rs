@@ -6,9 +6,8 @@ use std::{fs, io};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Of all living threads.
+    /// Sum over the living threads.
     pub cpu_ns: u64,
-    /// Of the same threads.
     pub switches: u64,
     /// In bytes.
     pub resident_bytes: u64,
