@@ -1,5 +1,3 @@
-//! Clients of the services, which send the session's token.
-
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use motherlode_proto::{
     jackpot::v1::{jackpot_service_client::JackpotServiceClient, jackpot_service_server},
@@ -19,12 +17,11 @@ use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
 const CALL_MAX: &str = "20S";
-/// In bytes; a page of rounds with many free spins is long.
+/// Bytes of a page of rounds with many free spins.
 const ANSWER_MAX: usize = 16 << 20;
 
 pub(crate) type Part = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
 
-/// The services behind the console, in one process or several.
 #[derive(Clone)]
 pub struct Backend {
     spin: Part,
@@ -33,7 +30,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// All services at one address.
+    /// All at one address.
     pub fn one<S>(service: S) -> Self
     where
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + Sync + 'static,
@@ -44,7 +41,7 @@ impl Backend {
         Self { spin: part.clone(), ledger: part.clone(), jackpot: part }
     }
 
-    /// Services at separate addresses.
+    /// At separate addresses.
     pub fn apart(spin: Connection, ledger: Connection, jackpot: Connection) -> Self {
         let part = |connection: Connection| -> Part { BoxCloneSyncService::new(connection.map_err(Into::into)) };
         Self { spin: part(spin), ledger: part(ledger), jackpot: part(jackpot) }
@@ -123,7 +120,6 @@ impl Api {
     }
 }
 
-/// Adds token and deadline to calls.
 #[derive(Clone)]
 pub(crate) struct Authorized {
     part: Part,

@@ -7,7 +7,7 @@ use tonic_types::StatusExt;
 
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Has the path to return to after the log-in.
+    /// Path to return to after the log-in.
     LoggedOut(String),
     Refused(Box<Status>),
     Said(StatusCode, &'static str),

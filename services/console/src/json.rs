@@ -1,4 +1,4 @@
-//! Messages in Protobuf's JSON, by the contract's descriptors. Default values are omitted, except in records.
+//! Messages in Protobuf's JSON, by the contract's descriptors.
 
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;

@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
 
-/// Pages in the navigation, each with the call that permits it.
+/// In the navigation, each with the call that permits it.
 const PAGES: [(&str, &str, &str); 7] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
@@ -90,7 +90,7 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// Hidden field with the session's anti-forgery word.
+/// Hidden field with the anti-forgery word.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

@@ -1,5 +1,3 @@
-//! Listener of the console: HTTP/1.1, with TLS if the service uses it.
-
 use crate::{
     api::Backend,
     app::{App, Inner},
@@ -22,7 +20,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// `hosts` are additional host names; `message_bytes_max` limits JSON messages, as for gRPC.
+    /// `hosts` are additional host names; `message_bytes_max` limits JSON messages.
     #[must_use]
     pub fn new(
         backend: Backend,

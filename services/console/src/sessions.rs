@@ -1,4 +1,4 @@
-//! Sessions in memory, each behind a cookie of 256 random bits, stored as its digest.
+//! Sessions in memory by the digest of a cookie of 256 random bits.
 
 use motherlode_runtime::{
     Clock,
@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 pub struct Bounds {
     /// Milliseconds without a request after which a session ends.
     pub idle_ms_max: i64,
-    /// Longest duration of a session in milliseconds.
+    /// Milliseconds after which a session ends.
     pub lasts_ms_max: i64,
     /// At the limit, the longest idle session of the credential with the most ends.
     pub per_operator_max: usize,
@@ -39,7 +39,7 @@ impl Who {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
 
-    /// Whether the credential's roles permit a call; without operators all are.
+    /// Permits all calls without operators.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
         let of_platform = self.operator == motherlode_runtime::config::PLATFORM;
@@ -52,7 +52,6 @@ impl Who {
 pub(crate) struct Session {
     pub(crate) token: Option<Arc<str>>,
     pub(crate) who: Arc<Who>,
-    /// Anti-forgery word of the session's forms.
     pub(crate) word: Arc<str>,
 }
 

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Validity of a part; counters change every 3 seconds (BW-14).
+/// Counters change every 3 seconds (BW-14).
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
 const PARTS_MAX: usize = 256;
 

@@ -1,5 +1,4 @@
-//! Stopped parts of the service: those switched off, and suspended pools. All pages show them in a banner, `Now` also
-//! as alerts.
+//! Stopped parts of the service: those switched off, and suspended pools.
 
 use crate::{
     failure::{Failure, capital},
@@ -76,7 +75,7 @@ fn switched_off(off: &SwitchedOff) -> Markup {
     }
 }
 
-/// Notice of a failed read; `None` if this process has no such service, or the session has ended.
+/// `None` if this process has no such service, or the session has ended.
 fn unknown(what: &str, status: &Status) -> Option<Markup> {
     let read = || html! { "Failed to read the parts that are " (what) ": " (capital(status.message())) "." };
     (!matches!(status.code(), Code::Unauthenticated | Code::Unimplemented)).then(read)

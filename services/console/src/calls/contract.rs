@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 const OF_NODES: &str = "motherlode.log.v1.LogService";
 
-/// Methods by service and name, as in paths. Service names are unique without their packages.
+/// Methods by service and name. Service names are unique without their packages.
 pub(super) static METHODS: LazyLock<BTreeMap<(&'static str, &'static str), MethodDescriptor>> = LazyLock::new(|| {
-    // Operators' wallet services are called by this system, not served by it.
+    // Wallet services are called by this system, not served.
     let here = |method: &MethodDescriptor| {
         let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
         CALLS.iter().any(|call| call.path == path && !path.contains(OF_NODES))

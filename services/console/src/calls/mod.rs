@@ -1,7 +1,7 @@
 //! All calls of the contract as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
 //! A call passes the same layers as over gRPC, before its body is read, so permissions, deadline (`grpc-timeout`),
-//! limits and refusals are the same. Methods and messages come from the contract's descriptors.
+//! limits and refusals are the same.
 //!
 //! A streaming answer is lines of JSON: `{"result": ...}`, and `{"error": ...}` after a refusal. Methods with a stream
 //! of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code.
@@ -63,7 +63,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
 }
 
-/// The layers' refusal of an unknown method, or of one that needs gRPC.
+/// The layers' refusal of a method that is unknown or needs gRPC.
 async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -> Status {
     let mut call = http::Request::post("/motherlode/Unknown").body(Body::empty()).unwrap_or_default();
     take_along(&request, &mut call);
@@ -79,7 +79,6 @@ async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -
     }
 }
 
-/// Forwards the call. The services read its message later.
 async fn send(
     app: &App,
     service: &str,
@@ -123,8 +122,7 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the connection after the call is admitted: counting a refused call, whose caller is unknown, would double
-    /// a token's limit.
+    /// After admission: counting a refused call, whose caller is unknown, would double a token's limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -136,12 +134,12 @@ impl LetIn {
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        // All values, so that the services refuse a repeated header.
+        // Services refuse a repeated header.
         for value in request.headers().get_all(name) {
             call.headers_mut().append(name, value.clone());
         }
     }
-    // The layers count the connection for the caller, and log the peer's address.
+    // For limits and log lines of the layers.
     if let Some(peer) = request.extensions().get::<Arc<Peer>>() {
         call.extensions_mut().insert(Arc::clone(peer));
     }
@@ -154,7 +152,7 @@ async fn one(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-/// A refusal before the first answer is an ordinary one; later it is the last line.
+/// A refusal is the whole answer or the last line.
 async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
     let first = answers.message().await?;
     let body = Answer::new(Lines::new(first, answers, message));

@@ -14,7 +14,7 @@ use motherlode_proto::{
 use std::{cmp::Reverse, collections::BTreeMap};
 
 const ROWS: i32 = 500;
-/// Limit of points of a plot, and of days in a table.
+/// In a plot and a table.
 const POINTS: usize = 60;
 const STAKES: usize = 4;
 /// Half the width of the band in standard errors.
@@ -145,7 +145,7 @@ fn thinned(days: &[Day]) -> Vec<&Day> {
 
 fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
     let days = thinned(days);
-    // Accurate enough for a picture; the table has exact figures.
+    // Accurate enough for a picture; the table is exact.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (exact, spread) = (number(exact), number(spread));
     let float = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));

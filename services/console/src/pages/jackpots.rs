@@ -25,7 +25,7 @@ use motherlode_proto::{
     report::v1::{GetPoolStatementRequest, GetPoolStatementResponse, PoolMeters},
 };
 
-/// Seconds between updates, equal to the counters' interval (BW-14).
+/// The counters' interval (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {

@@ -152,7 +152,6 @@ fn at(unix_ms: i64) -> Markup {
     html! { time datetime=(time) { (time) } }
 }
 
-/// Links players for their own operator only.
 fn stream(visit: &Visit, name: &str) -> Markup {
     match name.split_once('/') {
         Some(("player", player)) if !visit.owns(player.split('/').next().unwrap_or_default()) => html! { (player) },

@@ -105,7 +105,6 @@ fn cash(amount: &str, currency: &str) -> String {
     }
 }
 
-/// Files are complete or refused.
 pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
