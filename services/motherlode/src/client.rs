@@ -39,7 +39,7 @@ impl Client {
     }
 }
 
-/// Retries the unchanged message while the answer is lost or the service is busy.
+/// Retries while the answer is lost or the service is busy.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -63,8 +63,7 @@ where
     call(request).await.map(Response::into_inner)
 }
 
-/// Whether a retry can succeed: the answer was lost, or the service is busy or starting. Broken connections appear as
-/// `Unknown`, expired deadlines as `Cancelled`.
+/// Whether a retry can succeed. Broken connections appear as `Unknown`, expired deadlines as `Cancelled`.
 #[must_use]
 pub fn may_pass(status: &Status) -> bool {
     matches!(
@@ -127,7 +126,7 @@ pub fn explain(status: &Status) -> Failure {
     Failure::found(text)
 }
 
-/// Returns the innermost cause, for example "Connection refused" instead of "transport error".
+/// The innermost cause, such as "Connection refused" instead of "transport error".
 fn cause(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -25,7 +25,7 @@ impl Identity {
         Ok(Self { certificate: read(CERTIFICATE)?, key: read(KEY)? })
     }
 
-    /// Writes the identity into a folder, and returns the configuration that requires it.
+    /// Also returns the configuration that requires this identity.
     pub fn write(&self, folder: &Path) -> Result<String, Box<dyn Error>> {
         fs::write(folder.join(CERTIFICATE), &self.certificate)?;
         fs::write(folder.join(KEY), &self.key)?;

@@ -2,9 +2,9 @@
 //!
 //! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Each turn measures all ways in a rotating order. Prints ratios within a turn and processor microseconds per call of
-//! server and client, as the median and range of the turns; absolute figures go to standard error. A second part plays
-//! rounds at constant rates, as shares of the highest rate found.
+//! Each turn measures all ways in a rotating order. Prints ratios within a turn and processor microseconds per call, as
+//! the median and range of the turns; absolute figures go to standard error. A second part plays rounds at constant
+//! rates, as shares of the highest rate found.
 
 mod echo;
 mod file;
@@ -25,7 +25,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The allocator of the measured program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -58,7 +57,6 @@ struct Args {
     store: Option<String>,
 }
 
-/// If the log is not in files.
 const RECORD_BYTES: usize = 350;
 
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +96,7 @@ impl Turn {
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
-        // The default of `motherlode serve`: half of the processors.
+        // As in `motherlode serve`: half of the processors.
         Some("echo") => {
             return ended(echo::serve(
                 std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
@@ -128,7 +126,7 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // The system's temporary folder can be in memory, without the cost of a sync.
+    // The system's temporary folder can be in memory.
     std::fs::create_dir_all(&args.folder)?;
     let data = tempfile::tempdir_in(&args.folder)?;
     let identity = if args.guarded { Some(Identity::make()?) } else { None };

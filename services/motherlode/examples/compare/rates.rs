@@ -6,8 +6,7 @@ use std::{error::Error, time::Duration};
 
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Plays unary rounds at shares of the highest rate of a table, and prints latencies as multiples of one fdatasync in
-/// the same turn.
+/// Plays at shares of the highest rate of a table. Latencies are multiples of one fdatasync in the same turn.
 pub async fn measure(
     service: &Process,
     args: &Args,

@@ -1,5 +1,3 @@
-//! Printed table of ratios within a turn and processor time per call.
-
 use crate::{Cell, Turn, Way};
 
 type Figure = (&'static str, fn(&Turn) -> Option<f64>);
@@ -54,7 +52,7 @@ pub fn print(table: &[(usize, Vec<Turn>)]) {
     }
 }
 
-/// Formats the median and range like `1.20 (1.10 to 1.30)`; empty without figures.
+/// Formats like `1.20 (1.10 to 1.30)`; empty without figures.
 pub fn median_and_span(figures: impl Iterator<Item = f64>) -> String {
     let mut found: Vec<f64> = figures.collect();
     found.sort_by(f64::total_cmp);

@@ -1,5 +1,4 @@
-//! Verifies a whole log, or an operator's copy. Exit code 1 at the first divergence, 2 if there is no log. Standard
-//! output depends on the data only.
+//! Exit code 1 at the first divergence, 2 if there is no log. Standard output depends on the data only.
 
 mod args;
 mod json;

@@ -1,5 +1,3 @@
-//! Checks a configuration as `serve` does, and prints its digest or its canonical form (PL-29).
-
 use super::{Failure, config_file::faulty, say, serve};
 use motherlode_proto::convert::play::hex;
 use sha2::{Digest, Sha256};

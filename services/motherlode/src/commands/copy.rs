@@ -1,5 +1,3 @@
-//! Copies a log byte for byte, see [`motherlode_server::copy`].
-//!
 //! To move a service: copy with `--follow` while it runs, stop the service, stop the copy, serve the target.
 
 use super::{Failure, config_file::LogAccess, progress::shown, say};

@@ -1,4 +1,4 @@
-//! Keeps an independent copy of a service's log (PL-30), or writes a change feed (PL-34).
+//! Copies of a service's log (PL-30), and change feeds (PL-34).
 //!
 //! Records of a copy are synced before they count, and feeds resume after the reader's last position, so there are no
 //! gaps or duplicates. A broken stream is reopened with bounded exponential backoff.
@@ -98,8 +98,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(to) => {
                 // A mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
-                // Opened before connecting: an unusable copy fails first, and a stop during the connection reports its
-                // state.
+                // Opened before connecting: an unusable copy fails first.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
                 copies.iter().try_for_each(Sink::told)

@@ -1,5 +1,5 @@
-//! Shows records of a log, with the chain verified up to them. Exit code 1 if the log is damaged, 2 if there is no log
-//! or no such record.
+//! The chain is verified up to the shown records. Exit code 1 if the log is damaged, 2 if there is no log or no such
+//! record.
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_books::HOME;

@@ -91,7 +91,6 @@ impl Failure {
         Self { code: 2, message: message.to_string() }
     }
 
-    /// Adds a line with the next step.
     #[must_use]
     pub fn with_step(mut self, step: &str) -> Self {
         if !step.is_empty() {

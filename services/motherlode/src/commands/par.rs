@@ -1,5 +1,3 @@
-//! A game's exact mathematics at a stake.
-//!
 //! Figures are exact fractions rounded to [`motherlode_picture::par::report::ROUNDING`]; the return's parts add up as
 //! printed, see [`figures::parts`]. The distribution of wins is simulated.
 

@@ -1,5 +1,4 @@
-//! Rounds on a running service, drawn on the terminal. If the input ends, the round stays open for the next `play`
-//! (PL-02).
+//! If the input ends, the round stays open for the next `play` (PL-02).
 
 mod args;
 mod console;
@@ -14,7 +13,7 @@ use crate::{client::Client, draw};
 use std::io;
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    // A worker thread answers the connection's pings while the main thread waits for input.
+    // The worker thread answers pings while the main thread waits for input.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(Failure::found)?;
     let colour = draw::colour_wanted(&io::stdout());

@@ -1,4 +1,4 @@
-//! Progress of a long command on standard error: a bar on a terminal, otherwise a line every few seconds.
+//! Progress on standard error: a bar on a terminal, otherwise a line every few seconds.
 
 use crate::figures::grouped;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -66,7 +66,7 @@ impl Progress {
     }
 }
 
-/// Runs `work` and shows the count that it increments.
+/// Shows the count that `work` increments.
 pub fn shown<T>(unit: &'static str, work: impl FnOnce(&Arc<AtomicU64>) -> T) -> T {
     let (progress, count) = (Progress::new(None, unit), Arc::new(AtomicU64::new(0)));
     let (over, is_over) = channel::<()>();

@@ -1,4 +1,4 @@
-//! A round's proof from a running service or a log, in the format of c2sp.org/tlog-proof.
+//! Proofs have the format of c2sp.org/tlog-proof.
 
 use super::{
     Failure, config_file,

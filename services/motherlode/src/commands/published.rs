@@ -23,8 +23,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Connects to `nats://host:port,.../SUBJECT` with the configuration's settings, and returns the record after which
-    /// each partition resumes.
+    /// `to` is `nats://host:port,.../SUBJECT`. Returns the record after which each partition resumes.
     pub(super) async fn feed(
         config: &Store,
         to: &str,

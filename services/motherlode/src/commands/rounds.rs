@@ -1,5 +1,3 @@
-//! Lists open rounds and closes one, for support (PL-20).
-
 use super::{Failure, say};
 use crate::{
     client::{self, Client, insist},

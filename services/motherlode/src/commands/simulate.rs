@@ -1,5 +1,4 @@
-//! Plays whole rounds and compares them with the exact mathematics, see [`motherlode_jobs::simulation`]. Ctrl-C ends
-//! the run with a report.
+//! Ctrl-C ends the run with a report. See [`motherlode_jobs::simulation`].
 
 use super::{
     Failure, Format,

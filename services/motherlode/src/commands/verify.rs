@@ -1,4 +1,4 @@
-//! Checks a round's proof offline. Exit code 1 if a check fails, 2 if the file is not a proof.
+//! Exit code 1 if a check fails, 2 if the file is not a proof.
 
 use super::{
     Failure, read_text,

@@ -1,4 +1,4 @@
-//! The jackpots of a pool at each refresh (BW-13, BW-14). A broken stream is reopened with bounded exponential backoff.
+//! A broken stream is reopened with bounded exponential backoff.
 
 use super::Failure;
 use crate::{

@@ -1,5 +1,4 @@
-//! Cosigns checkpoints of configured logs, each only if it continues the previous one (c2sp.org/tlog-witness). A witness of
-//! another organisation keeps the log from showing readers different histories.
+//! A witness of another organisation keeps the log from showing readers different histories (c2sp.org/tlog-witness).
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};

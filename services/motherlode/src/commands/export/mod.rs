@@ -1,7 +1,5 @@
-//! Exports rounds, transactions, revenue or events as a table (PL-34).
-//!
-//! The log is read twice: first for voids and jackpots after a round's end, then for the rows. Memory grows with open
-//! rounds, voids, jackpots and rows of revenue, not with the log.
+//! The log is read twice (PL-34): first for voids and jackpots after a round's end, then for the rows. Memory grows
+//! with open rounds, voids, jackpots and rows of revenue, not with the log.
 
 mod events;
 mod later;

@@ -1,5 +1,3 @@
-//! Source of an export: a verified log, or a running service.
-
 use crate::{client, commands::Failure, target::Target};
 use motherlode_proto::{
     convert::record::{self, Logged},

@@ -25,7 +25,7 @@ use tonic::Status;
 /// Minimum of bets, and of whole currency units, covered by a deposit.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
-/// Per bet: account opened, witch picked, open round continued, money deposited.
+/// Account opened, witch picked, open round continued, money deposited.
 const REMEDIES_MAX: usize = 6;
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
@@ -238,7 +238,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
             let outcome = played.outcome.take().unwrap_or_default();
             self.console.say(&draw::outcome(game.info(), &outcome, self.args.currency(), self.console.colour()))?;
             if played.step == 1 {
-                // Later steps of a round collect nothing.
                 self.shelf(game, played.bet.as_ref()).await?;
             }
             jackpots.extend(self.jackpot(&played).await?);
@@ -308,7 +307,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// In minor units; 0 if the award is still pending after a bounded wait.
+    /// In minor units; 0 if the award is pending after a bounded wait.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();
@@ -336,7 +335,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
-    /// The round's last line: its win and the balance, in cash and in whole coins (DM-18).
+    /// The round's win and the balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
             // The step's answer does not include the later award.
@@ -401,7 +400,7 @@ fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     }
 }
 
-/// Returns this program's game if its model is the service's; others would draw wrong symbols.
+/// A game with another model would draw wrong symbols.
 fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
     let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
     game.ok_or_else(|| {
