@@ -44,11 +44,7 @@ pub enum ConnectError {
     #[error("{0}")]
     Unusable(String),
     #[error("no service answers at {target}: {reason}")]
-    Nobody {
-        target: String,
-        /// Innermost cause.
-        reason: String,
-    },
+    Nobody { target: String, reason: String },
 }
 
 #[derive(Debug, Clone)]

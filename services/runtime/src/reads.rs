@@ -10,7 +10,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// Per operator, waiting or running.
+/// Per operator.
 const QUEUE_MAX: usize = 256;
 
 #[derive(Debug, Clone)]

@@ -31,7 +31,6 @@ pub struct Refused<'a> {
     /// `package.Service/Method`, or `_OTHER` for an unknown method.
     pub method: &'static str,
     pub caller: &'a Caller,
-    /// Empty if unknown.
     pub request_id: &'a str,
     pub peer: Option<IpAddr>,
 }
@@ -127,7 +126,7 @@ impl Refusals {
 }
 
 impl LineLimit {
-    /// Takes a line, if any is left, and returns the number of suppressed ones.
+    /// Returns the number of suppressed lines, if a line is left.
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
             (self.since, self.lines) = (Some(now), 0);

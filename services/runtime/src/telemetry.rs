@@ -24,7 +24,6 @@ use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::Sub
 #[must_use = "the last data is exported when this is dropped"]
 pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
 
-/// Longest wait for the collector at the end of the process.
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
 impl Drop for Guard {

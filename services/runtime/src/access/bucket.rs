@@ -66,7 +66,6 @@ mod tests {
         assert_eq!([taken(&bucket, now + 250), taken(&bucket, now + 250)], [0, 250]);
         let later = now + 1_000_000;
         assert_eq!([taken(&bucket, later), taken(&bucket, later), taken(&bucket, later)], [0, 0, 250]);
-        // A clock that goes back delays no call.
         assert_eq!([taken(&bucket, now), taken(&bucket, now + 250)], [250, 0]);
     }
 

@@ -128,7 +128,6 @@ mod tests {
 
     #[test]
     fn uf_04_what_one_operator_leaves_waiting_takes_nothing_of_anothers_own_part() {
-        // 25 each for two, 50 in common, at most 60 for one.
         let budget = Budget::new(100, 60, 2);
         let [a, b] = names();
         let mut first = budget.take(&a, 60).unwrap();

@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tonic::{Status, body::Body};
 
 const HEAD: usize = 5;
-/// Longer messages are refused before they are buffered.
+/// Longer messages are refused unbuffered.
 const MESSAGE_MAX: usize = 4 << 20;
 
 pub(super) struct Inward {

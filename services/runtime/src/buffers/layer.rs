@@ -16,7 +16,7 @@ use std::{
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// Limits buffered bytes of all services; inside the access layer.
+/// Limits buffered bytes, inside the access layer.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,
@@ -40,7 +40,6 @@ impl Buffers {
     }
 }
 
-/// Bytes of a received call, released after its answer is written.
 pub struct CallBytes(Share);
 
 impl Buffers {

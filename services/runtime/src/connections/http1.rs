@@ -93,7 +93,6 @@ where
     }
 }
 
-/// Times its reader from the first byte.
 struct Answer<B> {
     body: B,
     under_way: UnderWay,

@@ -1,5 +1,3 @@
-//! Ends of a connection by the service: late handshakes, inactivity and the stop.
-
 use super::table::Connection;
 use crate::stop::Stop;
 use std::{

@@ -29,7 +29,7 @@ impl Peer {
         self.address
     }
 
-    /// Verified client certificate in DER.
+    /// Verified, in DER.
     #[must_use]
     pub fn certificate(&self) -> Option<&[u8]> {
         self.certificate.as_deref()

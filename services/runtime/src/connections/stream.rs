@@ -30,7 +30,6 @@ const LINGER: Duration = Duration::from_secs(2);
 const PROBES: u32 = 4;
 const LINGER_BYTES: usize = 4 << 10;
 
-/// Greeted after the first HTTP/2 frame header.
 pub(super) struct Greeted {
     wire: Wire,
     connection: Arc<Connection>,

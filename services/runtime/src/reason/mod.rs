@@ -1,4 +1,4 @@
-//! Reasons for refusals in all crates, and the generated errors reference.
+//! Reasons for refusals, and the generated errors reference.
 
 mod table;
 
@@ -25,7 +25,7 @@ impl Reason {
         self.row().name
     }
 
-    /// Default status code; a refusal may have another one.
+    /// Default of refusals.
     #[must_use]
     pub fn code(self) -> Code {
         self.row().code
