@@ -161,7 +161,6 @@ mod tests {
     fn uf_03_all_threads_of_a_job_stand_behind_bets() {
         use std::fs;
         let jobs = jobs();
-        // Other tests' threads have other names.
         jobs.0.jobs.lock().1 = 7_700;
         let job = jobs.start("a", String::new(), rounds(100_000_000)).unwrap();
         while job.going.done.load(Ordering::Relaxed) == 0 {

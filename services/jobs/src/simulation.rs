@@ -1,8 +1,7 @@
 //! Simulated rounds, whose result depends on seed and rounds only.
 //!
-//! Rounds are played in chunks of [`CHUNK_ROUNDS`], each with its own player and a derived seed. If players carry
-//! figures between rounds, a chunk's player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return
-//! is that of the long run.
+//! Each chunk of [`CHUNK_ROUNDS`] has its own player and derived seed. If players carry figures between rounds, the
+//! player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is that of the long run.
 
 use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError, warm_up};
 use sha2::{Digest, Sha256};

@@ -20,7 +20,6 @@ pub struct Books {
     /// Accounts whose balance differs from the answers.
     pub wrong_balances: usize,
     pub open_rounds: usize,
-    /// Not paid in time.
     pub unpaid_jackpots: usize,
     pub pool: PoolBooks,
     pub faults: Vec<String>,
@@ -39,7 +38,6 @@ pub struct Balances {
     pub found_minor: i64,
 }
 
-/// Comparison of the pool's contributions with the bets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolCheck {
@@ -54,11 +52,11 @@ pub enum PoolCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolBooks {
     pub check: PoolCheck,
-    /// Exact contribution of the bets by the pool's terms.
+    /// By the bets and the pool's terms.
     pub told_eur: String,
-    /// Received during the run, exact.
+    /// Received during the run.
     pub found_eur: String,
-    /// Whether the pool had pooled the run's last bet.
+    /// Whether the pool had the run's last bet.
     pub caught_up: bool,
 }
 

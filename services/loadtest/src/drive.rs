@@ -36,7 +36,7 @@ impl Rounds {
         }
         let round = self.next.fetch_add(1, Ordering::Relaxed);
         if round.saturating_add(1) >= self.count {
-            // Releases workers from waiting for rounds that never become due.
+            // Releases workers that wait for rounds that never become due.
             self.permits.iter().for_each(|permits| permits.close());
         }
         (round < self.count && Instant::now() < self.deadline).then(|| self.pace.due(round))

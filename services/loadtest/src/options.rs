@@ -22,8 +22,7 @@ pub struct Options {
     pub connections: usize,
     /// At least `concurrency`, since each plays one round at a time.
     pub players: usize,
-    /// Prefix of existing players with money, followed by eight digits from 00000000; `None` for new players. They have
-    /// played the game before.
+    /// Prefix of existing players with money, followed by eight digits from 00000000; `None` for new players.
     pub existing: Option<String>,
     /// Rounds started per second; `None` for a closed loop.
     pub rate: Option<f64>,
@@ -41,9 +40,8 @@ pub struct Options {
     pub readers: usize,
     /// Service's process on this machine, whose costs are reported.
     pub pid: Option<u32>,
-    /// Time after which no round starts.
     pub time_max: Duration,
-    /// Others play too, so the pool must have at least these bets' contributions.
+    /// With other players, the pool has at least these bets' contributions.
     pub shared: bool,
     pub thresholds: Thresholds,
 }

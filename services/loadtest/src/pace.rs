@@ -1,7 +1,5 @@
-//! Due times of rounds, from which latencies are measured.
-//!
-//! In a closed loop a round is due when a player is free. At a constant rate it is due by schedule, so waiting in the
-//! client counts, as for a real player.
+//! Due times of rounds, from which latencies are measured: in a closed loop when a player is free, at a constant rate
+//! by schedule, so that waiting in the client counts.
 
 use std::{
     sync::Arc,
@@ -26,8 +24,8 @@ impl Pace {
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))
     }
 
-    /// Starts a thread that adds a permit for each due round until the semaphore is closed. The runtime's timer has
-    /// only millisecond resolution.
+    /// Adds a permit for each due round until the semaphore is closed, on a thread: the runtime's timer has only
+    /// millisecond resolution.
     pub(crate) fn release(self, start: Instant, rounds: u64) -> Arc<Semaphore> {
         let permits = Arc::new(Semaphore::new(0));
         let released = Arc::clone(&permits);

@@ -62,7 +62,7 @@ impl Player {
         }
     }
 
-    /// After an error, the next call continues the round.
+    /// The next call continues a failed round.
     pub(crate) async fn play_round(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) -> Result<(), Status> {
         // Also if the run is interrupted here.
         self.in_doubt = true;
@@ -184,7 +184,6 @@ mod tests {
         assert_eq!(expected.balance(), 10_000 - 2 * 150 + 2 * 400 + 20_000);
         assert_eq!(expected.bet_position, 9);
         assert_eq!(expected.pending, [("o/p/1".to_owned(), 7)]);
-        // With a seamless wallet the account is empty.
         assert_eq!(Expected { seamless: true, deposits: 0, ..expected }.balance(), 0);
     }
 

@@ -25,7 +25,6 @@ pub struct Reads {
     pub readers: usize,
     pub pages: u64,
     pub rounds: u64,
-    /// Calls refused with READS_BUSY.
     pub refused: u64,
     pub failed: u64,
 }

@@ -24,7 +24,6 @@ pub struct Report {
     pub rate: Option<f64>,
     pub concurrency: usize,
     pub connections: usize,
-    /// Whether PlayStream was used.
     pub stream: bool,
     pub latency_ms: LatencyMs,
     /// Only kinds of calls that occurred.
@@ -33,17 +32,14 @@ pub struct Report {
     pub errors: BTreeMap<String, u64>,
     /// Messages sent again.
     pub retries: u64,
-    /// Counts of the readers.
     pub reads: Reads,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Cost of this process, if the service's was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cost: Option<Cost>,
-    /// Comparison of the books.
     pub books: Books,
     pub thresholds: Verdicts,
-    /// Whether thresholds and books hold.
     pub ok: bool,
 }
 
@@ -67,7 +63,6 @@ pub struct Verdicts {
 pub struct Verdict {
     pub max: f64,
     pub found: f64,
-    /// Whether it is within the limit.
     pub ok: bool,
 }
 

@@ -201,7 +201,6 @@ impl Service {
         players.await.map_err(Error::setup("opening and funding the players"))
     }
 
-    /// Balances count as deposits.
     async fn existing(&self, count: usize, prefix: &str) -> Result<Vec<Player>, Error> {
         let found = (0..count).map(async |number| {
             let mut player = Player::new(self.account(format!("{prefix}{number:08}")), self.seamless);

@@ -1,4 +1,4 @@
-//! Resources used by a process on this machine, from /proc (Linux). Unlike rates, they do not depend on how client and
+//! Resources of a process on this machine, from /proc (Linux). Unlike rates, they do not depend on how client and
 //! service share processors.
 
 use serde::Serialize;
