@@ -61,7 +61,7 @@ impl ScanError {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The log is open in this or another process.
-    #[error("{} is in use by another process: stop it, or name another folder by --data", dir.display())]
+    #[error("{} is in use by another process: stop it, or name another folder with --data", dir.display())]
     Locked {
         /// Partition's directory.
         dir: PathBuf,

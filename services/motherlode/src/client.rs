@@ -94,7 +94,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
         let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
         let held = held.join(", ");
         return Err(Failure::found(format!(
-            "the log has {partition_count} partitions, and this process has only {held}: name a process with all partitions by --target"
+            "the log has {partition_count} partitions, and this process has only {held}: use --target with the address of a process with all partitions"
         )));
     }
     Ok(partitions)
@@ -142,7 +142,7 @@ pub fn request_id() -> Result<String, Failure> {
 pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::found(format!("the operating system gives no random bytes: {error}")))?;
+        .map_err(|error| Failure::found(format!("the operating system returned no random bytes: {error}")))?;
     Ok(bytes)
 }
 

@@ -92,7 +92,7 @@ pub(crate) fn completions(mut command: Command, args: &Completions) -> Result<()
 
 pub(crate) fn man(command: Command, args: &Man) -> Result<(), Failure> {
     let unwritten =
-        |error: io::Error| Failure::unwritable(&args.out, &error, "Name a folder by --out that this user may write");
+        |error: io::Error| Failure::unwritable(&args.out, &error, "With --out, name a folder that this user may write");
     fs::create_dir_all(&args.out).map_err(unwritten)?;
     clap_mangen::generate_to(command, &args.out).map_err(unwritten)
 }

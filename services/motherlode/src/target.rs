@@ -48,13 +48,13 @@ impl Target {
 
     pub fn credentials(&self) -> Result<Credentials, Failure> {
         let read = |path: &Path, flag: &str| {
-            let step = format!("Name a file that this user may read by {flag}");
+            let step = format!("With {flag}, name a file that this user may read");
             fs::read(path).map_err(|error| Failure::unreadable(path, &error, &step))
         };
         let token = match &self.token_file {
             Some(path) => Some(token(&read(path, "--token-file")?).ok_or_else(|| {
-                Failure::unusable(format!("{} has no token in it", path.display()))
-                    .with_step("Name the file that `motherlode token new --out FILE` has written by --token-file")
+                Failure::unusable(format!("{} contains no token", path.display()))
+                    .with_step("Use --token-file with a file written by `motherlode token new --out FILE`")
             })?),
             None => env::var(TOKEN_VARIABLE).ok(),
         };
@@ -91,9 +91,10 @@ impl Target {
         if has("InvalidContentType") || has("corrupt message") {
             format!("The port does not use TLS: --target http://{authority}")
         } else if has("UnknownIssuer") || has("BadSignature") {
-            "Its certificate has a root that is not trusted here: name the root's file by --ca".to_owned()
+            "Its certificate has a root that is not trusted here: name the root's file with --ca".to_owned()
         } else if has("NotValidForName") || has("not valid for name") {
-            "Its certificate has another name: give that name by --server-name, and the root's file by --ca".to_owned()
+            "Its certificate has another name: use --server-name with that name, and --ca with the root's file"
+                .to_owned()
         } else if has("CertificateRequired") || has("certificate required") {
             "It requires a client certificate: --cert and --key".to_owned()
         } else if has("Expired") || has("expired") {

@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
     if let Some(file) = &args.draw_keys {
-        let step = "Name the log's file of draw keys by --draw-keys, such as keys/draws in the data folder";
+        let step = "Name the log's file of draw keys with --draw-keys, such as keys/draws in the data folder";
         let draws = DrawKeys::open(file).map_err(|error| Failure::unusable(error).with_step(step))?;
         if draws.is_none() {
             return Err(Failure::unusable(format!("{} has no draw keys", file.display())).with_step(step));

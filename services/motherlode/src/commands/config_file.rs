@@ -8,7 +8,7 @@ use std::{
 
 pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     let Some(file) = file else { return Ok(Config::default()) };
-    let text = read_text(file, "Name a configuration file by --config; without it, the defaults are used")?;
+    let text = read_text(file, "Name a configuration file with --config; without it, the defaults are used")?;
     Config::parse(&text).map_err(|error| faulty(Some(file), &error))
 }
 
@@ -16,8 +16,8 @@ pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
     let Failure { message, .. } = Failure::caused(error);
     match file {
         Some(file) => Failure::unusable(format!("{}: {}", file.display(), message.trim_end()))
-            .with_step(&format!("Correct the file, and check it by: motherlode config --config {}", file.display())),
-        None => Failure::unusable(message).with_step("Correct the flag, or name a configuration file by --config"),
+            .with_step(&format!("Correct the file, and check it with: motherlode config --config {}", file.display())),
+        None => Failure::unusable(message).with_step("Correct the flag, or name a configuration file with --config"),
     }
 }
 

@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         && from.canonicalize().is_ok_and(|from| to.canonicalize().is_ok_and(|to| from == to))
     {
         let what = format!("{} is the log itself, not a copy of it", to.display());
-        return Err(Failure::unusable(what).with_step("Name another folder by --to"));
+        return Err(Failure::unusable(what).with_step("Name another folder with --to"));
     }
     let stopped = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;

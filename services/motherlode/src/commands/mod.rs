@@ -40,8 +40,8 @@ use std::{
     path::Path,
 };
 
-const NEW_FILE: &str = "Name a file by --out that does not exist yet, in a folder that this user may write";
-const ANY_FILE: &str = "Name a file by --out that this user may write";
+const NEW_FILE: &str = "With --out, name a file that does not exist yet, in a folder that this user may write";
+const ANY_FILE: &str = "With --out, name a file that this user may write";
 const DAMAGED: &str = "Leave the folder unchanged, and use a copy of the log that `motherlode log verify` finds sound";
 const NO_LOG: &str = "Name the data folder of `serve`, the folder of a copy, or nats://host:port,...";
 const NO_STREAM: &str = "Check the address, and that a NATS server with JetStream listens there; [store] in the file of --config has its \
@@ -173,7 +173,7 @@ impl From<BackupError> for Failure {
         match error {
             BackupError::Both(_) => Self::unusable(error).with_step("Move one of the two to another folder"),
             BackupError::Open { .. } | BackupError::OtherLog(_) | BackupError::Operator { .. } => {
-                Self::found(error).with_step("Name the folder of this log's copy, or a new one, by --to")
+                Self::found(error).with_step("Name the folder of this log's copy, or a new one, with --to")
             }
             error => Self::found(error),
         }

@@ -74,7 +74,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
     let key = match &args.log_key {
         Some(key) => key.clone(),
         None => {
-            let step = "Name the log's public key by --log-key";
+            let step = "Name the log's public key with --log-key";
             let key = load(&data.join("proofs.key")).map_err(|error| Failure::unusable(error).with_step(step));
             key?.verifier().clone()
         }

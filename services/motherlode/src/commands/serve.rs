@@ -96,7 +96,7 @@ impl Args {
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
         if config.data.exists() && !config.data.is_dir() {
             let what = format!("{} is a file: --data must be a folder", config.data.display());
-            return Err(Failure::unusable(what).with_step("Name a folder by --data, or one that does not exist yet"));
+            return Err(Failure::unusable(what).with_step("Name a folder with --data; it need not exist"));
         }
         Ok(config)
     }
@@ -111,10 +111,10 @@ fn failed(error: &ServeError) -> Failure {
         ServeError::Log(error) => log_step(error),
         ServeError::DrawKeys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })
         | ServeError::Start(StartRefused::Keys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })) => {
-            "Restore the file from a copy, or name another one by [draws] key_file"
+            "Restore the file from a copy, or name another one with [draws] key_file"
         }
         ServeError::Proofs(ProofsError::Key(_)) => {
-            "Restore the file from a copy, or name another one by [proofs] key_file"
+            "Restore the file from a copy, or name another one with [proofs] key_file"
         }
         _ => "",
     };

@@ -7,7 +7,7 @@ use motherlode_tiles::{KeyKind, VerifierKey};
 use std::{net::SocketAddr, path::PathBuf};
 use tokio::net::TcpListener;
 
-const MAKE: &str = "Make a key by: motherlode key new NAME --witness --out FILE";
+const MAKE: &str = "Create a key with: motherlode key new NAME --witness --out FILE";
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
@@ -41,10 +41,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         // A failed bind must not create the folder.
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
             Failure::found(format!("cannot listen on {}: {error}", args.listen))
-                .with_step("Name another address by --listen")
+                .with_step("Name another address with --listen")
         })?;
         let witness = Witness::open(key, args.logs.clone(), args.data.clone()).map_err(|error| {
-            Failure::found(error).with_step("Name a folder of this witness, or a new one, by --data")
+            Failure::found(error).with_step("Name a folder of this witness, or a new one, with --data")
         })?;
         let address = listener.local_addr().map_err(Failure::found)?;
         say(&format!("Witness {verifier}\n  http://{address}/add-checkpoint\n"))?;

@@ -65,7 +65,7 @@ fn text(report: &CopyReport) -> String {
     for unchecked in NOT_CHECKED {
         text += &format!("  {unchecked}\n");
     }
-    text + "\nAll else holds.\n"
+    text + "\nAll other checks passed.\n"
 }
 
 fn value(report: &CopyReport) -> Value {
