@@ -30,7 +30,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// All at one address.
+    /// All services at one address.
     pub fn one<S>(service: S) -> Self
     where
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + Sync + 'static,
@@ -41,7 +41,7 @@ impl Backend {
         Self { spin: part.clone(), ledger: part.clone(), jackpot: part }
     }
 
-    /// At separate addresses.
+    /// Services at separate addresses.
     pub fn apart(spin: Connection, ledger: Connection, jackpot: Connection) -> Self {
         let part = |connection: Connection| -> Part { BoxCloneSyncService::new(connection.map_err(Into::into)) };
         Self { spin: part(spin), ledger: part(ledger), jackpot: part(jackpot) }

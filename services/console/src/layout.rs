@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
 
-/// In the navigation, each with the call that permits it.
+/// Pages in the navigation, each with the call that permits it.
 const PAGES: [(&str, &str, &str); 7] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),

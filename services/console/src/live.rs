@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(crate) const SCRIPT: &str = "/htmx.js";
 const EVERY: &str = "5";
 
-/// Static without an address or when paused.
+/// The part is static without an address or when paused.
 pub(crate) fn part(visit: &Visit, address: Option<&str>, seconds: u32, content: Markup) -> Markup {
     match address.filter(|_| visit.query.get("live") != "off") {
         Some(address) => html! {

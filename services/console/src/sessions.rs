@@ -39,7 +39,7 @@ impl Who {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
 
-    /// Permits all calls without operators.
+    /// Reports whether the roles permit a call. Without operators all calls are permitted.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
         let of_platform = self.operator == motherlode_runtime::config::PLATFORM;
@@ -110,7 +110,7 @@ impl Sessions {
         Some(found.session.clone())
     }
 
-    /// Records no use, for automatic requests.
+    /// Finds a session without recording a use, for automatic requests.
     pub(crate) fn look(&self, id: &str) -> Option<Session> {
         let (now_ms, open) = ((self.clock)(), self.open.lock());
         open.get(&digest(id)).filter(|of| self.bounds.alive(of, now_ms)).map(|of| of.session.clone())

@@ -41,7 +41,7 @@ impl Visit {
         own.is_empty() || own == operator
     }
 
-    /// The platform's credential, or any without operators.
+    /// Reports whether the credential can see all operators: the platform's, or any without operators.
     pub(crate) fn sees_all(&self) -> bool {
         self.owns(PLATFORM)
     }

@@ -217,7 +217,7 @@ impl Report {
         whole.into_iter().chain(variance).chain(parts).chain(features).chain(jackpots).collect()
     }
 
-    /// 80 columns wide.
+    /// Formats the report, 80 columns wide.
     #[must_use]
     pub fn text(&self) -> String {
         let rounds = float(self.rounds);

@@ -14,7 +14,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(20);
 /// Bounds a wait proposed by the service.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Counts retries.
+/// Sends until an answer, a refusal or the last attempt, and counts retries.
 pub(crate) async fn insist<R, F>(retries: &AtomicU64, mut send: impl FnMut() -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<R, Status>>,

@@ -72,13 +72,13 @@ pub fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// In UPPER_SNAKE; empty if unknown.
+/// Reason of a refusal in UPPER_SNAKE; empty if unknown.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()
 }
 
-/// Empty if missing.
+/// Metadata entry of a refusal; empty if missing.
 #[must_use]
 pub fn metadata(status: &Status, key: &str) -> String {
     let details = status.get_error_details();

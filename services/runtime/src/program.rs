@@ -29,7 +29,7 @@ pub fn digest() -> Option<[u8; 32]> {
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Whether the executable's name has another file or, unless `only_just`, the file has changed.
+/// Reports whether the executable's name has another file or, unless `only_just`, the file has changed.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {

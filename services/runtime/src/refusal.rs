@@ -81,7 +81,7 @@ impl Refusal {
         self
     }
 
-    /// Wait before a retry with the same request id.
+    /// Sets the wait before a retry with the same request id.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);

@@ -152,7 +152,7 @@ async fn one(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-/// A refusal is the whole answer or the last line.
+/// A refusal before the first answer is an ordinary one; later it is the last line.
 async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
     let first = answers.message().await?;
     let body = Answer::new(Lines::new(first, answers, message));

@@ -14,7 +14,7 @@ use motherlode_proto::{
 use std::{cmp::Reverse, collections::BTreeMap};
 
 const ROWS: i32 = 500;
-/// In a plot and a table.
+/// Limit of points of a plot, and of days in a table.
 const POINTS: usize = 60;
 const STAKES: usize = 4;
 /// Half the width of the band in standard errors.

@@ -16,7 +16,7 @@ pub(super) struct Frame {
     window: Option<usize>,
 }
 
-/// The bet, each step's windows if it has several, each step, the end.
+/// Frames in order: the bet, each step's windows if it has several, each step, the end.
 pub(super) fn all(round: &Round) -> Vec<Frame> {
     let knows = info(round).is_some();
     let of_step = |(at, step): (usize, &motherlode_proto::round::v1::Step)| {

@@ -15,7 +15,7 @@ use motherlode_proto::{
 use prost::Message;
 use tonic::{Code, Response, Status};
 
-/// With a notice if the data is not permitted or not available.
+/// Returns a section, or a notice if the data is not permitted or not available.
 pub(crate) fn section<T>(
     title: &str,
     answer: Result<Response<T>, Status>,
@@ -170,7 +170,7 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     }
 }
 
-/// Bearer of a paid award when the void of its round is approved (PL-38).
+/// Asks who bears a paid award when the void of its round is approved (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

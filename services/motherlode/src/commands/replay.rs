@@ -82,7 +82,7 @@ pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
         .with_step("Rounds are named operator/player/number; `motherlode export --what rounds PLACE` lists them")
 }
 
-/// As `GetRound` returns it, with the verdict on each step.
+/// Formats the round as `GetRound` returns it, with the verdict on each step.
 pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
     let mut view = replayed.view.clone();
     let _ = view.complete(&no_key);

@@ -43,7 +43,7 @@ impl Buffers {
 pub struct CallBytes(Share);
 
 impl Buffers {
-    /// Refuses the call with BUFFERS_FULL without free bytes.
+    /// Takes the bytes of a received call, or refuses it with BUFFERS_FULL.
     pub fn take(&self, caller: &Caller, headers: &HeaderMap, message: &[u8]) -> Result<CallBytes, Refusal> {
         let bytes = CALL_BYTES + length(headers) + message.len();
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)

@@ -36,7 +36,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Polls at once, so that an unread answer is counted.
+    /// Polls the body at once, so that an unread answer is counted.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;

@@ -25,7 +25,7 @@ impl Reason {
         self.row().name
     }
 
-    /// Default of refusals.
+    /// Default status code of refusals.
     #[must_use]
     pub fn code(self) -> Code {
         self.row().code

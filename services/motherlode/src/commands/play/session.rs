@@ -307,7 +307,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// In minor units; 0 if the award is pending after a bounded wait.
+    /// Returns a step's jackpot in minor units; 0 if the award is pending after a bounded wait.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();
@@ -335,7 +335,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
-    /// The round's win and the balance, in cash and in whole coins (DM-18).
+    /// Prints the round's win and the balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
             // The step's answer does not include the later award.
@@ -400,7 +400,7 @@ fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     }
 }
 
-/// A game with another model would draw wrong symbols.
+/// Returns this program's game if its model is the service's; another model would draw wrong symbols.
 fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
     let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
     game.ok_or_else(|| {
