@@ -1,4 +1,4 @@
-//! Audits a partition's log from a program: verifies all bytes, resolves every step again, rebuilds the books.
+//! Verifies a partition's log from a program: all bytes, each step's outcome, and the books.
 //!
 //! `cargo run --example audit -- FOLDER`, with the folder of the segments: `data/log/0` of a stopped service.
 

@@ -1,5 +1,4 @@
-//! A platform's first round over gRPC: account, deposit, spin. Each request has an id, so a request without an answer
-//! can be repeated and has one effect.
+//! A platform's first round over gRPC: account, deposit, spin. Each request has an id, so a retry has no second effect.
 //!
 //! `cargo run --release -- serve`, then `cargo run --example play -- [URL]`
 

@@ -5,7 +5,7 @@
 
 FILE is the output of `motherlode proof`, VKEY the log's public key from a trusted source. Written from the
 specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto), as a
-base for own programs. Each draw is compared with its seal in the log. Steps are not resolved again: that needs the
+base for own programs. Each draw is compared with its seal in the log. Steps are not resolved again, which needs the
 games (`motherlode verify`).
 """
 
@@ -50,9 +50,9 @@ def checkpoint(note, vkey):
             try:
                 Ed25519PublicKey.from_public_bytes(key[1:]).verify(signature[4:], text.encode())
             except InvalidSignature:
-                raise Unproven("the signature is false") from None
+                raise Unproven("the signature is invalid") from None
             signed = True
-    check(signed, "the key has not signed it")
+    check(signed, "the checkpoint is not signed with the key")
     origin, size, root = text.splitlines()[:3]
     check(origin == name, "the checkpoint belongs to another log")
     return int(size), decode(root)
@@ -119,7 +119,7 @@ def records_of(extra, *kinds):
     for kind in kinds:
         found.append([])
         for message in parts(extra, kind):
-            check(not one(message, 5), "its outcomes are left out, which takes the games' rules: ask for the whole proof")
+            check(not one(message, 5), "outcomes are left out, and deriving them needs the games: request the whole proof")
             own, copied = one(message, 2) or b"", one(message, 4) or b""
             runs, at, begun = [], 0, len(text)
             while at < len(copied):
@@ -138,16 +138,13 @@ def records_of(extra, *kinds):
 
 
 def whole(number, records):
-    """Checks that the records have the whole round: its bet, each step, its end. Otherwise the proof could omit some.
-
-    Returns whether the round was settled.
-    """
+    """Checks that the records have the round's bet, all steps and its end, and returns whether it was settled."""
     events = [event for _, record in records for event in parts(record, 10)]
     steps = [one(event, 6, 2) for event in events if one(event, 6, 1) == number]
     started, settled, voided = (any(one(event, kind, 1) == number for event in events) for kind in (5, 8, 9))
     check(started, f"there is no bet of round {number} in the records")
     counted = steps and steps == list(range(1, len(steps) + 1))
-    check(counted and (settled or voided), "the records are not the whole round: a step, or its end, is missing")
+    check(counted and (settled or voided), "the records are not the whole round: a step or its end is missing")
     return settled
 
 
@@ -172,7 +169,7 @@ def draws(round_id, records, sealing):
             if one(event, 44, 1) == number:
                 dealt += parts(event, 44, 2)
             lost = lost or one(event, 45, 1) == number
-    # A settled round has revealed its draws, also if it was voided later.
+    # A settled round has revealed its draws, even if it was voided later.
     check(lost and not settled or len(dealt) == len(used), "a dealt value is not revealed")
     found = []
     for (draw, step, client_seed, position, sealed_by), value in zip(used, dealt):
@@ -234,5 +231,5 @@ if __name__ == "__main__":
     for position, record in records:
         print(f"  position {position}: {len(record)} bytes, SHA-256 {hashlib.sha256(record).hexdigest()}")
     for draw, seed, where in drawn:
-        sealed = "not shown where it was sealed" if where is None else f"dealt as it was sealed at position {where}"
+        sealed = "its seal is not in the proof" if where is None else f"dealt as it was sealed at position {where}"
         print(f"  draw {draw}: {sealed}; seed {seed.hex()}")

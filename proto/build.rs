@@ -1,4 +1,4 @@
-//! Compiles the protos with a compiler written in Rust, so the build needs no protoc.
+//! Compiles the protos with a compiler in Rust, so the build needs no protoc.
 
 use prost::Message;
 use prost_build::ServiceGenerator;
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tonic_prost_build::configure()
         .build_client(false)
         .build_server(false)
-        // tonic-types has these messages; a second type would be incompatible.
+        // A second type would be incompatible with that of tonic-types.
         .extern_path(".google.rpc", "::tonic_types::pb")
         // By far the largest answer, and moved often.
         .boxed(".motherlode.spin.v1.PlayStreamResponse.answer.played")
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Call with its own trait and codec, in `src/play_stream.rs`.
+/// Has its own trait and codec, in `src/play_stream.rs`.
 const PLAY_STREAM: &str = "PlayStream";
 
 struct Served(Box<dyn ServiceGenerator>);
@@ -172,13 +172,11 @@ impl Service {
     }
 }
 
-/// Converts `.motherlode.ledger.v1.Account` to `crate::ledger::v1::Account`.
 fn path(name: &str) -> String {
     let name = name.trim_start_matches('.');
     format!("crate::{}", name.strip_prefix("motherlode.").unwrap_or(name).replace('.', "::"))
 }
 
-/// Converts `OpenAccount` to `open_account`.
 fn snake(name: &str) -> String {
     let mut snake = String::new();
     for (at, letter) in name.char_indices() {

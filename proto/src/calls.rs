@@ -1,6 +1,5 @@
-//! Server side of the services: one copy of tonic's calls for bytes, and typed code per call only for decoding and
-//! encoding; tonic's servers compile the rest again for every method. Calls with a stream of requests keep their types,
-//! and PlayStream has its own codec.
+//! Server side of the services. Only decoding and encoding are compiled per call; tonic's servers compile the rest
+//! again for every method. Calls with a stream of requests keep their types, and PlayStream has its own codec.
 
 use std::{
     convert::Infallible,
@@ -35,7 +34,7 @@ type BoxStream = Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>;
 
 type Streamed<T, M, F> = fn(Arc<T>, Request<Streaming<M>>) -> F;
 
-/// Implementation of a service, and the longest accepted request in bytes.
+/// A service, and the longest accepted request in bytes.
 struct Serving<T> {
     service: Arc<T>,
     request_bytes_max: usize,
@@ -163,7 +162,7 @@ fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     Ok(Request::from_parts(metadata, extensions, message))
 }
 
-/// Codec of messages that are passed as encoded bytes.
+/// Codec of messages passed as encoded bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Encoded;
 
@@ -201,15 +200,14 @@ impl Decoder for Encoded {
     }
 }
 
-/// Declares the server of a service: its traits, the type's name, the service's name, and each call with its path and
-/// kind.
+/// Server of a service: its traits, the type's name, the service's name, and each call with its path and kind.
 macro_rules! served {
     ([$($service:path),+], $calls:ident, $name:literal, $($path:literal $kind:ident $method:ident)+) => {
         #[doc = concat!("Serves `", $name, "`.")]
         pub struct $calls<T>(Serving<T>);
 
         impl<T> $calls<T> {
-            /// Serves an implementation; requests above `request_bytes_max` bytes are refused with OUT_OF_RANGE.
+            /// Longer requests are refused with OUT_OF_RANGE.
             #[must_use]
             pub fn new(service: T, request_bytes_max: usize) -> Self {
                 Self(Serving { service: Arc::new(service), request_bytes_max })

@@ -1,5 +1,4 @@
-//! Client side of the services: one copy of tonic's client for bytes, and typed code per call only for encoding and
-//! decoding. Calls with a stream of requests keep their types, as in [`calls`](crate::calls).
+//! Client side of the services, with the structure of [`calls`](crate::calls).
 
 use crate::{calls::Encoded, wire::Wire};
 use bytes::Bytes;
@@ -18,15 +17,12 @@ use tonic::{
 };
 use tonic_prost::ProstCodec;
 
-/// Future of a call.
 pub type Pending<'a, A> = Pin<Box<dyn Future<Output = Result<Response<A>, Status>> + Send + 'a>>;
 
-/// Shared part of all clients.
 #[derive(Debug, Clone)]
 pub struct Client<T>(Grpc<T>);
 
 impl<T> Client<T> {
-    /// Creates a client on a connection.
     pub fn new(connection: T) -> Self
     where
         T: GrpcService<Body>,
@@ -49,7 +45,6 @@ where
     T::ResponseBody: HttpBody<Data = Bytes> + Send + 'static,
     <T::ResponseBody as HttpBody>::Error: Into<StdError> + Send,
 {
-    /// Sends one request and receives one answer.
     pub fn unary<M: Wire, R: Wire>(&mut self, request: Request<M>, path: &'static str) -> Answering<'_, R> {
         let answer = self.answer(request.map(|message| message.written()), path);
         Answering { answer, message: PhantomData }
@@ -62,7 +57,6 @@ where
         })
     }
 
-    /// Sends one request and receives a stream of answers.
     pub fn server_streaming<M: Wire, R: Wire>(
         &mut self,
         request: Request<M>,
@@ -75,7 +69,6 @@ where
         })
     }
 
-    /// Sends a stream of requests and receives a stream of answers.
     pub fn streaming<S, M, R>(&mut self, requests: S, path: &'static str) -> Pending<'_, Streaming<R>>
     where
         S: IntoStreamingRequest<Message = M>,
@@ -95,7 +88,6 @@ where
     }
 }
 
-/// Future of a call with one answer.
 #[must_use = "a call is made when it's awaited"]
 pub struct Answering<'a, R> {
     answer: Pending<'a, Bytes>,
@@ -141,7 +133,7 @@ impl<R: Wire> Decoder for Answers<R> {
     }
 }
 
-/// Declares the client of a service: its name, and each call with its kind, path, request and answer.
+/// Client of a service: its name, and each call with its kind, path, request and answer.
 macro_rules! called {
     ($client:ident, $name:literal, $($kind:ident $method:ident $path:literal $request:path => $answer:path;)+) => {
         #[doc = concat!("Calls `", $name, "`.")]
@@ -149,10 +141,7 @@ macro_rules! called {
         pub struct $client<T>($crate::clients::Client<T>);
 
         impl $client<tonic::transport::Channel> {
-            /// Connects to an address such as `http://127.0.0.1:50051`, without a token.
-            ///
-            /// # Errors
-            /// The address is malformed, or the connection fails.
+            /// `address` is a URL such as `http://127.0.0.1:50051`.
             pub async fn connect(address: impl Into<bytes::Bytes>) -> Result<Self, tonic::transport::Error> {
                 Ok(Self::new(tonic::transport::Endpoint::from_shared(address)?.connect().await?))
             }
@@ -166,12 +155,10 @@ macro_rules! called {
             T::ResponseBody: tonic::codegen::Body<Data = bytes::Bytes> + Send + 'static,
             <T::ResponseBody as tonic::codegen::Body>::Error: Into<tonic::codegen::StdError> + Send,
         {
-            /// Creates a client on a connection.
             pub fn new(connection: T) -> Self {
                 Self($crate::clients::Client::new(connection))
             }
 
-            /// Sets the longest accepted answer; 4 MiB by default.
             #[must_use]
             pub fn max_decoding_message_size(self, bytes: usize) -> Self {
                 Self(self.0.max_decoding_message_size(bytes))
@@ -182,7 +169,6 @@ macro_rules! called {
     };
 }
 
-/// Defines one call of a client.
 macro_rules! method {
     (unary $method:ident $path:literal $request:path => $answer:path) => {
         pub fn $method(

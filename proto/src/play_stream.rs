@@ -14,7 +14,6 @@ use tonic_types::pb;
 /// [`PlayStreamResponse`](crate::spin::v1::PlayStreamResponse) with an encoded answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamAnswer {
-    /// Tag of the answered request.
     pub tag: u64,
     /// Encoded [`Played`](crate::spin::v1::Played), or the refusal.
     pub answer: Result<Vec<u8>, pb::Status>,
@@ -36,10 +35,8 @@ impl StreamAnswer {
     }
 }
 
-/// Stream of answers.
 pub type StreamAnswers = Pin<Box<dyn Stream<Item = Result<StreamAnswer, Status>> + Send>>;
 
-/// Service with the call PlayStream.
 #[tonic::async_trait]
 pub trait PlayStream: Send + Sync + 'static {
     /// Starts calls in the order of arrival, and answers in the order of completion.

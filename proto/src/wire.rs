@@ -1,4 +1,4 @@
-//! Encoding and decoding of calls' messages, compiled once here instead of in every crate that calls them.
+//! Encoding and decoding of calls' messages, compiled here once for all crates.
 
 use bytes::{Buf as _, Bytes};
 use prost::{
@@ -7,22 +7,15 @@ use prost::{
 };
 use std::sync::{Arc, OnceLock};
 
-/// Request or answer of a call.
 pub trait Wire: Message + Default + 'static {
-    /// Number of its field `request_id`; 0 if it has none.
+    /// Number of the field `request_id`; 0 if it has none.
     const REQUEST_ID: u32;
 
-    /// Decodes a message.
-    ///
-    /// # Errors
-    /// The bytes are not of this type.
     fn read(bytes: &[u8]) -> Result<Self, DecodeError>;
 
-    /// Encodes the message.
     fn written(&self) -> Bytes;
 }
 
-/// Implements [`Wire`] for messages.
 macro_rules! wire {
     ($($message:path = $request_id:literal),+) => {$(
         impl Wire for $message {
@@ -49,7 +42,6 @@ include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 
 impl RequestOf {
-    /// Creates it from a received message.
     #[must_use]
     pub fn message<M: Wire>(bytes: Bytes) -> Self {
         let request = Self::default();
@@ -61,7 +53,7 @@ impl RequestOf {
         let _ = self.0.set((bytes, M::REQUEST_ID));
     }
 
-    /// Returns the request id; `None` if no message was read or it has none.
+    /// `None` if no message was read or it has no request id.
     #[must_use]
     pub fn id(&self) -> Option<String> {
         let (bytes, number) = self.0.get()?;

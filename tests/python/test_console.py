@@ -106,13 +106,13 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
         # An enabled button means that the script has loaded.
         page.locator("#check button:enabled").wait_for()
         del asked[:]
-        assert verdict(page) == "All of it holds.", name
+        assert verdict(page) == "All checks passed.", name
         assert asked == [], "the page makes no request"
         told = page.locator("#results li").all_inner_texts()
         assert told[0].startswith("Signature: "), told
         assert any(line.startswith("Inclusion: ") for line in told), told
         seals = [line for line in told if line.startswith("Seal: ")]
-        assert seals and all("dealt as it had been sealed" in line for line in seals), told
+        assert seals and all("matches the seal" in line for line in seals), told
     assert_accessible(page, "check")
     page.screenshot(path=SHOTS / f"check-{width}-{scheme}.png", full_page=True)
     context.close()
@@ -135,19 +135,19 @@ def test_pl_28_a_proof_that_was_changed_is_refused_with_what_fails(browser, cons
         page.get_by_label("The proof").fill(proof)
         return verdict(page)
 
-    starts = {PROVEN: "All of it holds.", PARTLY: "What is there holds. Not shown: ", REFUSED: "Not proven: "}
+    starts = {PROVEN: "All checks passed.", PARTLY: "All checks passed, but ", REFUSED: "Not proven: "}
     for name, shown, by, said in forged(proof, other, key):
         found = told(shown, by)
         assert found.startswith(starts[said]), f"{name}: {found}"
-        assert "something in it is not of its format" not in found or name in {"no base64", "cut off", "an extra that is cut off"}, name
-    assert "of another round" in told(other)
-    assert "the key is none" in told(proof, "nobody")
-    assert "the key's id is not its own" in told(proof, re.sub(r"\+[0-9a-f]{8}\+", "+00000000+", key))
+        assert "the proof is malformed" not in found or name in {"no base64", "cut off", "an extra that is cut off"}, name
+    assert "belongs to another round" in told(other)
+    assert "the key is malformed" in told(proof, "nobody")
+    assert "the key has the wrong id" in told(proof, re.sub(r"\+[0-9a-f]{8}\+", "+00000000+", key))
     for name, what in {
         "another round called this one": "there is no bet of round",
-        "a false signature": "the signature is false",
+        "a false signature": "the signature is invalid",
         "another path": "is not in the log",
-        "a dealt value is another": "was not dealt as it was sealed",
+        "a dealt value is another": "does not match its seal",
     }.items():
         shown, by = next((shown, by) for of, shown, by, _ in forged(proof, other, key) if of == name)
         assert what in told(shown, by), name

@@ -1,4 +1,4 @@
-//! Decodes bets, nearly all of them in the plain form in a third of the time; others as messages.
+//! Decodes bets. Nearly all have the plain form, which takes a third of the time.
 
 use super::{plain::In, values::Value};
 use crate::{
@@ -7,18 +7,10 @@ use crate::{
 };
 use prost::{DecodeError, Message};
 
-/// Decodes a bet.
-///
-/// # Errors
-/// The bytes are not a `SpinRequest`.
 pub fn read_spin(bytes: &[u8]) -> Result<SpinRequest, DecodeError> {
     spin(In::new(bytes)).map_or_else(|| SpinRequest::decode(bytes), Ok)
 }
 
-/// Decodes a call of PlayStream.
-///
-/// # Errors
-/// The bytes are not a `PlayStreamRequest`.
 pub fn read_call(bytes: &[u8]) -> Result<PlayStreamRequest, DecodeError> {
     call(In::new(bytes)).map_or_else(|| PlayStreamRequest::decode(bytes), Ok)
 }

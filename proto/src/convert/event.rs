@@ -12,22 +12,17 @@ use crate::{
 use motherlode_books::{Automatic, Event};
 use prost::Message;
 
-/// Converts an event to a message.
 #[must_use]
 pub fn to_log(event: &Event) -> v1::Event {
     // Tests check that the table writes messages of the contract.
     v1::Event::decode(&*values::Message::bytes(event)).unwrap_or_default()
 }
 
-/// Converts a message to an event.
-///
-/// # Errors
-/// [`Malformed`] names the field at fault; an event of a later format has an unknown kind.
+/// An event of a later format is an unknown kind.
 pub fn from_log(event: v1::Event) -> Result<Event> {
     values::Message::read_whole(In::new(&event.encode_to_vec()))
 }
 
-/// Converts the cause of an automatic step to a message.
 #[must_use]
 pub fn automatic_to_wire(automatic: &Automatic) -> Automated {
     let (cause, actor, reason) = match automatic {

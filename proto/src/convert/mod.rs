@@ -19,13 +19,11 @@ pub mod refused;
 mod table;
 mod values;
 
-/// Error of a message of the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// Not a protobuf message of the type.
     #[error("not a protobuf message: {0}")]
     Protobuf(#[from] prost::DecodeError),
-    /// Field that is missing, or has a value that its type does not allow.
+    /// The field is missing, or its value is invalid.
     #[error("field {0} is missing or malformed")]
     Field(&'static str),
 }

@@ -1,11 +1,10 @@
-//! Writes outcomes directly as bytes, for each played and audited step. `part_coins` (for simulations) and the carried
-//! state (a change of the collection) are not part of the message.
+//! Writes outcomes directly as bytes. `part_coins` (for simulations) and the carried state (a change of the collection)
+//! are not part of the message.
 
 use super::plain::Out;
 use crate::round::v1;
 use motherlode_slots::{self as slots, Game, MarkKind, SpinKind, WinKind};
 
-/// Appends an outcome as a [`v1::Outcome`].
 pub fn write_outcome(game: &dyn Game, outcome: &slots::Outcome, bytes: &mut Vec<u8>) {
     let ways = game.info().ways;
     let mut out = Out(bytes);

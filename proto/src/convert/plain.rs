@@ -1,10 +1,9 @@
-//! Plain form of messages: each field at most once, in the order of numbers, without defaults. Everything is written in
-//! it, and nearly everything received has it; reading costs a third of decoding. The reader returns `None` for other
-//! forms.
+//! Plain form of messages: each field at most once, in the order of numbers, without defaults. All writers use it;
+//! reading it takes a third of the time of decoding. The reader returns `None` for other forms.
 
 const VARINT: u8 = 0;
 const LENGTH: u8 = 2;
-/// Deepest nesting that is read; bounds the stack, and is above that of all our messages.
+/// Bounds the stack, and is above that of all our messages.
 const DEPTH_MAX: u8 = 32;
 
 pub(super) struct Out<'a>(pub(super) &'a mut Vec<u8>);
@@ -25,7 +24,7 @@ impl Out<'_> {
         }
     }
 
-    /// Writes a varint of a oneof, also if it is 0.
+    /// Writes a zero too.
     #[inline]
     pub(super) fn one_of(&mut self, number: u8, value: u64) {
         self.key(number, VARINT);
@@ -47,7 +46,7 @@ impl Out<'_> {
         }
     }
 
-    /// Writes an encoded message or one of several byte strings, also if it is empty.
+    /// Writes an empty value too.
     #[inline]
     pub(super) fn encoded(&mut self, number: u8, value: &[u8]) {
         self.key(number, LENGTH);
@@ -55,7 +54,7 @@ impl Out<'_> {
         self.0.extend_from_slice(value);
     }
 
-    /// Writes a message, also if it is empty; moves its content if the length needs more bytes.
+    /// Writes an empty message too; moves its content if the length needs more bytes.
     pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.key(number, LENGTH);
         let start = self.0.len();
@@ -75,7 +74,7 @@ impl Out<'_> {
     }
 }
 
-/// Unread fields of a message. `None` means that they are not in the plain form.
+/// Unread fields; reads return `None` if they are not in the plain form.
 pub(super) struct In<'a> {
     bytes: &'a [u8],
     depth: u8,
@@ -86,7 +85,7 @@ impl<'a> In<'a> {
         Self { bytes, depth: DEPTH_MAX }
     }
 
-    /// Returns the rest after the next field's key, if it has this number (below 16) and wire type.
+    /// The rest after the next field's key, if it has this number (below 16) and wire type.
     #[inline]
     fn next(&self, number: u8, wire_type: u8) -> Option<&'a [u8]> {
         self.bytes.split_first().filter(|(key, _)| **key == (number << 3) | wire_type).map(|(_, rest)| rest)

@@ -1,5 +1,3 @@
-//! Choices of rounds as messages.
-
 use super::Malformed;
 use crate::round::v1::{self, choice};
 use motherlode_slots as slots;
@@ -7,7 +5,6 @@ use motherlode_slots as slots;
 use super::outcome::card;
 pub use super::outcome::write_outcome;
 
-/// Converts a choice to a message.
 #[must_use]
 pub fn choice_to_wire(choice: &slots::Choice) -> v1::Choice {
     let kind = match choice {
@@ -25,10 +22,7 @@ pub fn choice_to_wire(choice: &slots::Choice) -> v1::Choice {
     v1::Choice { kind: Some(kind) }
 }
 
-/// Converts a message to a choice. The round checks whether it waits for it, and the number of objects.
-///
-/// # Errors
-/// [`Malformed`] names the field at fault.
+/// The round checks the kind of the choice and the number of objects.
 pub fn choice_from_wire(choice: &v1::Choice) -> Result<slots::Choice, Malformed> {
     Ok(match choice.kind.as_ref().ok_or(Malformed::Field("choice.kind"))? {
         choice::Kind::Spin(_) => slots::Choice::Spin,
@@ -52,7 +46,6 @@ fn picked(numbers: &[u32]) -> Result<slots::Picked, Malformed> {
     slots::Picked::new(&objects).ok_or_else(malformed)
 }
 
-/// Formats a hash in lower-case hexadecimal.
 #[must_use]
 pub fn hex(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()

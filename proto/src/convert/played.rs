@@ -6,39 +6,26 @@ use crate::round::v1::{JackpotWin, RoundState};
 use motherlode_books::{Currency, Dealt, Minor, Seal};
 use prost::Message;
 
-/// Answer, by reference to its parts.
 #[derive(Debug, Clone, Copy)]
 pub struct Played<'a> {
-    /// Round id.
     pub round_id: &'a str,
-    /// Number of the step.
     pub step: u32,
-    /// Encoded outcome.
     pub outcome: &'a [u8],
-    /// Currency of the amounts.
     pub currency: Currency,
-    /// Bet of the round.
     pub bet: Minor,
     /// Win of the round up to the step.
     pub win: Minor,
-    /// Balance after the step.
     pub balance: Minor,
-    /// State of the round.
     pub state: RoundState,
-    /// Position of the commit.
     pub position: u64,
-    /// Jackpot won by the step.
     pub jackpot: Option<&'a JackpotWin>,
-    /// Campaign; empty for none.
+    /// Empty for none.
     pub campaign_id: &'a str,
-    /// Seal of the next draw.
     pub seal: Option<&'a Seal>,
-    /// Revealed dealt values.
     pub dealt: &'a [Dealt],
 }
 
 impl Played<'_> {
-    /// Encodes the message.
     #[must_use]
     pub fn written(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.outcome.len() + 34 * self.dealt.len() + 192);

@@ -1,5 +1,5 @@
-//! A commit of the books as a record of the log. Encoding is in the plain form, but nothing depends on it: the hash
-//! covers the stored bytes, and other forms are first converted to the plain one.
+//! A commit of the books as a record of the log. Encoding is in the plain form, but the hash covers the stored bytes,
+//! so other forms are valid too.
 
 use super::{
     Malformed,
@@ -12,29 +12,26 @@ use motherlode_books::{Commit, Currency, Minor, SmolStr, StreamId};
 use prost::Message;
 use std::sync::Arc;
 
-/// Decoded record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
-    /// Commit of the record.
     pub commit: Commit,
-    /// The player's balances in every currency after the commit; the books must reach the same.
+    /// The player's balances after the commit, which the books must reach.
     pub balances_after: Vec<(Currency, Minor)>,
-    /// Unpaid credits due to a seamless wallet after the commit, by currency (PL-31); empty in older records.
+    /// Unpaid credits due to a seamless wallet after the commit (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
-    /// Proposing process; `None` for the writer's own.
+    /// `None` for the writer.
     pub proposer: Option<Arc<Proposer>>,
 }
 
-/// Credential of another process that proposed a commit (PL-44).
+/// Credential of a process that proposed a commit (PL-44).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposer {
-    /// Name of the credential.
     pub credential: SmolStr,
-    /// Its node roles, separated by spaces; empty without configured operators.
+    /// Node roles, separated by spaces; empty without configured operators.
     pub roles: SmolStr,
 }
 
-/// Encodes a record that follows the record with hash `previous`.
+/// `previous` is the hash of the previous record.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     let mut bytes = vec![];
@@ -43,7 +40,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends to `bytes` a commit's record, with the balances after it, that follows the record with hash `previous`.
+/// Appends a commit's record without its [end](write_end). `previous` is the hash of the previous record.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -64,7 +61,7 @@ pub fn write_commit(
     balances_after.put(out, 11);
 }
 
-/// Appends the rest of a record, its proposer and the credits due after it, directly after the commit.
+/// Appends the rest of a record, directly after the commit.
 pub fn write_end(proposer: Option<&Proposer>, due_after: &Vec<(Currency, Minor)>, bytes: &mut Vec<u8>) {
     let out = &mut Out(bytes);
     if let Some(Proposer { credential, roles }) = proposer {
@@ -74,18 +71,11 @@ pub fn write_end(proposer: Option<&Proposer>, due_after: &Vec<(Currency, Minor)>
     due_after.put(out, 14);
 }
 
-/// Decodes a record.
-///
-/// # Errors
-/// [`Malformed`] names the first field at fault.
 pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
     decode_known(bytes, None)
 }
 
-/// Decodes a record, without parsing the stream's name if it is the known one.
-///
-/// # Errors
-/// Same as [`decode`].
+/// Skips parsing the stream's name if it is the known one.
 pub fn decode_known(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     read(bytes, known).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec(), None))
 }
@@ -124,7 +114,7 @@ fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, 
     needed(T::take(fields, number), name)
 }
 
-/// Returns the name of a record's stream without decoding, if its first fields are in the plain form.
+/// The name of a record's stream, if its first fields are in the plain form.
 #[must_use]
 pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     let mut fields = In::new(bytes);
@@ -135,18 +125,12 @@ pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// Decodes only the stream of a record; other faults go unnoticed.
-///
-/// # Errors
-/// [`Malformed`] if it is not a message, or has no valid stream.
 pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
     let Streamed { stream } = Streamed::decode(bytes)?;
     stream.parse().map_err(|_| Malformed::Field("stream"))
 }
 
-/// Decodes only the stream and the request id of a record.
-///
-/// # Errors
-/// Same as [`stream`].
+/// Decodes only the stream and the request id; other faults go unnoticed.
 pub fn request(bytes: &[u8]) -> Result<(StreamId, String), Malformed> {
     let Requested { stream, request_id } = Requested::decode(bytes)?;
     Ok((stream.parse().map_err(|_| Malformed::Field("stream"))?, request_id))

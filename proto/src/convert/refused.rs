@@ -1,5 +1,5 @@
 //! Refusals of the books as messages between processes, never stored: a permanent number per reason, then its
-//! arguments. A reason without a line here does not compile; an unknown number is [`Malformed`].
+//! arguments. A reason without a line here does not compile.
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;
@@ -15,7 +15,6 @@ trait Argument: Sized {
 
 macro_rules! reasons {
     ($($number:literal $name:ident $({ $($field:ident),* })?;)*) => {
-        /// Converts a refusal to a message.
         pub fn to_wire(refused: &Refused) -> v1::Refused {
             let (reason, arguments) = match refused {
                 $(Refused::$name $({ $($field),* })? => ($number, vec![$($($field.put()),*)?]),)*
@@ -24,10 +23,7 @@ macro_rules! reasons {
             v1::Refused { reason, arguments }
         }
 
-        /// Converts a message to its refusal.
-        ///
-        /// # Errors
-        /// [`Malformed`] for an unknown reason or other arguments.
+        /// An unknown reason is [`Malformed`].
         pub fn from_wire(message: &v1::Refused) -> Result<Refused, Malformed> {
             let mut left = message.arguments.iter().map(Vec::as_slice);
             let refused = match message.reason {
@@ -48,7 +44,6 @@ macro_rules! reasons {
     };
 }
 
-/// Number of [`Refused::Money`], the only reason with an unnamed argument.
 const MONEY: u32 = 1;
 
 reasons! {

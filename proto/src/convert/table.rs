@@ -1,5 +1,5 @@
 //! Table of events with their numbers in `log.v1.Event` and those of their fields; types define the encoding
-//! ([`super::values`]). A test compares it with `log.proto`. A row without a field's number does not compile. `3-4
+//! ([`super::values`]). A test compares it with `log.proto`, and a field without a number does not compile. `3-4
 //! status` uses two numbers; `9 expires_ms as Time` overrides the type's encoding.
 
 use super::{
@@ -17,7 +17,6 @@ use motherlode_books::{
 use prost::Message as _;
 use std::sync::Arc;
 
-/// Writes a field.
 macro_rules! put {
     ($out:ident $number:literal $field:ident) => {
         $field.put($out, $number)
@@ -27,7 +26,6 @@ macro_rules! put {
     };
 }
 
-/// Reads a field.
 macro_rules! take {
     ($fields:ident $number:literal $name:expr) => {
         needed(Value::take($fields, $number), $name)?
@@ -66,7 +64,7 @@ macro_rules! messages {
     };
 }
 
-/// Events by number. An event with its own type has its fields in `messages`.
+/// An event with its own type has its fields in `messages`.
 macro_rules! events {
     ($($number:literal $event:ident $(($part:ident: $type:ty))? $({
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*

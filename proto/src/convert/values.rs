@@ -1,5 +1,3 @@
-//! Values of the books as fields of messages: the encoding of each type.
-
 use super::{
     Malformed,
     plain::{In, Out, read_varint},
@@ -12,7 +10,7 @@ use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// Requires a field. The error is created only on a fault; creating it for each field would be slow.
+/// Creating the error for each field would be slow.
 #[inline]
 pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
     match field {
@@ -30,9 +28,9 @@ impl In<'_> {
 
 /// Value encoded as one field, or as several from a number on.
 pub(super) trait Value: Sized {
-    /// Writes the value; nothing for the default.
+    /// Writes nothing for the default.
     fn put(&self, out: &mut Out, number: u8);
-    /// Reads the value; `None` if it is not in the plain form, or not a value of the type.
+    /// `None` if the value is not in the plain form or not valid for the type.
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 
@@ -75,7 +73,7 @@ impl As<i64> for Time {
     }
 }
 
-/// Message that is always written, and has its defaults if missing.
+/// Message written always, and read as defaults if missing.
 pub(super) struct OrDefault;
 
 impl<T: Message + Default> As<T> for OrDefault {
@@ -88,7 +86,7 @@ impl<T: Message + Default> As<T> for OrDefault {
     }
 }
 
-/// Amount that is omitted if zero.
+/// Amount omitted if zero.
 pub(super) struct OrZero;
 
 impl As<Nano> for OrZero {
@@ -114,7 +112,7 @@ fn from_zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Numbers that are omitted if 0.
+/// Numbers omitted if 0.
 macro_rules! varints {
     ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {
@@ -189,7 +187,7 @@ varints! {
     };
 }
 
-/// Text or bytes that are omitted if empty.
+/// Text or bytes omitted if empty.
 macro_rules! runs {
     ($($type:ty: $read:ident $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {

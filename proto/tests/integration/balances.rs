@@ -1,16 +1,12 @@
-//! Balances of a record as messages of the contract.
-
 use motherlode_books::{Currency, Minor};
 use motherlode_proto::log::v1;
 
-/// Converts balances to messages.
 pub fn to_messages(balances: &[(Currency, Minor)]) -> Vec<v1::Balance> {
     let message =
         |(currency, amount): &(Currency, Minor)| v1::Balance { currency: currency.code().to_owned(), amount: amount.0 };
     balances.iter().map(message).collect()
 }
 
-/// Converts messages to balances; `None` for an unknown currency.
 pub fn from_messages(messages: Vec<v1::Balance>) -> Option<Vec<(Currency, Minor)>> {
     let balance = |of: v1::Balance| Some((of.currency.parse().ok()?, Minor(of.amount)));
     messages.into_iter().map(balance).collect()

@@ -3,7 +3,6 @@
 use crate::record::sealed_step;
 use motherlode_books::{DrawSealed, Epoch, Event, GenerationBegun, SealReason, StartEvidence};
 
-/// Starts of the writer, and draws of their generations.
 pub fn events_of_generations() -> Vec<Event> {
     vec![
         Event::GeneratorReseeded { key: Some([1, 2, 3, 4]) },

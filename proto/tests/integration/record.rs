@@ -281,7 +281,6 @@ fn reserved(players: &[&str]) -> Event {
     })
 }
 
-/// Step of a sealed draw.
 pub fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>, generations: (u64, u64)) -> Event {
     let (epoch, next_epoch) = ([1, 2, 3, 4], [5, 6, 7, 8]);
     let draw = Draw {
@@ -319,14 +318,12 @@ fn terms(stake: Vec<u8>) -> LoggedTerms {
     }
 }
 
-/// Report of partition 2.
 pub fn reported(contributions: Nano, end: StretchEnd) -> Event {
     Event::PartitionReported(
         PartitionReported { partition: 2, from: 4, to: 12, contributions, end, voids: vec![], cycle: 0 }.into(),
     )
 }
 
-/// Mirror with an award.
 pub fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus) -> Event {
     let (base_coin, stream) = (CoinValue(10_000_000), StreamId::player("acme", "alice"));
     let (round, currency) = (7, Currency::SEK);
@@ -487,8 +484,8 @@ fn logged(events: Vec<Event>) -> Logged {
     Logged { commit, balances_after, due_after: vec![], proposer: None }
 }
 
-/// Golden bytes of format version 1, which must stay readable. Append new events; a changed line makes existing logs
-/// unreadable.
+/// PL-01: golden bytes of format version 1, which must stay readable. Append new events; a changed line makes existing
+/// logs unreadable.
 #[test]
 fn pl_01_records_of_format_1_are_written_and_read_as_ever() {
     let golden = include_str!("../golden/events-v1.hex");

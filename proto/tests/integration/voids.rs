@@ -7,7 +7,6 @@ use motherlode_books::{
     VoidedJackpot,
 };
 
-/// Events about voids of rounds that fed or hit a pool.
 pub fn events_of_voids(amount: i64, nano: Nano, text: &str) -> Vec<Event> {
     let (round, minor, text) = (7, Minor(amount), text.to_owned());
     vec![
@@ -79,7 +78,6 @@ fn with_returns(nano: Nano) -> Event {
     Event::PoolMirrored(mirror)
 }
 
-/// Void that states its settled round.
 pub fn void_with_facts() -> Event {
     let started = RoundStarted {
         round: 7,

@@ -255,9 +255,7 @@ fn told(records: &[Logged], number: u64) -> Result<RoundView, Unproven> {
         fold.view().ok_or_else(|| Unproven::Records(format!("there is no bet of round {number} in the records")))?;
     let counted = view.steps.iter().zip(1_u64..).all(|(step, number)| u64::from(step.logged.step) == number);
     if !counted || view.settled.is_none() && view.voided.is_none() {
-        return Err(Unproven::Records(
-            "the records are not the whole round: a step, or its end, is missing".to_owned(),
-        ));
+        return Err(Unproven::Records("the records are not the whole round: a step or its end is missing".to_owned()));
     }
     Ok(view)
 }

@@ -1,5 +1,3 @@
-//! Clients of the services, which send the session's token.
-
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use motherlode_proto::{
     jackpot::v1::{jackpot_service_client::JackpotServiceClient, jackpot_service_server},
@@ -19,12 +17,11 @@ use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
 const CALL_MAX: &str = "20S";
-/// Longest answer in bytes: a page of rounds with many free spins.
+/// Bytes of a page of rounds with many free spins.
 const ANSWER_MAX: usize = 16 << 20;
 
 pub(crate) type Part = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
 
-/// The services behind the console, together or in separate processes.
 #[derive(Clone)]
 pub struct Backend {
     spin: Part,
@@ -33,7 +30,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// All services behind one.
+    /// All services at one address.
     pub fn one<S>(service: S) -> Self
     where
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + Sync + 'static,
@@ -73,7 +70,6 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// Returns clients with a token or without; `None` if the token is not valid in a header.
     pub(crate) fn new(backend: Backend, token: Option<&str>) -> Option<Self> {
         let authorization = token.map(|token| {
             let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
@@ -124,7 +120,6 @@ impl Api {
     }
 }
 
-/// Adds token and deadline to calls.
 #[derive(Clone)]
 pub(crate) struct Authorized {
     part: Part,

@@ -1,5 +1,3 @@
-//! State shared by all requests.
-
 use crate::{api::Backend, names::Names, sessions::Sessions, shared::Shared};
 use std::sync::Arc;
 
@@ -8,7 +6,7 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) shared: Shared,
     pub(crate) names: Names,
-    /// Whether the console listens on loopback only, which it must without operators.
+    /// Whether the console listens on loopback only, which is required without operators.
     pub(crate) near: bool,
     pub(crate) secure: bool,
     pub(crate) message_bytes_max: usize,

@@ -14,7 +14,7 @@ const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2,
 const same = (one, other) => hex(one) === hex(other);
 
 function bytesOf(base64) {
-  check(/^[A-Za-z0-9+/]*={0,2}$/.test(base64) && base64.length % 4 === 0, "something in it is not base64");
+  check(/^[A-Za-z0-9+/]*={0,2}$/.test(base64) && base64.length % 4 === 0, "the proof or the key has invalid base64");
   return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 }
 
@@ -29,12 +29,12 @@ async function sha256(...parts) {
 // Returns size and root of a signed checkpoint.
 async function checkpoint(note, key) {
   const [, name, id, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(key) ?? [];
-  check(name, "the key is none");
+  check(name, "the key is malformed");
   const bytes = bytesOf(base64);
-  check(bytes.length === 33 && bytes[0] === 1, "the key is not that of a log");
-  check(hex(await sha256(encoded(`${name}\n`), bytes)).startsWith(id), "the key's id is not its own");
+  check(bytes.length === 33 && bytes[0] === 1, "the key is not a log's key");
+  check(hex(await sha256(encoded(`${name}\n`), bytes)).startsWith(id), "the key has the wrong id");
   const end = note.lastIndexOf("\n\n");
-  check(end >= 0, "the checkpoint is not of its format");
+  check(end >= 0, "the checkpoint is malformed");
   const text = note.slice(0, end + 1);
   const verifier = await crypto.subtle.importKey("raw", bytes.slice(1), "Ed25519", false, ["verify"]);
   let signed = false;
@@ -44,18 +44,17 @@ async function checkpoint(note, key) {
     const signature = bytesOf(base64 ?? "");
     if (hex(signature.slice(0, 4)) !== id) continue;
     signed = await crypto.subtle.verify("Ed25519", verifier, signature.slice(4), encoded(text));
-    check(signed, "the signature is false");
+    check(signed, "the signature is invalid");
   }
-  check(signed, "the key has not signed it");
+  check(signed, "the checkpoint is not signed with the key");
   const [origin, size, root] = text.split("\n");
-  check(origin === name, "the checkpoint is of another log");
+  check(origin === name, "the checkpoint belongs to another log");
   check(/^[1-9][0-9]{0,14}$/.test(size), "the checkpoint has no size");
   return { name, size: Number(size), root: bytesOf(root) };
 }
 
-// Computes the root from an entry and its path (RFC 9162, section 2.1.3.2).
 async function rootOf(entry, index, size, path) {
-  check(index >= 0 && index < size, "an entry is not in a tree of this size");
+  check(index >= 0 && index < size, "an index is beyond the size of the tree");
   const half = (number) => Math.floor(number / 2);
   let last = size - 1;
   let reached = await sha256(Uint8Array.of(0), entry);
@@ -73,7 +72,7 @@ async function rootOf(entry, index, size, path) {
   return reached;
 }
 
-// Reads a varint, and returns its end.
+// Returns a varint and its end.
 function varint(message, at) {
   for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
     check(at < message.length, "a message is cut off");
@@ -99,7 +98,7 @@ function* fields(message) {
       yield [Math.floor(tag / 8), next()];
       continue;
     }
-    check([1, 2, 5].includes(kind), "a message is not of its format");
+    check([1, 2, 5].includes(kind), "a message is malformed");
     const length = kind === 2 ? next() : kind === 1 ? 8 : 4;
     check(at + length <= message.length, "a message is cut off");
     yield [Math.floor(tag / 8), message.slice(at, at + length)];
@@ -137,13 +136,13 @@ async function recordsOf(extra, ...kinds) {
         check(room >= 0, "too much is copied");
         text = joined(text, own.slice(used, used + more));
         used += more;
-        check(used <= own.length && from + length <= text.length, "what is copied is not there");
+        check(used <= own.length && from + length <= text.length, "a copied range is out of bounds");
         text = joined(text, text.slice(from, from + length));
       }
       const record = joined(text.slice(begun), own.slice(used));
       text = joined(await sha256(record), record);
       const position = one(record, 2);
-      check([undefined, position].includes(one(message, 1)), `position ${position}: the record names another one`);
+      check([undefined, position].includes(one(message, 1)), `position ${position}: the record has another position`);
       some.push({ position, record, path: parts(message, 3) });
     }
     found.push(some);
@@ -159,7 +158,7 @@ function whole(number, records) {
   const steps = events.filter((event) => one(event, 6, 1) === number).map((event) => one(event, 6, 2));
   check(has(5), `there is no bet of round ${number} in the records`);
   const counted = steps.length > 0 && steps.every((step, at) => step === at + 1);
-  check(counted && (has(8) || has(9)), "the records are not the whole round: a step, or its end, is missing");
+  check(counted && (has(8) || has(9)), "the records are not the whole round: a step or its end is missing");
   return { steps: steps.length, settled: has(8) };
 }
 
@@ -193,8 +192,8 @@ async function draws(roundId, number, settled, records, sealing) {
     const where = seals.get(draw);
     const shown = where !== undefined && where.position < position;
     const seal = await sha256(encoded(`motherlode/seal/v1\n${hex(value)}\n`));
-    check(!shown || !sealedBy || same(sealedBy, where.entry), `draw ${draw} was sealed in another record than the step names`);
-    check(!shown || same(seal, where.seal), `draw ${draw} was not dealt as it was sealed`);
+    check(!shown || !sealedBy || same(sealedBy, where.entry), `draw ${draw} was not sealed in the record named by its step`);
+    check(!shown || same(seal, where.seal), `draw ${draw} does not match its seal`);
     const lines = ["motherlode/seed/v1", hex(value), hex(clientSeed), roundId, step];
     const seed = hex(await sha256(encoded(lines.map((line) => `${line}\n`).join(""))));
     found.push({ draw, seed, where: shown ? where.position : null });
@@ -218,11 +217,11 @@ async function verify(proof, key, wanted, tell) {
   // The file itself proves the last record; records named by a proven record need no path.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
-  check(ends && sealing.every(({ position }) => position < last.position), "the index is another record's");
+  check(ends && sealing.every(({ position }) => position < last.position), "the index belongs to another record");
   const stream = decoded(one(last.record, 4));
   const roundId = decoded(one(found, 2) ?? new Uint8Array()) || `${stream.replace("player/", "")}/${one(found, 4)}`;
-  check(roundId === wanted, `the proof is of another round: ${roundId}`);
-  check(`player/${roundId}`.replace(/\/[0-9]+$/, "") === stream, "the round is another player's");
+  check(roundId === wanted, `the proof belongs to another round: ${roundId}`);
+  check(`player/${roundId}`.replace(/\/[0-9]+$/, "") === stream, "the round belongs to another player");
   last.path = path.map(bytesOf);
   const named = new Set();
   for (const { position, record, path } of [...sealing, ...records].sort((one, other) => other.position - one.position)) {
@@ -230,18 +229,18 @@ async function verify(proof, key, wanted, tell) {
     if (path.length > 0 || !named.has(hex(entry))) {
       check(same(await rootOf(entry, position - 1, size, path), root), `position ${position} is not in the log`);
     }
-    check(decoded(one(record, 4)) === stream, `position ${position}: the record is another player's`);
+    check(decoded(one(record, 4)) === stream, `position ${position}: the record belongs to another player`);
     parts(record, 10, 6, 8, 6).forEach((hash) => named.add(hex(hash)));
   }
   const number = Number(roundId.slice(roundId.lastIndexOf("/") + 1));
   const { steps, settled } = whole(number, records);
   for (const { position, record, path } of records) {
-    const found = path.length > 0 || size === 1 ? "is in that log" : "is named by its hash in a record that is in that log";
+    const found = path.length > 0 || size === 1 ? "is in the log" : "is named by its hash in a record in the log";
     tell(`Inclusion: position ${position}, ${record.length} bytes with SHA-256 ${hex(await sha256(record))}, ${found}.`);
   }
   const drawn = await draws(roundId, number, settled, records, sealing);
   for (const { draw, seed, where } of drawn) {
-    const sealed = where === null ? "where it was sealed is not shown" : `dealt as it had been sealed at position ${where}`;
+    const sealed = where === null ? "its seal is not in the proof" : `its value matches the seal at position ${where}`;
     tell(`Seal: draw ${draw}, ${sealed}; its seed is ${seed}.`);
   }
   return drawn.length === steps && drawn.every(({ where }) => where !== null);
@@ -264,12 +263,12 @@ form.addEventListener("submit", async (submitted) => {
     results.append(line);
   };
   try {
-    check(globalThis.crypto?.subtle, "a browser checks only on a page that comes by https or from this machine");
+    check(globalThis.crypto?.subtle, "browsers can verify proofs only on pages from https or this machine");
     const sealed = await verify(form.elements.proof.value, form.elements.key.value.trim(), form.dataset.round, tell);
-    verdict.textContent = sealed ? "All of it holds." : "What is there holds. Not shown: that each draw was sealed before its request.";
+    verdict.textContent = sealed ? "All checks passed." : "All checks passed, but the proof does not show that each draw was sealed before its request.";
     verdict.className = sealed ? "good" : "part";
   } catch (error) {
-    verdict.textContent = `Not proven: ${error instanceof Unproven ? error.message : `something in it is not of its format (${error.message})`}.`;
+    verdict.textContent = `Not proven: ${error instanceof Unproven ? error.message : `the proof is malformed (${error.message})`}.`;
     verdict.className = "bad";
   }
   button.disabled = false;

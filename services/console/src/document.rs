@@ -1,5 +1,3 @@
-//! HTML documents and files for download.
-
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};

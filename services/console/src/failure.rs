@@ -1,5 +1,3 @@
-//! Failures of requests, shown as pages.
-
 use crate::{document, fields::query};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
@@ -9,7 +7,7 @@ use tonic_types::StatusExt;
 
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// No session; has the path to return to after the log-in.
+    /// Path to return to after the log-in.
     LoggedOut(String),
     Refused(Box<Status>),
     Said(StatusCode, &'static str),

@@ -1,5 +1,3 @@
-//! Fields of a query or a form.
-
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Default)]

@@ -1,4 +1,4 @@
-//! Outer middleware of all requests: checks host name and origin of forms, and adds security headers.
+//! Outer middleware: checks host name and origin of forms, and adds security headers.
 
 use crate::{app::App, calls, failure::Failure};
 use axum::{
@@ -68,7 +68,7 @@ fn host(request: &Request) -> &str {
     .unwrap_or("")
 }
 
-/// Whether the browser's headers are consistent with a form from this console.
+/// Whether the browser's headers permit a form from this console.
 fn from_here(headers: &HeaderMap, host: &str, secure: bool) -> bool {
     let said = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let site = said("sec-fetch-site").is_none_or(|site| site == "same-origin");

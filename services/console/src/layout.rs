@@ -1,5 +1,3 @@
-//! The frame of all pages in a session.
-
 use crate::{
     document::{answer, document, with_script},
     live,
@@ -26,7 +24,6 @@ pub(crate) async fn page(visit: &Visit, title: &str, content: Markup) -> Respons
     answer(StatusCode::OK, document(title, frame(visit, title, content).await))
 }
 
-/// Returns a page with [`live`](crate::live) parts, updated by the script or by reloading.
 pub(crate) async fn live_page(visit: &Visit, title: &str, content: Markup) -> Response {
     let moves = content.0.contains(" hx-get=\"");
     if !moves && visit.query.get("live").is_empty() && visit.query.get("every").is_empty() {
@@ -93,7 +90,7 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// Hidden field with the session's anti-forgery word.
+/// Hidden field with the anti-forgery word.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

@@ -1,5 +1,3 @@
-//! Log-in and log-out.
-
 use crate::{
     api::Api,
     app::App,
@@ -127,7 +125,7 @@ async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     Ok(Who { operator: operator_id, credential, roles })
 }
 
-/// Returns a path of the console to continue with; the first page instead of any other address.
+/// Returns a path of the console; the first page instead of any other address.
 fn local(next: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     let own = next.starts_with('/') && !next.starts_with("//") && next.bytes().all(plain) && next.len() <= 512;

@@ -1,13 +1,11 @@
-//! Host names of the console.
-
 pub(crate) struct Names {
     any: bool,
     known: Vec<String>,
 }
 
 impl Names {
-    /// On loopback only loopback names are allowed, against DNS rebinding. Otherwise the named hosts are, or any host
-    /// if none is named.
+    /// On loopback only loopback names are allowed, against DNS rebinding; otherwise the named hosts, or all if none is
+    /// named.
     pub(crate) fn new(address: std::net::SocketAddr, hosts: &[String]) -> Self {
         let loopback = address.ip().is_loopback();
         let own = [address.ip().to_string(), format!("[{}]", address.ip())];

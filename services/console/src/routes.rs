@@ -1,5 +1,3 @@
-//! Routes of the console.
-
 use crate::{
     app::App,
     calls,
@@ -23,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 
 static STYLE: LazyLock<String> = LazyLock::new(|| [STYLE_OF_PAGES, include_str!("console.css")].concat());
 const CHECK: &str = include_str!("check.js");
-/// htmx 4.0.1, unmodified, with its licence (0BSD) in the same folder.
+/// htmx 4.0.1, unmodified; its licence (0BSD) is in the same folder.
 const HTMX: &str = include_str!("../vendor/htmx.min.js");
 const ICON: &str = include_str!("icon.svg");
 

@@ -1,5 +1,3 @@
-//! Listener of the console: HTTP/1.1, with TLS if the service uses it.
-
 use crate::{
     api::Backend,
     app::{App, Inner},
@@ -16,14 +14,13 @@ use motherlode_runtime::{
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 
-/// The console.
 pub struct Console {
     router: Router,
     tls: Option<Acceptor>,
 }
 
 impl Console {
-    /// Creates a console. `hosts` are additional host names; `message_bytes_max` limits JSON messages, as for gRPC.
+    /// `hosts` are additional host names; `message_bytes_max` limits JSON messages.
     #[must_use]
     pub fn new(
         backend: Backend,

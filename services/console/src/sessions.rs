@@ -1,4 +1,4 @@
-//! Sessions in memory, each behind a cookie of 256 random bits, stored as its digest.
+//! Sessions in memory by the digest of a cookie of 256 random bits.
 
 use motherlode_runtime::{
     Clock,
@@ -9,16 +9,15 @@ use sha2::{Digest, Sha256};
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 use subtle::ConstantTimeEq;
 
-/// Limits of sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Milliseconds without a request after which a session ends.
     pub idle_ms_max: i64,
-    /// Longest duration of a session in milliseconds.
+    /// Milliseconds after which a session ends.
     pub lasts_ms_max: i64,
-    /// Sessions per operator. At the limit, the longest idle session of the credential with the most ends.
+    /// At the limit, the longest idle session of the credential with the most ends.
     pub per_operator_max: usize,
-    /// Sessions of all operators. At the limit, one of the operator with the most ends.
+    /// At the limit, a session of the operator with the most ends.
     pub all_max: usize,
 }
 
@@ -40,7 +39,7 @@ impl Who {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
 
-    /// Whether the credential's roles permit a call; without operators all are.
+    /// Reports whether the roles permit a call. Without operators all calls are permitted.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
         let of_platform = self.operator == motherlode_runtime::config::PLATFORM;
@@ -53,7 +52,6 @@ impl Who {
 pub(crate) struct Session {
     pub(crate) token: Option<Arc<str>>,
     pub(crate) who: Arc<Who>,
-    /// Anti-forgery word of the session's forms.
     pub(crate) word: Arc<str>,
 }
 
@@ -78,7 +76,7 @@ impl Sessions {
         (self.clock)()
     }
 
-    /// Opens a session and returns the cookie's value. At a limit, another session ends.
+    /// Returns the cookie's value. At a limit, another session ends.
     pub(crate) fn open(&self, token: Option<&str>, who: Who) -> Result<String, getrandom::Error> {
         let (id, word) = (random()?, random()?);
         let now_ms = (self.clock)();
@@ -112,7 +110,7 @@ impl Sessions {
         Some(found.session.clone())
     }
 
-    /// Returns the session of a cookie without recording a use, for automatic requests.
+    /// Finds a session without recording a use, for automatic requests.
     pub(crate) fn look(&self, id: &str) -> Option<Session> {
         let (now_ms, open) = ((self.clock)(), self.open.lock());
         open.get(&digest(id)).filter(|of| self.bounds.alive(of, now_ms)).map(|of| of.session.clone())
@@ -156,7 +154,6 @@ pub(crate) fn is_word(session: &Session, given: &str) -> bool {
     digest(given).ct_eq(&digest(&session.word)).into()
 }
 
-/// Returns a unique request id. A form sent twice has one effect.
 pub(crate) fn request_id() -> Result<String, getrandom::Error> {
     Ok(format!("console-{}", &random()?[..32]))
 }

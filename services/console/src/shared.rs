@@ -10,11 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Validity of a part; counters change every 3 seconds (BW-14).
+/// Counters change every 3 seconds (BW-14).
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
 const PARTS_MAX: usize = 256;
 
-/// The last version of a part. Its lock is held while it is made.
+/// The lock is held while the part is made.
 pub(crate) type Part = Arc<tokio::sync::Mutex<Option<(Instant, String)>>>;
 
 #[derive(Default)]

@@ -1,5 +1,4 @@
-//! Stopped parts of the service: those switched off, and suspended pools. All pages show them in a banner, `Now` also
-//! as alerts.
+//! Stopped parts of the service: those switched off, and suspended pools.
 
 use crate::{
     failure::{Failure, capital},
@@ -93,7 +92,7 @@ pub(crate) fn part(switch: &Switch) -> String {
     }
 }
 
-/// Returns the pools; each is named like its game.
+/// Pools; each is named like its game.
 pub(crate) async fn pools(visit: &Visit) -> Result<Vec<Pool>, Failure> {
     let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let games: BTreeSet<_> = games.into_iter().map(|game| game.game).collect();

@@ -27,12 +27,12 @@ pub(crate) fn count(number: impl ToString) -> String {
     figures::grouped(&number.to_string())
 }
 
-/// Formats an enum value: `POOL_STATUS_ACTIVE` without its prefix is `active`.
+/// Formats `POOL_STATUS_ACTIVE` as `active`, without its prefix.
 pub(crate) fn words(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
 }
 
-/// Formats a share such as `0.9460` as `94.60 %`, without rounding.
+/// Formats `0.9460` as `94.60 %`, without rounding.
 pub(crate) fn percent(share: &str) -> String {
     let (sign, digits) = share.strip_prefix('-').map_or(("", share), |digits| ("-", digits));
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));

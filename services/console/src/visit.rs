@@ -1,4 +1,4 @@
-//! A request with a session: the only way from a request to the services.
+//! A request with a session, the only way from a request to the services.
 
 use crate::{
     api::Api,
@@ -14,8 +14,8 @@ use motherlode_runtime::{config::PLATFORM, connections::Peer};
 use std::{sync::Arc, time::Duration};
 use tonic::Status;
 
-/// Name of the cookie, without and with TLS. Browsers accept the `__Host-` prefix only over TLS from this host for all
-/// paths, so no other host can set it.
+/// Without and with TLS. Browsers accept the `__Host-` prefix only over TLS from this host for all paths, so no other
+/// host can set the cookie.
 const COOKIE: &str = "motherlode_console";
 const SECURE_COOKIE: &str = "__Host-motherlode_console";
 const OF_PARTS: &str = "/live/";
@@ -41,7 +41,7 @@ impl Visit {
         own.is_empty() || own == operator
     }
 
-    /// Whether the credential can see all operators: the platform's, or any without operators.
+    /// Reports whether the credential can see all operators: the platform's, or any without operators.
     pub(crate) fn sees_all(&self) -> bool {
         self.owns(PLATFORM)
     }
@@ -63,7 +63,7 @@ impl FromRequestParts<App> for Visit {
         let session = cookie(app, &parts.headers)
             .and_then(|id| if of_part { app.sessions.look(id) } else { app.sessions.find(id) })
             .ok_or_else(logged_out)?;
-        // The connection counts for the session's operator, as for a call.
+        // As for a call, the connection counts for the session's operator.
         if let Some(connection) = parts.extensions.get::<Arc<Peer>>().and_then(|peer| peer.connection()) {
             connection.belongs_to(session.who.holder()).map_err(|refusal| Failure::from(Status::from(refusal)))?;
         }

@@ -1,5 +1,3 @@
-//! The job service over gRPC.
-
 use crate::{
     job::{Job, Jobs},
     work::Work,
@@ -11,7 +9,6 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
-/// The job service.
 #[derive(Clone)]
 pub struct JobApi {
     jobs: Jobs,
@@ -20,8 +17,7 @@ pub struct JobApi {
 }
 
 impl JobApi {
-    /// Creates the service. `parts` are the partitions of the log in this process's data folder, none if the log is
-    /// elsewhere.
+    /// `parts` are the log's partitions in this process's data folder.
     #[must_use]
     pub fn new(jobs: Jobs, ledgers: Ledgers, parts: Vec<Options>) -> Self {
         Self { jobs, ledgers, parts: parts.into() }

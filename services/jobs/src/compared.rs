@@ -1,4 +1,4 @@
-//! Result of a simulation, compared with the exact mathematics. Estimates are in floating point.
+//! Result of a simulation, compared with the exact mathematics in floating point.
 
 use motherlode_picture::{
     figures::{grouped, number},
@@ -9,7 +9,7 @@ use motherlode_slots::{Feature, Game, Par, Seed, Stake, Tally, par::Exact, simul
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// Highest chance that a run of a sound game reports a contradiction, shared equally by its figures (Bonferroni).
+/// Highest chance that a run of a sound game reports a contradiction, shared by its figures (Bonferroni).
 const FALSE_ALARMS: f64 = 1e-3;
 /// Effective number of equal wins from which a part's own spread is used; below it, that of the whole win, which is
 /// larger.
@@ -20,7 +20,7 @@ const UNSEEN: f64 = 10.0;
 /// Half the width of the 95 % interval in standard errors.
 const Z_95: f64 = 1.959_963_985;
 
-/// Result of a simulation.
+/// Returns and wins are in bets.
 #[derive(Debug, Serialize)]
 pub struct Report {
     game: &'static str,
@@ -32,7 +32,6 @@ pub struct Report {
     seed: String,
     rounds: u64,
     threads: usize,
-    /// Return without the jackpot, and its parts, in bets.
     rtp_without_jackpot: Estimate,
     #[serde(serialize_with = "by_name")]
     rtp_parts: Vec<(&'static str, Estimate)>,
@@ -42,14 +41,14 @@ pub struct Report {
     /// Frequencies of a paid spin's features; empty if the feature is bought.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
-    /// Variance of a round's win in bets; `None` if few rounds have most of it.
+    /// `None` if few rounds have most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
-    /// Jackpots per paid spin, if the game has one.
+    /// Per paid spin, if the game has a jackpot.
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
-    /// Highest win of a round without the jackpot, and the highest that the game states.
+    /// Highest win of a round without the jackpot, and the highest stated by the game.
     max_win_bets: f64,
     stated_max_win_bets: f64,
     seconds: f64,
@@ -61,19 +60,15 @@ fn by_name<S: Serializer>(parts: &[(&'static str, Estimate)], serializer: S) -> 
     serializer.collect_map(parts.iter().map(|(key, estimate)| (key, estimate)))
 }
 
-/// Simulated mean with its exact value.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Estimate {
-    /// Simulated value.
     pub simulated: f64,
-    /// Exact value.
     pub exact: f64,
     std_dev_sample: f64,
-    /// Exact standard deviation of a round, if known.
+    /// Standard deviation of a round, if known.
     std_dev_exact: Option<f64>,
-    /// Distance from the exact value in standard errors.
     pub sigmas: f64,
-    /// Judged distance in standard errors; for a chance the root of its deviance, which also holds for rare events.
+    /// For a chance the root of its deviance, which also holds for rare events.
     pub judged: f64,
 }
 
@@ -82,12 +77,11 @@ impl Estimate {
         let std_dev_sample = sample_variance.max(0.0).sqrt();
         let error = std_dev_exact.unwrap_or(std_dev_sample) / rounds.sqrt();
         let distance = simulated - exact;
-        // Without spread, the value is exact or infinitely far off.
         let sigmas = if distance == 0.0 { 0.0 } else { distance / error };
         Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
     }
 
-    /// Estimates a part's return. If few rounds have most of its wins, the spread of the whole win bounds it better.
+    /// If few rounds have most of a part's wins, the spread of the whole win is the better bound.
     fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
         let of = Self::of(sum, rounds, bet, exact, None);
         let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);
@@ -113,9 +107,8 @@ impl Estimate {
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
-    /// Estimates the variance of a round's win, with the standard error of the sample's sum of squares.
-    ///
-    /// A sample without the rarest wins underestimates both, so a distance from below is reduced by [`Self::unseen`].
+    /// A sample without the rarest wins underestimates the variance and its error, so a distance from below is reduced
+    /// by [`Self::unseen`].
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
         let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
@@ -130,8 +123,8 @@ impl Estimate {
     }
 
     /// Upper bound of the variance from wins above the sample's highest, if their chance falls at least with the fourth
-    /// power of the win: twice the square of the highest win, times their chance. With a slower fall, few rounds have
-    /// most of the variance, which is then not judged.
+    /// power of the win: twice the square of the highest win, times their chance. Otherwise few rounds have most of the
+    /// variance, which is not judged.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
@@ -143,7 +136,7 @@ impl Estimate {
 }
 
 impl Report {
-    /// Compares a tally with the exact mathematics. `threads` and `took` are only reported.
+    /// `threads` and `took` are only reported.
     #[must_use]
     pub fn new(
         game: &dyn Game,
@@ -189,7 +182,6 @@ impl Report {
         }
     }
 
-    /// Returns the figures that contradict the exact ones, if any.
     #[must_use]
     pub fn contradiction(&self) -> Option<String> {
         let (figures, most) = (self.figures(), self.sigmas_max());
@@ -204,15 +196,14 @@ impl Report {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Returns the distance in standard errors beyond which a figure is a contradiction. A sound game exceeds it in at
-    /// most one run in 1,000, by the bound exp(-z² / 2) of each tail.
+    /// Limit of the distance in standard errors. A sound game exceeds it in at most one run in 1,000, by the bound
+    /// exp(-z² / 2) of each tail.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);
         (2.0 * (2.0 * f64::from(figures) / FALSE_ALARMS).ln()).sqrt()
     }
 
-    /// Returns all figures by name.
     #[must_use]
     pub fn figures(&self) -> Vec<(String, Estimate)> {
         let parts = self.rtp_parts.iter().map(|(key, of)| ((*key).to_owned(), *of));
@@ -226,7 +217,7 @@ impl Report {
         whole.into_iter().chain(variance).chain(parts).chain(features).chain(jackpots).collect()
     }
 
-    /// Formats the report as text, 80 columns wide.
+    /// Formats the report, 80 columns wide.
     #[must_use]
     pub fn text(&self) -> String {
         let rounds = float(self.rounds);
@@ -282,7 +273,6 @@ impl Report {
     }
 }
 
-/// Estimates feature frequencies; empty for a stake with a bought feature.
 fn features(game: &dyn Game, stake: &Stake, par: &Par, tally: &Tally) -> Vec<(&'static str, Estimate)> {
     if stake.buy_feature {
         return vec![];
@@ -337,7 +327,6 @@ mod tests {
         assert_eq!((estimate.simulated, estimate.std_dev_sample, estimate.sigmas), (2.0, 2.0, 0.0));
     }
 
-    /// All parts of all games are in the report, which fits a terminal.
     #[test]
     fn parts_are_reported_by_name_and_add_up_to_the_whole() {
         for game in motherlode_slots::games().iter().copied() {
@@ -373,7 +362,6 @@ mod tests {
         Report::new(game, &stake, &par, &tally, [seed; 32], 1, Duration::from_secs(1)).contradiction()
     }
 
-    /// A wrong hit frequency, part of the return or chance of the jackpot is found, even if the return is right.
     #[test]
     fn pl_43_mf_d7_each_figure_that_is_not_the_models_is_found() {
         let ratio = |numerator: i64, denominator: i64| Exact::new(numerator.into(), denominator.into());

@@ -1,5 +1,3 @@
-//! Jobs: running ones, and the latest that ended.
-
 use crate::{
     going::Going,
     work::{Ended, Work},
@@ -27,24 +25,21 @@ pub(crate) struct Job {
     ended: Mutex<Option<(i64, Ended)>>,
 }
 
-/// Jobs of a process; clones share them.
 #[derive(Clone)]
 pub struct Jobs(Arc<Kept>);
 
 struct Kept {
     clock: Clock,
-    /// Jobs with the latest last, and their total number.
+    /// Latest job last, and the total number.
     jobs: Mutex<(VecDeque<Arc<Job>>, u64)>,
 }
 
 impl Jobs {
-    /// Creates an empty list of jobs.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self(Arc::new(Kept { clock, jobs: Mutex::default() }))
     }
 
-    /// Cancels all jobs when the service stops.
     pub async fn run(self, stop: Stop) {
         stop.requested().await;
         self.0.jobs.lock().0.iter().for_each(|job| job.going.stop.store(true, Ordering::Relaxed));
@@ -58,10 +53,7 @@ impl Jobs {
         self.all().into_iter().find(|job| job.request_id == request_id)
     }
 
-    /// Starts a job.
-    ///
-    /// # Errors
-    /// JOB_UNDER_WAY if one of its kind runs; NO_THREAD.
+    /// Fails with JOB_UNDER_WAY if a job of the kind is running, or NO_THREAD.
     pub(crate) fn start(&self, request_id: &str, actor: String, work: Work) -> Result<Arc<Job>, Refusal> {
         let mut jobs = self.0.jobs.lock();
         let (kept, count) = &mut *jobs;
@@ -106,7 +98,7 @@ impl Job {
     }
 
     fn run(&self, clock: &Clock) {
-        // Threads that it starts inherit the priority.
+        // Its threads inherit the priority.
         lowest_priority();
         let ended = catch_unwind(AssertUnwindSafe(|| self.work.run(&self.going)));
         let ended = ended.unwrap_or_else(|_| Ended::failed("the job's thread failed: see the process's log"));
@@ -169,7 +161,6 @@ mod tests {
     fn uf_03_all_threads_of_a_job_stand_behind_bets() {
         use std::fs;
         let jobs = jobs();
-        // A name that no other test's threads have.
         jobs.0.jobs.lock().1 = 7_700;
         let job = jobs.start("a", String::new(), rounds(100_000_000)).unwrap();
         while job.going.done.load(Ordering::Relaxed) == 0 {

@@ -1,7 +1,6 @@
 //! Jobs on demand (PL-21, PL-23): audits of the log and simulations of a game.
 //!
-//! One audit and one simulation run at a time, on threads of the lowest priority. Jobs are in memory only and end with
-//! the process. The command line uses the same [`simulation`].
+//! One audit and one simulation run at a time, on threads of the lowest priority. Jobs are in memory only.
 
 mod api;
 pub mod compared;
@@ -12,5 +11,4 @@ mod work;
 
 pub use api::JobApi;
 pub use job::Jobs;
-/// Options of an audit's partition.
 pub use motherlode_audit::Options as AuditOptions;

@@ -1,8 +1,7 @@
 //! Simulated rounds, whose result depends on seed and rounds only.
 //!
-//! Rounds are played in chunks of [`CHUNK_ROUNDS`], each with its own player and a seed derived from the master seed
-//! and the chunk's number. If players carry figures between rounds, a chunk's player first plays [`WARM_UP_ROUNDS`]
-//! uncounted rounds, because the exact return is that of the long run.
+//! Each chunk of [`CHUNK_ROUNDS`] has its own player and derived seed. If players carry figures between rounds, the
+//! player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is that of the long run.
 
 use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError, warm_up};
 use sha2::{Digest, Sha256};
@@ -11,27 +10,23 @@ use std::{
     thread,
 };
 
-/// Rounds per derived seed; part of a seed's meaning, so never changed.
+/// Part of a seed's meaning, so never changed.
 pub const CHUNK_ROUNDS: u64 = 100_000;
-/// Uncounted rounds of a chunk's player; part of a seed's meaning, so never changed. Collected features are unlocked
-/// after some hundreds of rounds.
+/// Part of a seed's meaning, so never changed. Features are unlocked after some hundreds of rounds.
 pub const WARM_UP_ROUNDS: u64 = 10_000;
 /// Purposes of a chunk's seeds, hashed into them.
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";
 
-/// Why rounds could not be played.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
-    /// The game refuses the stake or a choice.
     #[error(transparent)]
     Refused(#[from] SimulateError),
-    /// A thread ended unexpectedly.
     #[error("a thread of the simulation failed")]
     Thread,
 }
 
-/// Plays the rounds, or the chunks that start before the stop; `played` counts the rounds of finished chunks.
+/// Plays the rounds, or the chunks that start before the stop. `played` counts the rounds of finished chunks.
 pub fn play(
     game: &'static dyn Game,
     stake: &Stake,
@@ -67,7 +62,7 @@ pub fn play(
     Ok(sum)
 }
 
-/// Returns the collection that a chunk's player has before its first counted round.
+/// The collection of a chunk's player before its first counted round.
 fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u64) -> Result<Carried, SimulateError> {
     match game.carries().keys {
         [] => Ok(Carried::default()),
@@ -75,7 +70,7 @@ fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u6
     }
 }
 
-/// Returns a chunk's seed: SHA-256 over purpose, master seed and number (big endian).
+/// SHA-256 over purpose, master seed and number (big endian).
 fn chunk_seed(label: &[u8], master: &Seed, chunk: u64) -> Seed {
     let mut hash = Sha256::new();
     hash.update(label);

@@ -1,5 +1,3 @@
-//! The work of jobs: audits and simulations.
-
 use crate::{compared::Report, going::Going, simulation};
 use motherlode_audit::{Options, Unusable, Whole, audit_all};
 use motherlode_books::CoinValue;
@@ -21,7 +19,7 @@ use std::{
 };
 
 const ROUNDS_MAX: u64 = 100_000_000;
-/// Default coin value in millionths, if the game offers it; else its smallest.
+/// In millionths, if the game offers it; else its smallest.
 const COIN_MICROS: u64 = 100_000;
 
 pub(crate) struct Ended {
@@ -42,10 +40,17 @@ impl Ended {
 }
 
 pub(crate) enum Work {
-    /// `records` is their number in all parts.
-    Audit { parts: Vec<Options>, records: u64 },
+    Audit {
+        parts: Vec<Options>,
+        records: u64,
+    },
     /// `asked` is the request, with its omissions.
-    Simulation { asked: wire::Simulation, game: &'static dyn Game, stake: Stake, seed: Seed },
+    Simulation {
+        asked: wire::Simulation,
+        game: &'static dyn Game,
+        stake: Stake,
+        seed: Seed,
+    },
 }
 
 impl PartialEq for Work {
@@ -102,7 +107,7 @@ impl Work {
         }
     }
 
-    /// Returns the simulation with the values used for omitted fields.
+    /// Has the values used for omitted fields.
     pub(crate) fn simulation(&self) -> Option<wire::Simulation> {
         let Self::Simulation { asked, game, stake, seed } = self else { return None };
         let told = round::Stake {

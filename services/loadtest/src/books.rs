@@ -1,4 +1,4 @@
-//! Comparison of the service's balances with the sums of its answers.
+//! Comparison of the service's balances with the sums of its answers, warm-up included, in minor units of EUR.
 
 use crate::player::Expected;
 use motherlode_books::{Currency, Minor, Nano};
@@ -6,56 +6,38 @@ use serde::Serialize;
 
 const NAMED_MAX: usize = 10;
 
-/// Account of a player after the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actual {
-    /// Player name.
     pub player: String,
-    /// Balance in minor units.
     pub balance: i64,
-    /// Rounds left open.
     pub open_rounds: Vec<String>,
 }
 
-/// Books of a run: sums over all its players, warm-up included, in minor units of EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Books {
-    /// Players checked.
     pub players: usize,
-    /// Sums of answers and balances.
     pub balances: Balances,
     /// Accounts whose balance differs from the answers.
     pub wrong_balances: usize,
-    /// Rounds left open.
     pub open_rounds: usize,
-    /// Jackpots not paid in time.
     pub unpaid_jackpots: usize,
-    /// Books of the pool.
     pub pool: PoolBooks,
-    /// First few faults.
     pub faults: Vec<String>,
-    /// Whether everything agrees.
     pub ok: bool,
 }
 
-/// Sums of the answers and of the balances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Balances {
-    /// Deposits.
     pub deposits_minor: i64,
-    /// Bets.
     pub bets_minor: i64,
-    /// Wins without jackpots.
     pub wins_minor: i64,
-    /// Jackpots paid.
     pub jackpots_minor: i64,
-    /// Sum of balances by the answers.
+    /// Sum of balances in the answers.
     pub told_minor: i64,
-    /// Sum of balances by the accounts.
+    /// Sum of the accounts' balances.
     pub found_minor: i64,
 }
 
-/// Comparison of the pool's contributions with the bets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolCheck {
@@ -63,20 +45,18 @@ pub enum PoolCheck {
     Exact,
     /// At least as much, because others play too.
     AtLeast,
-    /// None, because the pool was not active all the time.
+    /// The pool was not active all the time.
     None,
 }
 
-/// Books of the pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolBooks {
-    /// Kind of comparison.
     pub check: PoolCheck,
-    /// Contribution of the bets by the pool's terms, exact, in EUR.
+    /// By the bets and the pool's terms.
     pub told_eur: String,
-    /// Contributions during the run, exact, in EUR.
+    /// Received during the run.
     pub found_eur: String,
-    /// Whether the pool had pooled the run's last bet.
+    /// Whether the pool had the run's last bet.
     pub caught_up: bool,
 }
 
@@ -88,14 +68,13 @@ pub(crate) struct Pooled {
     pub(crate) caught_up: bool,
 }
 
-/// Computes the exact contribution in EUR (BW-11).
+/// In EUR, exact (BW-11).
 pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
-    // A minor unit is 10^7 nanos, so a millionth is 10 nanos without rounding.
     let nanos_a_millionth = Currency::EUR.nanos_per_minor() / 1_000_000;
     Nano(i128::from(bets_minor) * i128::from(ppm) * nanos_a_millionth)
 }
 
-/// Compares accounts with answers. `pooled_bets` are the bets of the pool's contributions.
+/// `pooled_bets` are the bets of the pool's contributions.
 pub(crate) fn check(accounts: &[(&Expected, Actual)], pooled_bets: i64, pooled: Pooled) -> Books {
     let mut balances = Balances::default();
     let (mut wrong_balances, mut open_rounds, mut unpaid_jackpots) = (0, 0, 0);

@@ -1,5 +1,3 @@
-//! Connections to the service, and errors of a load test.
-
 use crate::{options::Options, retry::ANSWER_MAX};
 use motherlode_runtime::{
     Reason,
@@ -7,51 +5,29 @@ use motherlode_runtime::{
 };
 use tonic::Status;
 
-/// Why a load test could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An option is out of its range, or the target is not a URL.
     #[error("{0}")]
     Unusable(String),
-    /// The service does not answer.
     #[error("no service answers at {target}: {reason}")]
-    Connect {
-        /// Address of the service.
-        target: String,
-        /// Error of the operating system.
-        reason: String,
-    },
-    /// A step of the set-up failed, such as funding the players.
+    Connect { target: String, reason: String },
     #[error("{what}: {}: {}{}", crate::retry::reason(.status), .status.message(), step(.status))]
-    Setup {
-        /// Failed step.
-        what: &'static str,
-        /// Refusal of the service.
-        status: Box<Status>,
-    },
-    /// The operating system's random generator failed.
+    Setup { what: &'static str, status: Box<Status> },
     #[error("cannot create names for the players: {0}")]
     Entropy(getrandom::Error),
-    /// The resources of the service's process cannot be read.
     #[error(
         "the resources of process {pid} cannot be read: {source}\n--pid must be the id of the service's process, on this machine"
     )]
-    Usage {
-        /// Process id.
-        pid: u32,
-        /// Error of the operating system.
-        source: std::io::Error,
-    },
+    Usage { pid: u32, source: std::io::Error },
 }
 
-/// Returns the next step after a refusal; empty if its reason has none.
+/// Empty if the reason has no next step.
 fn step(status: &Status) -> String {
     let reason = Reason::from_name(&crate::retry::reason(status));
     reason.map_or_else(String::new, |reason| format!("\n{}", reason.doc()))
 }
 
 impl Error {
-    /// Whether the input is at fault, not the service.
     #[must_use]
     pub fn is_unusable_input(&self) -> bool {
         matches!(self, Self::Unusable(_) | Self::Usage { .. })

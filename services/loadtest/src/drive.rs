@@ -1,5 +1,4 @@
-//! Workers that play rounds until the rounds or the time are used up. Each player belongs to one worker, so no lock is
-//! needed.
+//! Workers that play until the rounds or the time are used up. Each player belongs to one worker, so no lock is needed.
 
 use crate::{
     lane::Lane,
@@ -24,20 +23,20 @@ struct Rounds {
     next: AtomicU64,
     count: u64,
     pace: Pace,
-    /// Permits of due rounds at a constant rate; `None` in a closed loop.
+    /// Due rounds at a constant rate; `None` in a closed loop.
     permits: Option<Arc<Semaphore>>,
     deadline: Instant,
 }
 
 impl Rounds {
-    /// Returns the next round's due time after the start; `None` at the end.
+    /// Due time after the start; `None` at the end.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();
         }
         let round = self.next.fetch_add(1, Ordering::Relaxed);
         if round.saturating_add(1) >= self.count {
-            // No worker must wait for a round that is never due.
+            // Releases workers that wait for rounds that never become due.
             self.permits.iter().for_each(|permits| permits.close());
         }
         (round < self.count && Instant::now() < self.deadline).then(|| self.pace.due(round))
@@ -49,7 +48,6 @@ impl Rounds {
     }
 }
 
-/// Plays until the rounds or the time end, or an interrupt; returns the players and the duration.
 pub(crate) async fn drive(
     options: &Options,
     table: &Arc<Table>,

@@ -23,7 +23,6 @@ pub(crate) enum Call {
     Choose(ChooseRequest),
 }
 
-/// A worker's path to the service; cheap to clone.
 #[derive(Clone)]
 pub(crate) enum Lane {
     Unary(SpinServiceClient<Connection>),
@@ -47,7 +46,7 @@ impl Lane {
         Self::Unary(SpinServiceClient::new(connection))
     }
 
-    /// Creates a stream's lane; clones share it.
+    /// Clones share the stream.
     pub(crate) fn stream(connection: Connection) -> Self {
         let (asked, inbox) = mpsc::unbounded_channel();
         tokio::spawn(pump(SpinServiceClient::new(connection), inbox));
@@ -85,7 +84,7 @@ async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::Unboun
     }
 }
 
-/// Relays calls and answers until the stream breaks or no lane is left; pending calls are then dropped.
+/// Ends when the stream breaks or no lane is left, and drops pending calls.
 async fn relay(
     first: Asked,
     inbox: &mut mpsc::UnboundedReceiver<Asked>,

@@ -1,72 +1,56 @@
-//! Options of a load test.
-
 use motherlode_books::{CoinValue, Currency, Minor, cash};
 use motherlode_runtime::connect::Credentials;
 use motherlode_slots::standard;
 use std::time::Duration;
 
-/// Limit of rounds per run; their deposits fit a balance at the highest bet.
+/// The deposits of more rounds would not fit a balance at the highest bet.
 pub const ROUNDS_MAX: u64 = 10_000_000_000;
 const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;
 const PLAYERS_MAX: usize = 10_000_000;
 
-/// Options of a load test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Address of the service, such as `http://127.0.0.1:50051`.
     pub target: String,
-    /// Token and certificates.
     pub credentials: Credentials,
-    /// Operator of the players.
     pub operator: String,
-    /// The operator has a seamless wallet: nothing is deposited, and accounts must stay empty.
+    /// A seamless wallet: nothing is deposited, and accounts must stay empty.
     pub seamless: bool,
-    /// Rounds to play.
     pub rounds: u64,
     /// Limit of rounds in flight.
     pub concurrency: usize,
-    /// Number of connections.
     pub connections: usize,
-    /// Number of players; each plays one round at a time, so at least `concurrency`.
+    /// At least `concurrency`, since each plays one round at a time.
     pub players: usize,
-    /// Prefix of existing players with money, who have played the game before, followed by eight digits from 00000000;
-    /// `None` for new players.
+    /// Prefix of existing players with money, followed by eight digits from 00000000; `None` for new players.
     pub existing: Option<String>,
     /// Rounds started per second; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// Plays over PlayStream, one stream per connection, instead of unary calls.
+    /// One PlayStream per connection, instead of unary calls.
     pub stream: bool,
-    /// Name of the game.
     pub game: String,
-    /// Pay lines.
     pub lines: u32,
-    /// Coins on each line.
     pub coins_per_line: u32,
-    /// Buys the game's feature with every bet.
     pub buy_feature: bool,
-    /// Total coins of such a bet.
+    /// Total coins of a bet with the feature.
     pub bet_coins: u32,
-    /// Value of a coin in EUR.
+    /// In EUR.
     pub coin_value: CoinValue,
     /// Concurrent readers of the players' histories, on their own connection.
     pub readers: usize,
     /// Service's process on this machine, whose costs are reported.
     pub pid: Option<u32>,
-    /// Time after which no round starts.
     pub time_max: Duration,
-    /// Others use the service too, so the pool must have at least these bets' contributions.
+    /// With other players, the pool has at least these bets' contributions.
     pub shared: bool,
-    /// Limits of a successful run.
     pub thresholds: Thresholds,
 }
 
-/// Limits of a successful run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// Limit of the p99 latency of all calls in milliseconds, if any.
+    /// Limit for all calls.
     pub p99_ms_max: Option<f64>,
-    /// Limit of failed calls, as a share from 0 to 1.
+    /// Share of failed calls, 0 to 1.
     pub error_rate_max: f64,
 }
 
@@ -103,10 +87,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks the options as far as possible without a service.
-    ///
-    /// # Errors
-    /// Names the invalid option and its range.
+    /// The error names the option and its range.
     pub fn check(&self) -> Result<(), String> {
         let ranged = [
             ("rounds", self.rounds, 1, ROUNDS_MAX),
@@ -143,7 +124,7 @@ impl Options {
         self.deposit().map(|_| ())
     }
 
-    /// Computes a deposit that covers the loss of all rounds, including the warm-up.
+    /// Covers the loss of all rounds, including the warm-up.
     pub(crate) fn deposit(&self) -> Result<i64, String> {
         let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));

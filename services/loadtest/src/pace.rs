@@ -1,7 +1,5 @@
-//! Due times of rounds, from which latencies are measured.
-//!
-//! In a closed loop a round is due when a player is free. At a constant rate it is due by schedule, so waiting in the
-//! client counts, as for a real player.
+//! Due times of rounds, from which latencies are measured: in a closed loop when a player is free, at a constant rate
+//! by schedule, so that waiting in the client counts.
 
 use std::{
     sync::Arc,
@@ -20,14 +18,14 @@ impl Pace {
         Self { rate }
     }
 
-    /// Returns a round's due time after the start, counted from 0; `None` in a closed loop.
+    /// After the start, for a round counted from 0; `None` in a closed loop.
     pub(crate) fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))
     }
 
-    /// Starts a thread that adds a permit for each due round until the semaphore is closed. The runtime's timer has
-    /// only millisecond resolution.
+    /// Adds a permit for each due round until the semaphore is closed, on a thread: the runtime's timer has only
+    /// millisecond resolution.
     pub(crate) fn release(self, start: Instant, rounds: u64) -> Arc<Semaphore> {
         let permits = Arc::new(Semaphore::new(0));
         let released = Arc::clone(&permits);
@@ -46,7 +44,6 @@ impl Pace {
     }
 }
 
-/// Returns the start of a latency: the due time, or the time of sending in a closed loop.
 pub(crate) fn timed_from(due: Option<Duration>, sent: Duration) -> Duration {
     due.unwrap_or(sent)
 }
@@ -59,7 +56,6 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// Latencies of rounds played in turn, each with its service time.
     fn latencies(pace: Pace, service: &[Duration]) -> Vec<Duration> {
         let mut now = Duration::ZERO;
         let mut latencies = vec![];

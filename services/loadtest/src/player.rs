@@ -25,18 +25,16 @@ pub(crate) struct Expected {
     pub(crate) bets: i64,
     pub(crate) wins: i64,
     pub(crate) jackpots: i64,
-    /// Log position of the latest bet.
     pub(crate) bet_position: u64,
-    /// Pending jackpots: round and position of the hit.
+    /// Round and position of the hit.
     pub(crate) pending: Vec<(String, u64)>,
 }
 
 pub(crate) struct Player {
     pub(crate) account: Account,
     pub(crate) expected: Expected,
-    /// Number of the current or next round.
     round: u64,
-    /// A call of the current round failed with unknown effect.
+    /// A call failed with unknown effect.
     pub(crate) in_doubt: bool,
 }
 
@@ -45,7 +43,7 @@ pub(crate) struct Table {
     pub(crate) stake: Stake,
     /// Players pick a witch before their first spin (BW-05).
     pub(crate) witches: bool,
-    /// Prefix of request ids that is unique to the run.
+    /// Prefix of request ids, unique to the run.
     pub(crate) run: String,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
@@ -56,7 +54,7 @@ impl Player {
         Self { account, expected: Expected { seamless, ..Expected::default() }, round: 0, in_doubt: false }
     }
 
-    /// Plays a round; its first call is timed from `due`, or from when it is sent. Errors are counted.
+    /// Times the first call from `due`, or from when it is sent.
     pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
         match self.play_round(table, lane, due).await {
             Ok(()) => table.tally.settled(),
@@ -64,8 +62,7 @@ impl Player {
         }
     }
 
-    /// # Errors
-    /// Status of the failed call. The next call continues the round.
+    /// The next call continues a failed round.
     pub(crate) async fn play_round(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) -> Result<(), Status> {
         // Also if the run is interrupted here.
         self.in_doubt = true;
@@ -109,10 +106,7 @@ impl Player {
 }
 
 impl Expected {
-    /// Adds a round's last answer.
-    ///
-    /// # Errors
-    /// The round has no more choices and is not settled.
+    /// An error if the round has no more choices and is not settled.
     fn settle(&mut self, played: &Played, bet_position: u64, jackpots: Vec<JackpotWin>) -> Result<(), Status> {
         if played.state() != RoundState::Settled {
             return Err(Status::internal("the round has no choice to make and is not settled"));
@@ -138,7 +132,7 @@ fn minor(money: Option<&Money>) -> i64 {
     money.map_or(0, |money| money.amount_minor)
 }
 
-/// Returns the choice that a round waits for: the first objects, free spins and features. The gamble is never offered.
+/// The first objects, free spins and features; no gamble.
 fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
     match outcome.awaiting() {
@@ -152,7 +146,7 @@ fn next_choice(played: &Played) -> Option<choice::Kind> {
     }
 }
 
-/// Records the latency from `from`, after the table's start.
+/// `from` is relative to the table's start.
 async fn timed<T>(
     table: &Table,
     kind: Kind,
@@ -190,7 +184,6 @@ mod tests {
         assert_eq!(expected.balance(), 10_000 - 2 * 150 + 2 * 400 + 20_000);
         assert_eq!(expected.bet_position, 9);
         assert_eq!(expected.pending, [("o/p/1".to_owned(), 7)]);
-        // With a seamless wallet the account is empty.
         assert_eq!(Expected { seamless: true, deposits: 0, ..expected }.balance(), 0);
     }
 

@@ -18,21 +18,14 @@ use tokio::task::JoinSet;
 use tonic::Code;
 
 const PAGE: i32 = 100;
-/// Wait before a refused read is retried.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Counts of the readers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Reads {
-    /// Number of readers.
     pub readers: usize,
-    /// Pages received.
     pub pages: u64,
-    /// Rounds on the pages.
     pub rounds: u64,
-    /// Calls refused with READS_BUSY.
     pub refused: u64,
-    /// Other failed calls.
     pub failed: u64,
 }
 

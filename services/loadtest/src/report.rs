@@ -1,5 +1,3 @@
-//! Report of a run.
-
 mod text;
 
 use crate::{
@@ -13,82 +11,58 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
-/// Result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// Rounds settled.
+    /// Settled rounds.
     pub rounds: u64,
-    /// Calls answered: bets and choices.
+    /// Answered bets and choices.
     pub calls: u64,
-    /// Seconds from the first call to the last answer.
+    /// From the first call to the last answer.
     pub seconds: f64,
-    /// Rounds settled per second.
     pub rounds_per_second: f64,
-    /// Requested rate; `None` in a closed loop.
+    /// `None` in a closed loop.
     pub rate: Option<f64>,
-    /// Limit of rounds in flight.
     pub concurrency: usize,
-    /// Number of connections.
     pub connections: usize,
-    /// Whether PlayStream was used.
     pub stream: bool,
-    /// Latency of all calls.
     pub latency_ms: LatencyMs,
-    /// Latency by kind of call, for kinds that occurred.
+    /// Only kinds of calls that occurred.
     pub latency_ms_by_call: BTreeMap<&'static str, LatencyMs>,
     /// Failed calls by reason, after all retries.
     pub errors: BTreeMap<String, u64>,
     /// Messages sent again.
     pub retries: u64,
-    /// Counts of the readers.
     pub reads: Reads,
-    /// Cost of the service's process, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Cost of this process, if the service's was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cost: Option<Cost>,
-    /// Comparison of the books.
     pub books: Books,
-    /// Verdicts on the thresholds.
     pub thresholds: Verdicts,
-    /// Whether thresholds and books hold.
     pub ok: bool,
 }
 
-/// Latency in milliseconds, to three digits; at a constant rate from the due time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyMs {
-    /// Median.
     pub p50: f64,
-    /// 90th percentile.
     pub p90: f64,
-    /// 99th percentile.
     pub p99: f64,
-    /// 99.9th percentile.
     pub p999: f64,
-    /// Maximum.
     pub max: f64,
 }
 
-/// Verdicts on the thresholds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdicts {
-    /// p99 latency of all calls, if limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<Verdict>,
-    /// Share of failed calls.
     pub error_rate: Verdict,
 }
 
-/// Figure and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Limit.
     pub max: f64,
-    /// Measured figure.
     pub found: f64,
-    /// Whether it is within the limit.
     pub ok: bool,
 }
 
@@ -148,7 +122,6 @@ impl Timed {
 }
 
 impl LatencyMs {
-    /// Percentiles of a histogram in nanoseconds.
     #[must_use]
     pub fn of(latencies: &Histogram<u64>) -> Self {
         let ms = |nanos: u64| Duration::from_nanos(nanos).as_secs_f64() * 1e3;

@@ -7,11 +7,11 @@ use std::{
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// Deadline of a call; longer than the service's own default.
+/// Longer than the service's own default.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(20);
-/// Longest wait, even if the service proposes more.
+/// Bounds a wait proposed by the service.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// Sends until an answer, a refusal or the last attempt, and counts retries.
@@ -42,7 +42,7 @@ fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// Returns the service's reason of an error, else its code.
+/// The service's reason, or the status code.
 pub(crate) fn reason(status: &Status) -> String {
     match status.get_error_details().error_info() {
         Some(info) if !info.reason.is_empty() => info.reason.clone(),

@@ -34,19 +34,17 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// Longest wait for an award, or for the pool to add a bet.
+/// For an award, or for the pool to add a bet.
 const WAIT_MAX: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs a load test. `progress` gets the rounds settled so far, several times per second.
-///
-/// # Errors
-/// [`Error`] if it could not run. Missed thresholds and wrong books are in the report.
+/// `progress` gets the number of settled rounds several times per second. Missed thresholds and wrong books are in the
+/// report.
 pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFuture<'a, Result<Report, Error>> {
     run_until(options, progress, std::future::pending())
 }
 
-/// Runs a load test until `interrupted` ends; no rounds start after that, and the report covers those played.
+/// After `interrupted` ends, no rounds start, and the report covers those played.
 pub fn run_until<'a>(
     options: &'a Options,
     progress: &'a dyn Fn(u64),
@@ -74,8 +72,8 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
-        // One round per connection opens it before the measurement. After these rounds the pool's figure is exact,
-        // since earlier contributions of others are pooled.
+        // Opens each connection before the measurement. Earlier contributions of others are pooled then, so the pool's
+        // figure is exact.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }
@@ -158,7 +156,6 @@ fn stream_of(account: &Account) -> StreamId {
 
 struct Sums {
     bets: i64,
-    /// Stream and log position of each player's latest bet.
     latest: Vec<(StreamId, u64)>,
 }
 
@@ -204,7 +201,6 @@ impl Service {
         players.await.map_err(Error::setup("opening and funding the players"))
     }
 
-    /// Loads existing players; their balances count as deposits.
     async fn existing(&self, count: usize, prefix: &str) -> Result<Vec<Player>, Error> {
         let found = (0..count).map(async |number| {
             let mut player = Player::new(self.account(format!("{prefix}{number:08}")), self.seamless);
@@ -241,7 +237,7 @@ impl Service {
         Ok(())
     }
 
-    /// Reads the game's pool once it has pooled all bets, or after [`WAIT_MAX`]; a default pool if the game has none.
+    /// Waits up to [`WAIT_MAX`] for the pool to have all bets; a default pool if the game has none.
     async fn pool(&self, game: &str, sums: &Sums) -> Result<Pool, Status> {
         let deadline = Instant::now() + WAIT_MAX;
         loop {
@@ -296,7 +292,7 @@ impl Service {
         })
     }
 
-    /// Waits for pending awards, up to [`WAIT_MAX`].
+    /// Waits up to [`WAIT_MAX`].
     async fn await_awards(&self, expected: &mut Expected) -> Result<(), Status> {
         let deadline = Instant::now() + WAIT_MAX;
         while let Some((round_id, hit)) = expected.pending.last() {

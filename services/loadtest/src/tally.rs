@@ -1,5 +1,5 @@
-//! Counters of a run: latencies by kind of call, and errors by reason. All players share one tally behind a lock held
-//! for some 20 nanoseconds per call.
+//! Latencies by kind of call, and errors by reason. All players share one tally behind a lock held for some 20
+//! nanoseconds per call.
 
 use crate::retry;
 use hdrhistogram::Histogram;
@@ -23,7 +23,6 @@ pub(crate) struct Tally {
     pub(crate) rounds: AtomicU64,
 }
 
-/// Latencies in nanoseconds, and errors.
 pub(crate) struct Timed {
     pub(crate) spin: Histogram<u64>,
     pub(crate) choose: Histogram<u64>,

@@ -1,33 +1,26 @@
-//! Resources used by a process on this machine, from /proc (Linux). Unlike rates, they do not depend on how client and
+//! Resources of a process on this machine, from /proc (Linux). Unlike rates, they do not depend on how client and
 //! service share processors.
 
 use serde::Serialize;
 use std::{fs, io};
 
-/// Resources used so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Processor time of all living threads, nanoseconds.
+    /// Sum over the living threads.
     pub cpu_ns: u64,
-    /// Context switches of the same threads.
     pub switches: u64,
-    /// Resident memory in bytes.
+    /// In bytes.
     pub resident_bytes: u64,
 }
 
-/// Cost of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
-    /// Processor microseconds per round.
     pub cpu_us_per_round: f64,
-    /// Context switches per round.
     pub switches_per_round: f64,
-    /// Resident memory at the end, in bytes.
     pub resident_bytes: u64,
 }
 
 impl Usage {
-    /// Reads a process's usage.
     pub fn of(pid: u32) -> io::Result<Self> {
         let (mut cpu_ns, mut switches) = (0, 0);
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -40,7 +33,6 @@ impl Usage {
         Ok(Self { cpu_ns, switches, resident_bytes })
     }
 
-    /// Returns the cost per round since an earlier reading.
     #[must_use]
     pub fn cost(self, since: Self, rounds: u64) -> Cost {
         #[allow(clippy::cast_precision_loss, reason = "a figure for people")]

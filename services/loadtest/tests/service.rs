@@ -168,21 +168,18 @@ async fn a_stake_that_is_not_offered_stops_the_run_before_it_starts() {
     server.stop().await.unwrap();
 }
 
-/// Calls to the stopped service are counted as failed or retried, and the run ends.
 #[tokio::test]
 async fn a_service_that_stops_meanwhile_is_an_error_and_no_hang() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
     let options = Options { rounds: 1_000_000, time_max: Duration::from_secs(1), ..options(&server) };
     let (ended, stopped) = tokio::join!(run(&options, &|_| ()), async {
-        // First round settled after the start of play.
         let mut head = server.ledger().head();
         head.wait_for(|head| head.position > 200).await.unwrap();
         drop(head);
         server.stop().await
     });
     stopped.unwrap();
-    // The books cannot be read then.
     let error = ended.unwrap_err().to_string();
     assert!(error.starts_with("the books: "), "{error}");
 }

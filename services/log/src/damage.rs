@@ -41,7 +41,7 @@ impl ScanError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("{} is in use by another process: stop it, or name another folder by --data", dir.display())]
+    #[error("{} is in use by another process: stop it, or name another folder with --data", dir.display())]
     Locked { dir: PathBuf },
     #[error(transparent)]
     Scan(#[from] ScanError),

@@ -1,5 +1,3 @@
-//! The command line and its subcommands.
-
 use crate::commands::{
     Failure, audit, config, copy, export, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds,
     serve, simulate, token, verify, watch, witness,
@@ -21,7 +19,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve spin, ledger and jackpot in one process, with the log on disk or on JetStream.
+    /// Serve all services or those of a role, with the log on disk or on JetStream.
     Serve(serve::Args),
     /// Check a configuration and print its digest or its canonical form.
     Config(config::Args),
@@ -31,7 +29,7 @@ enum Command {
     Watch(watch::Args),
     /// Check whether a service accepts calls; for probes.
     Health(health::Args),
-    /// Keep an independent copy of a running service's log up to date, or stream its changes.
+    /// Keep an independent copy of a running service's log, or stream its changes.
     Follow(Long<follow::Args>),
     /// List open rounds, or close one.
     Rounds(rounds::Args),
@@ -39,15 +37,15 @@ enum Command {
     Par(par::Args),
     /// Play many rounds without a service and compare them with the exact mathematics.
     Simulate(Long<simulate::Args>),
-    /// Play many rounds on a running service concurrently, measure latencies, and check its books.
+    /// Play many concurrent rounds on a running service, measure latencies, and check its books.
     Loadtest(loadtest::Args),
     /// Create a bearer token for an operator and print its digest for the configuration.
     Token(token::Args),
-    /// Verify a whole log, or an operator's copy of one, without a service.
+    /// Verify a whole log, or an operator's copy, without a service.
     Audit(Long<audit::Args>),
     /// Recompute one round of a log and show it step by step.
     Replay(Long<replay::Args>),
-    /// Create a key for the log's checkpoints or for a witness, or print a public key.
+    /// Create a key for a log's checkpoints or a witness, or print its public key.
     Key(key::Args),
     /// Print the proof of a round: its place in the log, and how it was played.
     Proof(proof::Args),
@@ -61,7 +59,7 @@ enum Command {
     Export(Long<export::Args>),
     /// Inspect a log: its last records, a single record, or the integrity of the chain.
     Log(Long<log::Args>),
-    /// Write output of the service's random generator, raw or scaled, for statistical tests.
+    /// Write output of the service's random generator for statistical tests.
     Rng(rng::Args),
     /// Print completions for a shell.
     Completions(Completions),
@@ -69,14 +67,12 @@ enum Command {
     Man(Man),
 }
 
-/// Arguments of a command that reads a whole log or plays for long. It runs at idle priority, so a service on the same
-/// machine goes first.
+/// Runs a command at idle priority, so that a service on the machine has precedence.
 #[derive(Args)]
 struct Long<Of: Args> {
     #[command(flatten)]
     args: Of,
-    /// Run at normal priority. By default the command uses only processor time that other processes leave idle
-    /// (SCHED_IDLE).
+    /// Run at normal priority instead of SCHED_IDLE, which uses only idle processor time.
     #[arg(long, global = true)]
     full_speed: bool,
 }
@@ -84,20 +80,18 @@ struct Long<Of: Args> {
 impl<Of: Args> Long<Of> {
     fn run(&self, command: fn(&Of) -> Result<(), Failure>) -> Result<(), Failure> {
         if !self.full_speed {
-            // Threads started later inherit the priority.
             lowest_priority();
         }
         command(&self.args)
     }
 }
 
-/// The command line, with examples and exit codes in its help.
 pub(crate) fn command() -> clap::Command {
     with_help(Cli::command())
 }
 
-/// Parses the command line and runs the command. `serve` uses the dealer that `dealer` makes from the draw keys. Exit
-/// codes: 0 done, 1 failed or found something wrong, 2 unusable input.
+/// `dealer` makes the dealer of `serve` from the draw keys. Exit codes: 0 done, 1 failed or found something wrong, 2
+/// unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
     let matches = command().get_matches();

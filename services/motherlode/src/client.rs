@@ -1,5 +1,5 @@
-//! Client side of the commands: connections, retries and messages of refusals. A retry has the same request id and
-//! therefore no second effect (PL-11).
+//! Connections, retries and messages of refusals. A retry has the same request id and therefore no second effect
+//! (PL-11).
 
 use crate::{commands::Failure, target::Target};
 use motherlode_proto::{
@@ -14,26 +14,21 @@ use std::{collections::BTreeMap, error::Error, time::Duration};
 use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt;
 
-/// Deadline of a call; longer than the service's own default.
+/// Longer than the service's own default.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// Longest wait before a retry, even if the service proposes more.
+/// Bounds a wait proposed by the service.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Clients of a service's three parts, over one connection.
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// Spin service.
     pub spin: SpinServiceClient<Connection>,
-    /// Ledger service.
     pub ledger: LedgerServiceClient<Connection>,
-    /// Jackpot service.
     pub jackpot: JackpotServiceClient<Connection>,
 }
 
 impl Client {
-    /// Connects.
     pub async fn connect(target: &Target) -> Result<Self, Failure> {
         let connection = target.connect().await?;
         Ok(Self {
@@ -44,7 +39,7 @@ impl Client {
     }
 }
 
-/// Sends a message, and retries it unchanged while the answer is lost or the service is busy.
+/// Retries while the answer is lost or the service is busy.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -68,8 +63,7 @@ where
     call(request).await.map(Response::into_inner)
 }
 
-/// Whether a retry can succeed: the answer was lost, or the service is busy or starting. Broken connections appear as
-/// `Unknown`, expired deadlines as `Cancelled`.
+/// Whether a retry can succeed. Broken connections appear as `Unknown`, expired deadlines as `Cancelled`.
 #[must_use]
 pub fn may_pass(status: &Status) -> bool {
     matches!(
@@ -78,20 +72,19 @@ pub fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// Returns a refusal's reason in UPPER_SNAKE; empty if it has none.
+/// Reason of a refusal in UPPER_SNAKE; empty if unknown.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()
 }
 
-/// Returns one metadata entry of a refusal; empty if missing.
+/// Metadata entry of a refusal; empty if missing.
 #[must_use]
 pub fn metadata(status: &Status, key: &str) -> String {
     let details = status.get_error_details();
     details.error_info().and_then(|info| info.metadata.get(key).cloned()).unwrap_or_default()
 }
 
-/// Returns the state of all partitions of a service's log.
 pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<Vec<PartitionStatus>, Failure> {
     let status = ledger.get_log_status(GetLogStatusRequest {}).await;
     let GetLogStatusResponse { partitions, partition_count, .. } =
@@ -101,13 +94,13 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
         let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
         let held = held.join(", ");
         return Err(Failure::found(format!(
-            "the log has {partition_count} partitions, and this process has only {held}: name a process with all partitions by --target"
+            "the log has {partition_count} partitions, and this process has only {held}: use --target with the address of a process with all partitions"
         )));
     }
     Ok(partitions)
 }
 
-/// Formats a refusal: reason and message, then invalid fields and metadata, one per line, and the next step.
+/// Formats reason and message, invalid fields and metadata, one per line, and the next step.
 #[must_use]
 pub fn explain(status: &Status) -> Failure {
     let details = status.get_error_details();
@@ -133,7 +126,7 @@ pub fn explain(status: &Status) -> Failure {
     Failure::found(text)
 }
 
-/// Returns the innermost cause, for example "Connection refused" instead of "transport error".
+/// The innermost cause, such as "Connection refused" instead of "transport error".
 fn cause(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -142,16 +135,14 @@ fn cause(error: &dyn Error) -> String {
     innermost.to_string()
 }
 
-/// Returns a unique request id of 128 random bits.
 pub fn request_id() -> Result<String, Failure> {
     Ok(motherlode_proto::convert::play::hex(&random::<16>()?))
 }
 
-/// Returns random bytes of the operating system.
 pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::found(format!("the operating system gives no random bytes: {error}")))?;
+        .map_err(|error| Failure::found(format!("the operating system returned no random bytes: {error}")))?;
     Ok(bytes)
 }
 

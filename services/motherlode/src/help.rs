@@ -1,5 +1,3 @@
-//! Help texts, completions and man pages.
-
 use crate::commands::{Failure, say};
 use clap::Command;
 use clap_complete::Shell;
@@ -10,7 +8,7 @@ const WIDTH: usize = 80;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
 
-/// Examples per command; GAME is replaced by a game.
+/// GAME is replaced by a game.
 const EXAMPLES: [(&str, &[&str]); 23] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),
@@ -94,7 +92,7 @@ pub(crate) fn completions(mut command: Command, args: &Completions) -> Result<()
 
 pub(crate) fn man(command: Command, args: &Man) -> Result<(), Failure> {
     let unwritten =
-        |error: io::Error| Failure::unwritable(&args.out, &error, "Name a folder by --out that this user may write");
+        |error: io::Error| Failure::unwritable(&args.out, &error, "With --out, name a folder that this user may write");
     fs::create_dir_all(&args.out).map_err(unwritten)?;
     clap_mangen::generate_to(command, &args.out).map_err(unwritten)
 }

@@ -1,4 +1,4 @@
-//! The `motherlode` binary. The code is in the library, so that tests can start it in-process.
+//! The `motherlode` binary. Tests start the library in-process.
 
 use std::process::ExitCode;
 

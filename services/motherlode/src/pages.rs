@@ -1,4 +1,4 @@
-//! Reference of the command line, from the commands: `docs/reference/generated/cli.md`.
+//! Generates `docs/reference/generated/cli.md` from the commands.
 
 use clap::Command;
 use std::{fs, path::Path};

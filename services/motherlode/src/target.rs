@@ -1,5 +1,3 @@
-//! Arguments of client commands: address and credentials of the service.
-
 use crate::commands::Failure;
 use motherlode_runtime::connect::{ConnectError, Connection, Credentials, connect};
 use std::{env, error::Error as _, fs, path::Path, path::PathBuf, time::Duration};
@@ -9,36 +7,34 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 const DEFAULT: &str = "http://127.0.0.1:50051";
 const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
 
-/// Deadline of the first call.
 const PROBE_MAX: Duration = Duration::from_secs(3);
 const NO_GRPC: &str = "`serve` prints the right address as `motherlode listens on`; the console has another port. A service with TLS needs \
 https://";
 
-/// A service, and the caller's credentials.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Target {
     /// URL of the service; https:// for TLS.
     #[arg(long = "target", value_name = "URL", default_value = DEFAULT)]
     pub url: String,
-    /// File with the operator's token; by default the environment variable MOTHERLODE_TOKEN.
+    /// File with the operator's token; default: the environment variable MOTHERLODE_TOKEN.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Root of the service's certificate (PEM), for TLS; by default the roots that the system trusts.
+    /// Root of the service's certificate (PEM); default: the system's roots.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Certificate of the client (PEM), if the service identifies it by one.
+    /// Client certificate (PEM), if it identifies the caller.
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
-    /// Private key of the client's certificate (PEM).
+    /// Private key of the client certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
-    /// Name in the service's certificate, if it is not the target's host.
+    /// Name in the service's certificate; default: the target's host.
     #[arg(long, value_name = "NAME", requires = "ca")]
     server_name: Option<String>,
 }
 
 impl Target {
-    /// A service without credentials.
+    /// Without credentials.
     #[must_use]
     pub fn open(url: impl Into<String>) -> Self {
         Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }
@@ -50,16 +46,15 @@ impl Target {
         Self { url: url.into(), ..self.clone() }
     }
 
-    /// Reads the credentials.
     pub fn credentials(&self) -> Result<Credentials, Failure> {
         let read = |path: &Path, flag: &str| {
-            let step = format!("Name a file that this user may read by {flag}");
+            let step = format!("With {flag}, name a file that this user may read");
             fs::read(path).map_err(|error| Failure::unreadable(path, &error, &step))
         };
         let token = match &self.token_file {
             Some(path) => Some(token(&read(path, "--token-file")?).ok_or_else(|| {
-                Failure::unusable(format!("{} has no token in it", path.display()))
-                    .with_step("Name the file that `motherlode token new --out FILE` has written by --token-file")
+                Failure::unusable(format!("{} contains no token", path.display()))
+                    .with_step("Use --token-file with a file written by `motherlode token new --out FILE`")
             })?),
             None => env::var(TOKEN_VARIABLE).ok(),
         };
@@ -71,7 +66,6 @@ impl Target {
         Ok(Credentials { token, ca, identity, server_name: self.server_name.clone() })
     }
 
-    /// Connects.
     pub async fn connect(&self) -> Result<Connection, Failure> {
         let connected = connect(&self.url, &self.credentials()?, None).await;
         let connection = connected.map_err(|error| match error {
@@ -97,9 +91,10 @@ impl Target {
         if has("InvalidContentType") || has("corrupt message") {
             format!("The port does not use TLS: --target http://{authority}")
         } else if has("UnknownIssuer") || has("BadSignature") {
-            "Its certificate has a root that is not trusted here: name the root's file by --ca".to_owned()
+            "Its certificate has a root that is not trusted here: name the root's file with --ca".to_owned()
         } else if has("NotValidForName") || has("not valid for name") {
-            "Its certificate has another name: give that name by --server-name, and the root's file by --ca".to_owned()
+            "Its certificate has another name: use --server-name with that name, and --ca with the root's file"
+                .to_owned()
         } else if has("CertificateRequired") || has("certificate required") {
             "It requires a client certificate: --cert and --key".to_owned()
         } else if has("Expired") || has("expired") {
@@ -115,7 +110,7 @@ impl Target {
     }
 }
 
-/// Parses a token file: one line of visible ASCII; `None` for anything else.
+/// Parses a token file: one line of visible ASCII.
 fn token(bytes: &[u8]) -> Option<String> {
     let token = std::str::from_utf8(bytes).ok()?.trim();
     (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())).then(|| token.to_owned())

@@ -1,9 +1,8 @@
-//! Metrics of appends. The ledger must not use floating-point durations.
+//! Metrics of appends, outside the ledger, which must not use floating-point durations.
 
 use opentelemetry::{global, metrics::Histogram};
 use std::time::Duration;
 
-/// The metrics, free of cost without a collector.
 pub struct Appends {
     duration: Histogram<f64>,
     commits: Histogram<u64>,
@@ -16,7 +15,6 @@ impl Default for Appends {
 }
 
 impl Appends {
-    /// Creates the metrics in the global meter.
     #[must_use]
     pub fn new() -> Self {
         let meter = global::meter("motherlode");
@@ -33,7 +31,6 @@ impl Appends {
         Self { duration: duration.build(), commits: commits.build() }
     }
 
-    /// Records a successful or failed append.
     pub fn record(&self, commits: usize, took: Duration) {
         self.duration.record(took.as_secs_f64(), &[]);
         self.commits.record(commits as u64, &[]);

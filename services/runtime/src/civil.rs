@@ -1,8 +1,6 @@
-//! Conversion of configured dates and times to Unix milliseconds.
-
 use toml::value::{Datetime, Offset};
 
-/// Returns `None` if the date, time or offset is missing.
+/// `None` if the date, time or offset is missing.
 pub(crate) fn unix_ms(time: &Datetime) -> Option<i64> {
     let (date, clock) = (time.date?, time.time?);
     let offset_minutes = match time.offset? {

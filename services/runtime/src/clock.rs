@@ -1,4 +1,2 @@
-//! The clock of services.
-
 /// Returns Unix milliseconds.
 pub type Clock = std::sync::Arc<dyn Fn() -> i64 + Send + Sync>;

@@ -326,7 +326,6 @@ impl Default for Telemetry {
 }
 
 impl Config {
-    /// Returns the number of threads for requests.
     #[must_use]
     pub fn threads(&self) -> usize {
         match self.worker_threads {
@@ -335,7 +334,7 @@ impl Config {
         }
     }
 
-    /// Parses and checks a configuration file. The error names the line, key or range.
+    /// The error names the line, key or range.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text)?;
         let limits = &config.limits;
@@ -427,8 +426,8 @@ impl Config {
         self.ledger.check(self.role, self.partitions)
     }
 
-    /// Returns the draw keys' file, `keys/draws` in a spin process's data folder by default. `None` if this process has
-    /// no keys.
+    /// File of the draw keys, by default `keys/draws` in a spin process's data folder; `None` for a process without
+    /// keys.
     #[must_use]
     pub fn draw_key_file(&self) -> Option<PathBuf> {
         let own = || self.role.spins().then(|| self.data.join("keys").join("draws"));
@@ -437,13 +436,13 @@ impl Config {
         configured.or_else(own)
     }
 
-    /// Returns the log's JetStream settings, with the data folder's stream key.
+    /// The log's JetStream settings, with the data folder's stream key.
     #[must_use]
     pub fn log_store(&self) -> Store {
         Store { own_key_file: Some(self.data.join("keys").join("stream")), ..self.store.clone() }
     }
 
-    /// Returns the partitions that this process writes, if its role has the log.
+    /// Partitions that this process writes, if its role has the log.
     #[must_use]
     pub fn writes(&self) -> BTreeSet<u32> {
         match self.ledger.writes.is_empty() {
@@ -452,7 +451,7 @@ impl Config {
         }
     }
 
-    /// Returns all partitions in this process, writers and replicas. Home is always included.
+    /// Partitions in this process, written and replicated. Home is always included.
     #[must_use]
     pub fn holds(&self) -> BTreeSet<u32> {
         match self.ledger.holds.is_empty() {
@@ -461,18 +460,16 @@ impl Config {
         }
     }
 
-    /// Returns the configured limits of open campaigns' cost by operator, in EUR (PL-36).
     pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_books::Nano)> + '_ {
         let caps = self.operators.iter().filter_map(|of| Some((of.id.clone(), of.campaign_liability_eur_max?)));
         caps.map(|(operator, eur)| (operator, motherlode_books::Nano::major(eur.into())))
     }
 
-    /// Returns the operators' weights.
     pub fn weights(&self) -> impl Iterator<Item = (&str, u32)> {
         self.operators.iter().map(|operator| (operator.id.as_str(), operator.weight))
     }
 
-    /// Returns the number of operators with players, at least 1.
+    /// Number of operators with players, at least 1.
     #[must_use]
     pub fn sharing(&self) -> usize {
         self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)

@@ -17,13 +17,11 @@ use tonic::{
 use tower::Service;
 
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Silence before a ping, and again before a lasting connection fails.
+/// Silence before a ping, and again before the connection fails.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
-/// Credentials of a client, and its trusted roots.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// Bearer token.
     pub token: Option<String>,
     /// Root of the service's certificate, PEM; default: the system's.
     pub ca: Option<Vec<u8>>,
@@ -33,7 +31,6 @@ pub struct Credentials {
     pub server_name: Option<String>,
 }
 
-/// Hides the secrets.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { token, ca, identity, server_name } = self;
@@ -42,30 +39,21 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Reasons for a failed connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The target or a credential is invalid.
     #[error("{0}")]
     Unusable(String),
-    /// The target is unreachable or untrusted.
     #[error("no service answers at {target}: {reason}")]
-    Nobody {
-        /// Target address.
-        target: String,
-        /// Innermost cause.
-        reason: String,
-    },
+    Nobody { target: String, reason: String },
 }
 
-/// A connection whose requests have the token.
 #[derive(Debug, Clone)]
 pub struct Connection {
     channel: Channel,
     authorization: Option<HeaderValue>,
 }
 
-/// Connects to `http://host:port` or `https://host:port`. `answer_max` limits calls without a deadline.
+/// `answer_max` limits calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -80,7 +68,7 @@ pub fn connect<'a>(
     })
 }
 
-/// Connects to another process of the installation. Pings detect a dead connection.
+/// For processes of the installation. Pings detect a dead connection.
 pub fn connect_lasting<'a>(
     target: &'a str,
     credentials: &'a Credentials,

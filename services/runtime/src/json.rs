@@ -1,12 +1,9 @@
-//! Rejects JSON messages with repeated members.
-//!
-//! Parsers of Protobuf's JSON mapping accept `amountMinor` and `amount_minor` for one field and keep the last value, so
-//! readers could see different amounts.
+//! Rejects JSON messages with repeated members. Parsers of Protobuf's JSON mapping accept `amountMinor` and
+//! `amount_minor` for one field and keep the last value, so readers could see different amounts.
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::{collections::BTreeSet, fmt};
 
-/// Checks that no object has a member twice, in either spelling.
 pub fn check_members(text: &[u8]) -> Result<(), serde_json::Error> {
     let mut text = serde_json::Deserializer::from_slice(text);
     Members.deserialize(&mut text)?;

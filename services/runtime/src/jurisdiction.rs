@@ -15,7 +15,6 @@ use motherlode_books::Profile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The profile without restrictions.
 pub const UNRESTRICTED: &str = "default";
 
 /// Compiled profiles. Their files name the sources.
@@ -56,7 +55,6 @@ impl Default for Jurisdictions {
     }
 }
 
-/// All profiles, compiled and configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profiles {
     profiles: BTreeMap<String, Profile>,
@@ -72,7 +70,7 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// Combines the profiles. A name without a profile is [`ConfigError::UnknownProfile`].
+    /// A name without a profile is [`ConfigError::UnknownProfile`].
     pub fn new(configured: &Jurisdictions) -> Result<Self, ConfigError> {
         let mut profiles = configured.profiles.clone();
         for (name, text) in COMPILED {
@@ -92,7 +90,7 @@ impl Profiles {
         }
     }
 
-    /// Returns name and profile for an operator's players; an empty jurisdiction is the operator's own.
+    /// An empty jurisdiction is the operator's own.
     #[must_use]
     pub fn of(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
         let operator = self.operators.get(operator);
@@ -105,7 +103,6 @@ impl Profiles {
         Some((name, operator.map_or(*profile, |operator| profile.strictest(operator.limits))))
     }
 
-    /// Returns the names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.profiles.keys().map(String::as_str)
     }

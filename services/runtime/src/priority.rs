@@ -3,18 +3,16 @@
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// Niceness of work that others wait for.
+/// Niceness of work that a caller waits for.
 const LOWER: i32 = 10;
 /// Niceness of work proportional to the log's length.
 const LOWEST: i32 = 19;
 
-/// Lowers the calling thread's priority below that of answers.
 pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Lowers the calling thread's priority to SCHED_IDLE, which yields at once. Not for holders of locks that answers
-/// need.
+/// Sets SCHED_IDLE, which yields at once. Not for holders of locks that answers need.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {
@@ -32,7 +30,7 @@ fn be_nicer(by: i32) {
     let _ = by;
 }
 
-/// Runs `work` to its end on a separate thread of lower priority, even if the caller stops waiting.
+/// Runs `work` on a separate thread of lower priority, to its end even if the caller stops waiting.
 pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (done, over) = oneshot::channel();
     let work = move || {

@@ -1,4 +1,4 @@
-//! The running program, identified by the SHA-256 of its executable.
+//! SHA-256 of the executable, which is opened at the start, before its name can get another file.
 
 use sha2::{Digest, Sha256};
 use std::{
@@ -15,7 +15,6 @@ struct Started {
     digest: OnceLock<Option<[u8; 32]>>,
 }
 
-/// Opens the started executable before its name can get another file.
 pub fn open() {
     started();
 }
@@ -24,7 +23,7 @@ fn started() -> &'static Started {
     STARTED.get_or_init(|| Started { file: executable_file().ok(), digest: OnceLock::new() })
 }
 
-/// Returns the SHA-256 of the started executable. The first call computes it, others wait.
+/// The first call computes the digest; others wait.
 pub fn digest() -> Option<[u8; 32]> {
     let Started { file, digest } = started();
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))

@@ -10,10 +10,9 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// Reads per operator, waiting or running.
+/// Per operator.
 const QUEUE_MAX: usize = 256;
 
-/// Runs long reads; clones share the queues.
 #[derive(Debug, Clone)]
 pub struct Reads(Arc<Queues>);
 
@@ -29,7 +28,6 @@ struct Queues {
 impl Drop for Queues {
     fn drop(&mut self) {
         if let Some(threads) = self.threads.take() {
-            // Never blocks.
             threads.shutdown_background();
         }
     }
@@ -60,7 +58,6 @@ impl Default for Reads {
 }
 
 impl Reads {
-    /// Creates queues for `at_once` concurrent reads.
     #[must_use]
     pub fn new(at_once: usize) -> Self {
         let (all, threads) = (Arc::new(Semaphore::new(at_once)), threads(at_once));

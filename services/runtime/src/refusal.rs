@@ -9,10 +9,9 @@ use std::{collections::HashMap, fmt::Write as _, time::Duration};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
-/// `ErrorInfo` domain of all refusals.
 pub const DOMAIN: &str = "motherlode";
 
-/// Longest excerpt, in characters.
+/// In characters.
 pub const EXCERPT: usize = 512;
 
 /// Escapes invisible characters and truncates a long text, adding its length.
@@ -32,7 +31,6 @@ pub fn excerpt(text: &str) -> String {
     shown
 }
 
-/// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     code: Code,
@@ -46,21 +44,20 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Creates a refusal with the reason's status code and retry time.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let message = excerpt(&message.into());
         let (code, retry_after) = (reason.code(), reason.retry().wait());
         Self { code, reason, message, metadata: vec![], fields: vec![], retry_after, request_id: Box::default() }
     }
 
-    /// Replaces the status code.
+    /// Replaces the reason's status code.
     #[must_use]
     pub fn with_code(mut self, code: Code) -> Self {
         self.code = code;
         self
     }
 
-    /// Creates an INVALID_ARGUMENT, INVALID_FIELD for a missing or malformed field.
+    /// INVALID_ARGUMENT, INVALID_FIELD for a missing or malformed field.
     pub fn field(field: impl Into<String>, fault: impl Into<String>) -> Self {
         let (field, fault) = (excerpt(&field.into()), excerpt(&fault.into()));
         let mut refusal = Refusal::new(Reason::InvalidField, format!("{field}: {fault}"));
@@ -68,18 +65,16 @@ impl Refusal {
         refusal
     }
 
-    /// Creates an ALREADY_EXISTS, REQUEST_ID_REUSED for an id with other content (PL-11).
+    /// ALREADY_EXISTS, REQUEST_ID_REUSED for an id with other content (PL-11).
     pub fn request_id_reused(request_id: &str) -> Self {
         Refusal::new(Reason::RequestIdReused, "this request id was used for a different request")
             .with("request_id", request_id)
     }
 
-    /// Creates a RESOURCE_EXHAUSTED for a full queue.
     pub fn busy() -> Self {
         Refusal::new(Reason::QueueFull, "the partition's queue is full")
     }
 
-    /// Adds a metadata entry to the `ErrorInfo`.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl ToString) -> Self {
         self.metadata.push((key, excerpt(&value.to_string())));
@@ -93,34 +88,28 @@ impl Refusal {
         self
     }
 
-    /// Sets the request id for log lines.
     #[must_use]
     pub fn of_request(mut self, request_id: &str) -> Self {
         self.request_id = excerpt(request_id).into();
         self
     }
 
-    /// Returns the request id, or an empty one.
     pub fn request_id(&self) -> &str {
         &self.request_id
     }
 
-    /// Returns a metadata entry.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.iter().find(|(of, _)| *of == key).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the reason.
     pub fn reason(&self) -> Reason {
         self.reason
     }
 
-    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns the status code.
     pub fn code(&self) -> Code {
         self.code
     }

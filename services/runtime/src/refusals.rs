@@ -23,27 +23,19 @@ const WINDOW: Duration = Duration::from_secs(10);
 
 static REFUSALS: LazyLock<Refusals> = LazyLock::new(Refusals::new);
 
-/// A refused call.
 #[derive(Debug, Clone, Copy)]
 pub struct Refused<'a> {
-    /// Reason, if the service set one.
     pub reason: Option<Reason>,
-    /// Status code.
     pub code: Code,
-    /// Message.
     pub message: &'a str,
     /// `package.Service/Method`, or `_OTHER` for an unknown method.
     pub method: &'static str,
-    /// Caller, if known.
     pub caller: &'a Caller,
-    /// Request id, or empty.
     pub request_id: &'a str,
-    /// Address of the caller.
     pub peer: Option<IpAddr>,
 }
 
 impl<'a> Refused<'a> {
-    /// Creates a refused call without caller and request.
     #[must_use]
     pub fn new(refusal: &'a Refusal, method: &'static str) -> Self {
         Self {
@@ -58,7 +50,6 @@ impl<'a> Refused<'a> {
     }
 }
 
-/// Counts a refusal, and logs it within the limit.
 pub fn note(refused: &Refused<'_>) {
     REFUSALS.note(refused);
 }
@@ -135,7 +126,7 @@ impl Refusals {
 }
 
 impl LineLimit {
-    /// Takes a line, if any is left, and returns the number of suppressed ones.
+    /// Returns the number of suppressed lines, if a line is left.
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
             (self.since, self.lines) = (Some(now), 0);

@@ -8,7 +8,6 @@ use std::{fmt, ops::BitOr};
 pub struct Roles(u8);
 
 impl Roles {
-    /// No role.
     pub const NONE: Self = Self(0);
     /// Bets, choices, sessions, games.
     pub const PLAY: Self = Self(1);
@@ -30,22 +29,18 @@ impl Roles {
     pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);
     /// Any process of the installation.
     pub const NODES: Self = Self::NODE.or(Self::NODE_LEDGER);
-    /// Any role.
     pub const ANY: Self = Self(255);
 
-    /// Reports whether the sets share a role.
     #[must_use]
     pub const fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
-    /// Returns the intersection.
     #[must_use]
     pub const fn and(self, others: Self) -> Self {
         Self(self.0 & others.0)
     }
 
-    /// Returns the union: [`BitOr`] in constants.
     #[must_use]
     pub const fn or(self, others: Self) -> Self {
         Self(self.0 | others.0)

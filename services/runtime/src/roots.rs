@@ -1,11 +1,8 @@
-//! Trusted root certificates, configured or the system's.
-
 use tokio_rustls::rustls::{
     RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
 };
 
-/// Parses roots in PEM.
 pub fn named(pem: &[u8]) -> Result<RootCertStore, String> {
     let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     store(certificates.map_err(|error| error.to_string())?).ok_or_else(|| "it has no certificate in PEM".to_owned())

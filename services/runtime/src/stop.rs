@@ -11,11 +11,9 @@ use tokio::{
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
-/// Receives the request; clones share it.
 #[derive(Debug, Clone)]
 pub struct Stop(watch::Receiver<bool>);
 
-/// Creates a connected pair.
 #[must_use]
 pub fn channel() -> (Stopper, Stop) {
     let (sender, receiver) = watch::channel(false);
@@ -23,27 +21,22 @@ pub fn channel() -> (Stopper, Stop) {
 }
 
 impl Stopper {
-    /// Requests the stop.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
 }
 
 impl Stop {
-    /// Reports whether the stop is requested.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         *self.0.borrow() || self.0.has_changed().is_err()
     }
 
-    /// Waits for the request.
     pub async fn requested(mut self) {
-        // An error means a dropped stopper.
         let _ = self.0.wait_for(|stop| *stop).await;
     }
 }
 
-/// Waits for SIGTERM or SIGINT.
 pub fn signalled() -> std::io::Result<impl Future<Output = &'static str> + Send> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

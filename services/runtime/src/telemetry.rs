@@ -1,7 +1,6 @@
 //! Logs on standard error, and spans and metrics for an OpenTelemetry collector. The filter applies to log lines only.
 //!
-//! Exports never block requests: spans are batched on a thread and dropped if the collector is slow; metrics are sent
-//! periodically.
+//! Exports never block requests: spans are batched on a thread and dropped if the collector is slow.
 
 use crate::config::Telemetry;
 use opentelemetry::trace::TracerProvider as _;
@@ -20,12 +19,11 @@ use std::{
 use tracing::Level;
 use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// Keeps the exporters alive, and flushes them on drop.
+/// Flushes the exporters on drop.
 #[derive(Debug, Default)]
 #[must_use = "the last data is exported when this is dropped"]
 pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
 
-/// Longest wait for the collector at the end of the process.
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
 impl Drop for Guard {
@@ -51,21 +49,17 @@ impl Drop for Guard {
     }
 }
 
-/// Reasons why telemetry cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// The filter is malformed.
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// The exporter cannot be built.
     #[error("telemetry.otlp_endpoint: {0}")]
     Exporter(#[from] ExporterBuildError),
-    /// Another subscriber is installed.
     #[error("telemetry is already running: {0}")]
     Running(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Starts telemetry for the process. An endpoint needs a tokio runtime.
+/// An endpoint needs a tokio runtime.
 pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, TelemetryError> {
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
     let filter: Targets = asked.as_ref().unwrap_or(&settings.filter).parse()?;

@@ -1,4 +1,4 @@
-//! Trace propagation between processes: W3C's traceparent (Trace Context, level 1).
+//! Trace propagation between processes by traceparent (W3C Trace Context, level 1).
 
 use opentelemetry::{
     Context,
@@ -7,10 +7,9 @@ use opentelemetry::{
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// Header of the trace.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// Returns the current span as a traceparent; `None` without a trace.
+/// The current span; `None` without a trace.
 #[must_use]
 pub fn traceparent() -> Option<String> {
     let context = Span::current().context();
@@ -22,7 +21,6 @@ pub fn traceparent() -> Option<String> {
 /// Makes a span the child of one in another process. Ignores a malformed traceparent.
 pub fn join(span: &Span, traceparent: &str) {
     if let Some(parent) = parse(traceparent) {
-        // Fails only without a trace.
         let _ = span.set_parent(Context::new().with_remote_span_context(parent));
     }
 }

@@ -7,12 +7,10 @@ task_local! {
     static UNTIL: Instant;
 }
 
-/// Runs a task with a deadline.
 pub async fn within<F: Future>(until: Instant, task: F) -> F::Output {
     UNTIL.scope(until, task).await
 }
 
-/// Returns this task's deadline, if any.
 #[must_use]
 pub fn until() -> Option<Instant> {
     UNTIL.try_with(|until| *until).ok()

@@ -51,7 +51,7 @@ fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), bytes_max: us
     Refusal::new(Reason::MessageMalformed, "the message is incomplete").into()
 }
 
-/// Parses exactly one message. Unknown fields are refused, because a misspelt field could be a missing limit.
+/// Unknown fields are refused, because a misspelt field could be a missing limit.
 fn parsed(text: &[u8], of: MessageDescriptor) -> Result<DynamicMessage, Status> {
     let malformed = |error: serde_json::Error| {
         let message = format!("invalid JSON message: {error}");
@@ -141,7 +141,6 @@ mod tests {
         let of = || MESSAGES.get_message_by_name("motherlode.ledger.v1.GetRoundRequest").unwrap();
         let bytes = framed(&parsed(br#"{"roundId": "a/b/1"}"#, of()).unwrap()).unwrap();
         assert_eq!(bytes, b"\0\0\0\0\x07\x0a\x05a/b/1".as_slice());
-        // Canonical JSON also accepts the proto's field names.
         assert_eq!(framed(&parsed(br#"{"round_id": "a/b/1"}"#, of()).unwrap()).unwrap(), bytes);
         for bad in ["", "[]", "{", "{} {}", r#"{"roundID": ""}"#, r#"{"roundId": 1}"#] {
             let status = parsed(bad.as_bytes(), of()).unwrap_err();

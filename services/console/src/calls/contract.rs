@@ -1,5 +1,3 @@
-//! Methods of the contract by their names in paths.
-
 use crate::json::MESSAGES;
 use motherlode_runtime::access::CALLS;
 use prost_reflect::MethodDescriptor;
@@ -9,14 +7,14 @@ const OF_NODES: &str = "motherlode.log.v1.LogService";
 
 /// Methods by service and name. Service names are unique without their packages.
 pub(super) static METHODS: LazyLock<BTreeMap<(&'static str, &'static str), MethodDescriptor>> = LazyLock::new(|| {
-    // Operators' wallet services are called by this system, not served by it.
+    // Wallet services are called by this system, not served.
     let here = |method: &MethodDescriptor| {
         let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
         CALLS.iter().any(|call| call.path == path && !path.contains(OF_NODES))
     };
     let methods = MESSAGES.services().flat_map(|service| service.methods().filter(here).collect::<Vec<_>>());
     let named = |method: MethodDescriptor| {
-        // Leaked for the process's lifetime; their number is fixed by the contract.
+        // Leaked once per method of the contract.
         let name = |name: &str| -> &'static str { Box::leak(name.to_owned().into_boxed_str()) };
         ((name(method.parent_service().name()), name(method.name())), method)
     };

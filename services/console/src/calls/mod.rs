@@ -1,11 +1,10 @@
 //! All calls of the contract as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
 //! A call passes the same layers as over gRPC, before its body is read, so permissions, deadline (`grpc-timeout`),
-//! limits and refusals are the same. Methods and messages come from the contract's descriptors.
+//! limits and refusals are the same.
 //!
 //! A streaming answer is lines of JSON: `{"result": ...}`, and `{"error": ...}` after a refusal. Methods with a stream
-//! of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code. Memory: up to
-//! `message_bytes_max` per call while it arrives.
+//! of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code.
 
 mod body;
 mod contract;
@@ -64,7 +63,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
 }
 
-/// Returns the layers' refusal of an unknown method, or of one that needs gRPC.
+/// The layers' refusal of a method that is unknown or needs gRPC.
 async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -> Status {
     let mut call = http::Request::post("/motherlode/Unknown").body(Body::empty()).unwrap_or_default();
     take_along(&request, &mut call);
@@ -80,7 +79,6 @@ async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -
     }
 }
 
-/// Forwards the call. The services read its message later.
 async fn send(
     app: &App,
     service: &str,
@@ -124,8 +122,7 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the connection after the call is admitted. A refused call has no known caller; counting it would double a
-    /// token's limit.
+    /// After admission: counting a refused call, whose caller is unknown, would double a token's limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -137,12 +134,12 @@ impl LetIn {
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        // All values, so that the services refuse a repeated header.
+        // Services refuse a repeated header.
         for value in request.headers().get_all(name) {
             call.headers_mut().append(name, value.clone());
         }
     }
-    // The layers count the connection for the caller, and log the peer's address.
+    // For limits and log lines of the layers.
     if let Some(peer) = request.extensions().get::<Arc<Peer>>() {
         call.extensions_mut().insert(Arc::clone(peer));
     }

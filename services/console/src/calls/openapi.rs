@@ -1,5 +1,3 @@
-//! The OpenAPI document of all calls, from the contract's descriptors and comments.
-
 use super::{
     contract::{METHODS, path},
     schema::{Schemas, comment},

@@ -1,5 +1,3 @@
-//! Refusals as `google.rpc.Status` in JSON.
-
 use crate::{failure::Failure, json};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -19,7 +17,7 @@ pub(super) fn refused(status: &Status) -> Response {
     answer
 }
 
-/// Returns a failure as JSON for paths of calls, else as a page.
+/// Returns JSON for paths of calls, else a page.
 pub(crate) fn answer(failure: Failure, path: &str) -> Response {
     match path.starts_with("/v1/") || path == "/openapi.json" {
         true => of_failure(failure),
@@ -40,7 +38,7 @@ fn of_failure(failure: Failure) -> Response {
     refused(&here(Refusal::new(Reason::HttpRefused, why).with_code(code)))
 }
 
-/// Logs a refusal of the listener, which no layer sees.
+/// Logs a refusal of the listener, which passes no layer.
 pub(super) fn here(refusal: Refusal) -> Status {
     refusals::note(&Refused::new(&refusal, "_OTHER"));
     refusal.into()

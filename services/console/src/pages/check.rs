@@ -1,5 +1,3 @@
-//! Verification of a round's proof in the browser (`check.js`).
-
 use super::round::{Named, name};
 use crate::{failure::Failure, layout, visit::Visit};
 use axum::response::Response;
@@ -15,8 +13,8 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
     let GetRoundProofResponse { proof, verifier_key } = visit.api.proof().get_round_proof(request).await?.into_inner();
     let fits = proof.len() <= PROOF_MAX;
     let content = html! {
-        p { "Your browser checks the proof: the log's key signed a checkpoint, the round's records are in the log of that \
-             checkpoint, and each draw was dealt as it had been sealed before. Nothing is sent." }
+        p { "Your browser checks that the log's key signed a checkpoint, that the round's records are in the log of that \
+             checkpoint, and that each draw matches its earlier seal. Nothing is sent." }
         noscript {
             p.notice { "The check needs JavaScript, which is off. Download the proof and check it with " code { "motherlode verify" } "." }
         }

@@ -1,5 +1,3 @@
-//! A pool over the last days: increments, reserve, house funding, payments and hits.
-
 use super::parts::{section, table};
 use crate::{
     days,
@@ -86,9 +84,9 @@ fn shown(days: &[Day]) -> Markup {
     }
 }
 
-/// Draws lines on one scale from zero; hits are on the line of increments.
+/// Draws all lines on one scale from zero; hits are on the line of increments.
 fn drawn(days: &[Day]) -> String {
-    // Accurate enough for a picture; the table has exact amounts.
+    // Accurate enough for a picture; the table is exact.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let each = days.iter().flat_map(|day| LINES.map(|(_, _, of)| number(of(day))));
     let most = each.fold(1.0, f64::max);

@@ -1,5 +1,3 @@
-//! A player's day: time and money with their limits, and sessions.
-
 use super::parts::{facts, section, table};
 use crate::{
     failure::Failure,
@@ -12,7 +10,6 @@ use motherlode_proto::{
     round::v1::Account,
 };
 
-/// Returns the day of an account's kind of money, if permitted.
 pub(super) async fn today(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     if !visit.may("GetPlayerDay") {
         return Ok(Markup::default());

@@ -14,7 +14,7 @@ use motherlode_proto::{
 use std::{cmp::Reverse, collections::BTreeMap};
 
 const ROWS: i32 = 500;
-/// Most points of a plot, and days in a table.
+/// Limit of points of a plot, and of days in a table.
 const POINTS: usize = 60;
 const STAKES: usize = 4;
 /// Half the width of the band in standard errors.
@@ -32,7 +32,6 @@ struct Day {
     wins: i128,
 }
 
-/// Returns the return over time, if permitted.
 pub(super) async fn course(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
     if !visit.may("ListRevenue") {
         return Ok(Markup::default());
@@ -76,7 +75,7 @@ fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
 }
 
 impl Day {
-    /// Returns the return in ten-thousandths of a percent, rounded down; `None` before a bet.
+    /// In ten-thousandths of a percent, rounded down; `None` before a bet.
     fn rtp_millionths(&self) -> Option<i128> {
         (self.bets > 0).then(|| self.wins * 1_000_000 / self.bets)
     }
@@ -146,7 +145,7 @@ fn thinned(days: &[Day]) -> Vec<&Day> {
 
 fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
     let days = thinned(days);
-    // Accurate enough for a picture; the table has exact figures.
+    // Accurate enough for a picture; the table is exact.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (exact, spread) = (number(exact), number(spread));
     let float = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));

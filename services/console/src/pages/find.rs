@@ -1,5 +1,3 @@
-//! Search for a round, player, request, position or hash.
-
 use super::parts::facts;
 use crate::{
     failure::{Failure, capital},
@@ -17,7 +15,6 @@ use motherlode_proto::{
 };
 use tonic::{Code, Status};
 
-/// Returns the results, or redirects to the page that the input names.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (asked, currency) = (visit.query.get("q"), visit.query.get("currency"));
     match sought(asked) {
@@ -102,7 +99,7 @@ fn hash(text: &str) -> Option<Sought<'_>> {
     (rest.is_empty() && bytes.len() == 32).then_some(Sought::Hash(bytes))
 }
 
-/// Parses a position: `42`, or `2:42` in partition 2.
+/// Parses `42`, or `2:42` in partition 2.
 fn position(text: &str) -> Option<Sought<'_>> {
     match text.split_once(':') {
         Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), number.parse().ok()?)),

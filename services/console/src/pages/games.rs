@@ -1,5 +1,3 @@
-//! Games: description, figures and simulations, and a page of returns.
-
 use super::{
     days, jobs,
     parts::{facts, table},
@@ -71,7 +69,6 @@ pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> R
     Ok(layout::live_page(&visit, &told.title, content).await)
 }
 
-/// A separate page, with room for a year of returns.
 pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let (told, summary) = described(&visit, named).await?;
     let content = html! {

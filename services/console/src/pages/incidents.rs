@@ -1,6 +1,3 @@
-//! Incidents of a pool in the past 92 days, unreturned contributions of voided rounds, and the form to declare an
-//! incident.
-
 use super::{
     parts::{act, section, table},
     switches::operators,

@@ -1,5 +1,3 @@
-//! Jackpots: figures, counters, awards and statement of each pool.
-
 use super::{
     course::course,
     incidents::incidents,
@@ -27,7 +25,7 @@ use motherlode_proto::{
     report::v1::{GetPoolStatementRequest, GetPoolStatementResponse, PoolMeters},
 };
 
-/// Seconds between updates; counters change as often (BW-14).
+/// The counters' interval (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {

@@ -1,4 +1,4 @@
-//! Jobs: audits on the trust page, simulations on a game's page.
+//! Audits on the trust page, simulations on a game's page.
 
 use super::parts::{facts, table};
 use crate::{

@@ -1,5 +1,3 @@
-//! The log: latest records, and single records.
-
 use super::parts::{facts, table};
 use crate::{failure::Failure, fields::query, json, layout, live, text::count, visit::Visit};
 use axum::{extract::Path, response::Response};
@@ -154,7 +152,6 @@ fn at(unix_ms: i64) -> Markup {
     html! { time datetime=(time) { (time) } }
 }
 
-/// Formats a stream with a link. Players are linked for their own operator only.
 fn stream(visit: &Visit, name: &str) -> Markup {
     match name.split_once('/') {
         Some(("player", player)) if !visit.owns(player.split('/').next().unwrap_or_default()) => html! { (player) },

@@ -1,5 +1,3 @@
-//! Pages of the console.
-
 pub(crate) mod check;
 mod course;
 mod day;

@@ -1,5 +1,3 @@
-//! Current state of the service.
-
 use super::parts::{changes, events, kind, section, switches, table};
 use crate::{
     days,
@@ -55,7 +53,7 @@ async fn going(visit: &Visit) -> Result<Markup, Failure> {
     Ok(live::part(visit, Some("/live/now"), jackpots::REFRESH_S, content))
 }
 
-/// Returns the pools' figures. The page must load without the jackpot process.
+/// The page must load without the jackpot process.
 async fn figures(visit: &Visit) -> Result<Markup, Failure> {
     match jackpots::tiles(visit).await {
         Err(Failure::Refused(status)) if status.code() != Code::Unauthenticated => {
@@ -75,7 +73,7 @@ const ALARMING: [SignificantKind; 6] = [
 ];
 const NAMED_MAX: u8 = 5;
 
-/// Returns alerts: stops, partitions without appends, returns outside their bands, and alarming events of the last day.
+/// Alerts: stops, partitions without appends, returns outside their bands, and alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     let mut told: Vec<Markup> = stops(visit).await;
     if visit.may("GetLogStatus") {

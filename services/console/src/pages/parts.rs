@@ -1,5 +1,3 @@
-//! Elements shared by several pages.
-
 use crate::{
     failure::{Failure, capital, reason},
     layout,
@@ -17,7 +15,7 @@ use motherlode_proto::{
 use prost::Message;
 use tonic::{Code, Response, Status};
 
-/// Formats a section, with a notice if the data is not permitted or not available.
+/// Returns a section, or a notice if the data is not permitted or not available.
 pub(crate) fn section<T>(
     title: &str,
     answer: Result<Response<T>, Status>,
@@ -46,7 +44,7 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, head, rows)
 }
 
-/// Formats a table as wide as the window. The most important figure follows the names, so that narrow windows show it.
+/// The most important figure follows the names, so that narrow windows show it.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, head, rows)
 }
@@ -96,7 +94,7 @@ pub(crate) fn act(
     })
 }
 
-/// Link to a round for its own operator, else to the event's record if permitted.
+/// Links the round for its own operator, else the event's record if permitted.
 pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Markup {
     let operator = id.split('/').next().unwrap_or_default();
     match record.filter(|_| visit.may("FollowLog")) {
@@ -172,7 +170,7 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     }
 }
 
-/// Choice of the bearer of a paid award, when the void of its round is approved (PL-38).
+/// Asks who bears a paid award when the void of its round is approved (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

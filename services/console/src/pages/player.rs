@@ -1,5 +1,3 @@
-//! A player: balances, day, collections, open rounds, free rounds and history.
-
 use super::{
     day,
     parts::{round, section, table},
@@ -67,7 +65,7 @@ pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -
     Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content).await)
 }
 
-/// Returns the player's accounts in currencies with a rate, EUR and play money.
+/// Accounts in currencies with a rate, EUR and play money.
 async fn accounts(visit: &Visit, operator: &str, player: &str) -> Result<Vec<(Account, GetAccountResponse)>, Failure> {
     let rates = visit.api.ledger().list_exchange_rates(ListExchangeRatesRequest {}).await?.into_inner().rates;
     let rates = rates.into_iter().map(|rate| rate.currency_code).filter(|code| code != "EUR");

@@ -1,5 +1,3 @@
-//! Reports: significant events and returns, as page and files.
-
 use super::parts::{events as shown, kind};
 use crate::{days, document, failure::Failure, fields::query, json, layout, visit::Visit};
 use axum::{extract::Path, response::Response};
@@ -11,7 +9,7 @@ use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, co
 use std::{borrow::Cow, fmt::Write};
 
 const EVENTS: i32 = 50;
-/// Pages read for one page of the console if none of their events is in the interval.
+/// Limit for one page of the console without an event in the interval.
 const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
@@ -193,7 +191,7 @@ pub(super) fn minor(amount: &str) -> Result<Value<'_>, TableError> {
     amount.parse().map(Value::Int).map_err(|_| TableError::Past64Bits)
 }
 
-/// Formats rows as a file: CSV and Parquet by columns, JSON Lines with complete messages.
+/// CSV and Parquet by columns, JSON Lines with complete messages.
 pub(super) fn table<M: prost::Message>(
     form: &str,
     name: &str,

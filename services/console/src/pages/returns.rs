@@ -1,5 +1,3 @@
-//! Returns of games with their bands, as sums and by stake.
-
 use super::{
     days,
     parts::{section, table},
@@ -90,7 +88,6 @@ fn held(of: &Return) -> [Markup; 5] {
     ]
 }
 
-/// Draws the live return within the band around the exact one.
 fn band(of: &Return) -> Markup {
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (above, below) = (number(&of.band), number(&of.band_below));

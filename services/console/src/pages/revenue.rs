@@ -97,7 +97,7 @@ fn shown(rows: &[Revenue]) -> Markup {
     }
 }
 
-/// Formats minor units; sums beyond 64 bits stay minor units.
+/// Sums beyond 64 bits stay minor units.
 fn cash(amount: &str, currency: &str) -> String {
     match amount.parse() {
         Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),
@@ -105,7 +105,6 @@ fn cash(amount: &str, currency: &str) -> String {
     }
 }
 
-/// Files are complete or refused.
 pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {

@@ -1,5 +1,3 @@
-//! A round step by step, with its actions.
-
 use super::{
     frames::{self, anchor, part},
     parts::{act, position},
@@ -44,7 +42,6 @@ async fn get(visit: &Visit, round_id: String) -> Result<Round, Failure> {
 pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
     let partition = partition(&visit, &round).await;
-    // With access to the log, a step's position links to its record.
     let record = |told: &str| match (partition, told.parse()) {
         (Some(partition), Ok(number)) => position(&visit, partition, number),
         _ => html! { (told) },
@@ -64,7 +61,6 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
     Ok(layout::page(&visit, &format!("Round {}", round.round_id), content).await)
 }
 
-/// Returns a frame of the round, with the `refresh` header during playback.
 fn picture_by_picture(
     visit: &Visit,
     round: &Round,

@@ -1,5 +1,3 @@
-//! Switches of parts of the service: choice, preview of the effects, and switch.
-
 use super::parts::{act, facts, table};
 use crate::{
     failure::Failure,

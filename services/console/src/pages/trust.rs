@@ -1,5 +1,3 @@
-//! Trust: identity, checkpoints, switches and changes.
-
 use super::{
     jobs,
     parts::{changes, events, facts, section, switches, table},

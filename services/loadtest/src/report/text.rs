@@ -1,5 +1,3 @@
-//! The report as text.
-
 use super::{LatencyMs, Report};
 use crate::{books::PoolCheck, readers::Reads, usage::Cost};
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! The service has a counting allocator. Subtracting a run from one twice as long leaves out the set-up.
+//! The difference to a run twice as long leaves out the set-up.
 
 use clap::Parser;
 use motherlode_loadtest::Options;

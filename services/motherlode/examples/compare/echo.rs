@@ -1,4 +1,4 @@
-//! Empty unary call, as the transport's bound.
+//! Empty unary call, the transport's lower bound.
 
 use crate::{Cell, cell, histogram, nanos, process::Process};
 use motherlode_loadtest::Usage;
@@ -52,8 +52,7 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Serves until killed, with this many worker threads or, at 0, on one thread. With a folder of certificate and key,
-/// over TLS.
+/// Serves until killed, with `workers` threads (0: the current thread); over TLS with a folder of certificate and key.
 pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error>> {
     let mut runtime = match workers {
         0 => tokio::runtime::Builder::new_current_thread(),
@@ -74,7 +73,6 @@ pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error
     })
 }
 
-/// Measures calls.
 pub async fn measure(
     server: &Process,
     connections: usize,

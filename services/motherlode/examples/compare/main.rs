@@ -2,9 +2,9 @@
 //!
 //! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Each turn measures all ways in a rotating order. Prints ratios within a turn and processor microseconds per call of
-//! server and client, as the median and range of the turns; other absolute figures go to standard error. A second part
-//! plays rounds at constant rates, as shares of the highest rate found, timed from their scheduled starts.
+//! Each turn measures all ways in a rotating order. Prints ratios within a turn and processor microseconds per call, as
+//! the median and range of the turns; absolute figures go to standard error. A second part plays rounds at constant
+//! rates, as shares of the highest rate found.
 
 mod echo;
 mod file;
@@ -25,11 +25,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The allocator of the measured program; echo and client use it too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Measures the whole service against an echo and a file.
+/// Compares the whole service with an echo and a file.
 #[derive(Parser)]
 struct Args {
     /// Seconds per measurement.
@@ -41,7 +40,7 @@ struct Args {
     /// Calls in flight.
     #[arg(long, value_delimiter = ',', default_value = "1,64,256")]
     in_flight: Vec<usize>,
-    /// Folder for the log and the plain file on the disk to measure, created if missing; both are removed afterwards.
+    /// Folder for the log and the plain file on the disk to measure; both are removed afterwards.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
     /// Connections.
@@ -58,7 +57,6 @@ struct Args {
     store: Option<String>,
 }
 
-/// Record size of the plain file if the log is not in files.
 const RECORD_BYTES: usize = 350;
 
 #[derive(Debug, Clone, Copy)]
@@ -66,15 +64,13 @@ struct Cell {
     rate: f64,
     p50: f64,
     p99: f64,
-    /// Costs of server and client.
     cost: Option<(Cost, Cost)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    /// Empty call, on the service's runtime.
     Echo,
-    /// Empty call on a runtime of one thread, the least cost of the transport.
+    /// Empty call on a runtime of one thread.
     Lean,
     /// Appends to a plain file.
     File,
@@ -100,7 +96,7 @@ impl Turn {
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
-        // The default of `motherlode serve`: half of the processors.
+        // As in `motherlode serve`: half of the processors.
         Some("echo") => {
             return ended(echo::serve(
                 std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
@@ -130,7 +126,7 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // The system's temporary folder can be in memory, where a sync costs nothing.
+    // The system's temporary folder can be in memory.
     std::fs::create_dir_all(&args.folder)?;
     let data = tempfile::tempdir_in(&args.folder)?;
     let identity = if args.guarded { Some(Identity::make()?) } else { None };

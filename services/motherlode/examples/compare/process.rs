@@ -1,4 +1,4 @@
-//! Server in its own process, killed when dropped.
+//! A server process, killed when dropped.
 
 use motherlode_runtime::connect::Credentials;
 use std::{
@@ -6,16 +6,14 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Running server.
 pub struct Process {
     child: Child,
     address: String,
-    /// Credentials of its callers; `None` without TLS.
+    /// `None` without TLS.
     pub credentials: Option<Credentials>,
 }
 
 impl Process {
-    /// Starts this program with other arguments and waits for its address.
     pub fn start(arguments: &[&str], credentials: Option<Credentials>) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         let mut child = command.args(arguments).env("RUST_LOG", "warn").stdout(Stdio::piped()).spawn()?;
@@ -30,12 +28,10 @@ impl Process {
         if process.address.is_empty() { Err(io::Error::other("the server did not start")) } else { Ok(process) }
     }
 
-    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns the address for clients.
     pub fn target(&self) -> String {
         format!("{}://{}", if self.credentials.is_some() { "https" } else { "http" }, self.address)
     }

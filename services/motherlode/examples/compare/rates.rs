@@ -1,14 +1,12 @@
-//! Latency at constant rates, including the wait for a late service.
+//! Latency at constant rates, from a round's scheduled start.
 
 use crate::{Args, Turn, Way, file, file::Plain, process::Process, table::median_and_span};
 use motherlode_loadtest::{LatencyMs, Options};
 use std::{error::Error, time::Duration};
 
-/// Limit of rounds in flight; further rounds are late in the client.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Plays unary rounds at shares of the highest rate of a table, in a rotating order, and prints latencies as multiples
-/// of one fdatasync in the same turn.
+/// Plays at shares of the highest rate of a table. Latencies are multiples of one fdatasync in the same turn.
 pub async fn measure(
     service: &Process,
     args: &Args,

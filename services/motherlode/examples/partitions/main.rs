@@ -4,7 +4,7 @@
 //! before it)
 //!
 //! Prints ratios to one partition on segment files within a turn, as the median and range of the turns; absolute
-//! figures go to standard error. All processes share the disk and the processors.
+//! figures go to standard error.
 
 #[path = "../compare/process.rs"]
 mod process;
@@ -21,7 +21,6 @@ use std::{
     time::Duration,
 };
 
-/// The allocator of the measured program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -63,7 +62,7 @@ fn main() -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // The system's temporary folder can be in memory, where a sync costs nothing.
+    // The system's temporary folder can be in memory.
     let data = tempfile::tempdir_in(&args.folder)?;
     let cluster = Cluster::start(&data.path().join("servers"));
     let services = start(data.path(), &cluster)?;

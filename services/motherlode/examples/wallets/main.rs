@@ -1,10 +1,10 @@
-//! Durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet. Then an
+//! Durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet, and an
 //! operator's p99 while another operator's wallet hangs.
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
 //! Prints ratios within a turn, as the median and range of the turns; absolute figures go to standard error. The
-//! wallets are processes that store nothing on disk, and share the processors with service and client.
+//! wallets store nothing on disk.
 
 #[path = "../compare/process.rs"]
 mod process;
@@ -26,7 +26,6 @@ use std::{error::Error, fs, path::PathBuf, process::ExitCode, time::Duration};
 use tokio::task::JoinSet;
 use tonic::Request;
 
-/// The allocator of the measured program; wallets and client use it too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -50,7 +49,7 @@ struct Args {
     /// Latencies of the wallets in milliseconds.
     #[arg(long, value_delimiter = ',', default_value = "0,5,50")]
     wallets: Vec<u64>,
-    /// Rounds per second of the operator next to a hanging wallet.
+    /// Rounds per second of the operator that shares the service with a hanging wallet.
     #[arg(long, default_value_t = 300.0)]
     rate: f64,
     /// Bets in flight that wait for the hanging wallet.
@@ -90,7 +89,7 @@ fn start(args: &Args, folder: &std::path::Path) -> Result<Running, Box<dyn Error
     for ms in &args.wallets {
         let wallet = Process::start(&["wallet", &ms.to_string()], None)?;
         let url = wallet.target();
-        // The measurement is of waiting calls, not of refused ones.
+        // Refused bets would not wait.
         let seamless =
             format!("wallet = \"seamless\"\nseamless = {{ url = {url:?}, bets_max = 65536, credits_max = 1024 }}\n");
         configuration += &operator(&named(*ms), &seamless);
@@ -127,7 +126,7 @@ fn credentials(operator: &str) -> Credentials {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // The system's temporary folder can be in memory, where a sync costs nothing.
+    // The system's temporary folder can be in memory.
     let data = tempfile::tempdir_in(&args.folder)?;
     let running = start(args, &fs::canonicalize(data.path())?)?;
     let operators: Vec<_> = [TRANSFER.to_owned()].into_iter().chain(args.wallets.iter().map(|ms| named(*ms))).collect();
@@ -193,7 +192,7 @@ async fn played(
     if report.ok { Ok((report.rounds_per_second, p99)) } else { Err(format!("{operator}: {report}").into()) }
 }
 
-/// Measures an operator's p99 at a constant rate, alone and next to bets that wait for a hanging wallet.
+/// Measures p99 at a constant rate, alone and while other bets wait for a hanging wallet.
 async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box<dyn Error>> {
     let mut ratios = vec![];
     for turn in 0..args.repeats {
@@ -217,7 +216,6 @@ async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box
     Ok(())
 }
 
-/// Starts players of the hanging wallet's operator, who retry shortly after an unanswered bet.
 async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Error>> {
     let connection = connect(&running.service.target(), &credentials(HANGING), None).await?;
     let mut run = [0; 8];
@@ -248,8 +246,8 @@ async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Err
             loop {
                 let mut request = Request::new(bet.clone());
                 request.set_timeout(Duration::from_secs(1));
-                // The bet is refused at once while the wallet's circuit is open. The wait keeps these refusals from
-                // using the measured processors.
+                // While the wallet's circuit is open, bets are refused at once: the pause saves processor time for the
+                // measurement.
                 let refused = spins.spin(request).await.is_err();
                 assert!(refused, "a wallet that hangs has confirmed a bet");
                 tokio::time::sleep(ASKED_AGAIN_AFTER).await;

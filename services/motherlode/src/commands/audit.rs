@@ -1,5 +1,4 @@
-//! `audit`: verifies a whole log, or an operator's copy of one. Exit code 1 at the first divergence, 2 if there is no
-//! log. The report on standard output depends on the data only.
+//! Exit code 1 at the first divergence, 2 if there is no log. Standard output depends on the data only.
 
 mod args;
 mod json;
@@ -17,17 +16,16 @@ use motherlode_ledger::DrawKeys;
 use motherlode_server::{LocalLog, copy_folder, log_folder};
 use std::{sync::Arc, time::Instant};
 
-/// Audits and prints the report.
 pub fn run(args: &Args) -> Result<(), Failure> {
     if copy_folder(&args.data, HOME).is_dir() && !log_folder(&args.data, HOME).is_dir() {
         return own::run(args);
     }
-    // A temporary copy of a log on JetStream is deleted when this is dropped.
+    // Its drop deletes a temporary copy of a log on JetStream.
     let local = args.access.local(&args.data)?;
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
     if let Some(file) = &args.draw_keys {
-        let step = "Name the log's file of draw keys by --draw-keys, such as keys/draws in the data folder";
+        let step = "Name the log's file of draw keys with --draw-keys, such as keys/draws in the data folder";
         let draws = DrawKeys::open(file).map_err(|error| Failure::unusable(error).with_step(step))?;
         if draws.is_none() {
             return Err(Failure::unusable(format!("{} has no draw keys", file.display())).with_step(step));

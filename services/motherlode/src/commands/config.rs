@@ -1,26 +1,21 @@
-//! `config`: checks a configuration as `serve` does, and prints its digest or its canonical form (PL-29).
-
 use super::{Failure, config_file::faulty, say, serve};
 use motherlode_proto::convert::play::hex;
 use sha2::{Digest, Sha256};
 
-/// Arguments of `config`: those of `serve`, since flags override keys of the file.
 #[derive(Debug, clap::Args)]
-// The flattened arguments have a group of the same name.
+// The flattened arguments of `serve` have a group of the same name.
 #[group(skip)]
 pub struct Args {
-    /// Print the canonical form: one line of JSON. Its SHA-256 is the digest that a service with this configuration
-    /// reports.
+    /// Print the canonical form: one line of JSON, whose SHA-256 is the digest reported by a service.
     #[arg(long)]
     canonical: bool,
     #[command(flatten)]
     serve: serve::Args,
 }
 
-/// Prints the canonical form, or its digest.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let config = args.serve.config()?;
-    // The canonical form can be printed on machines without the files that the configuration names.
+    // The canonical form needs none of the files named in the configuration.
     if !args.canonical {
         motherlode_server::check(&config).map_err(|error| faulty(args.serve.file(), &error))?;
     }

@@ -1,5 +1,3 @@
-//! Reads configuration files, and finds logs by folder or address.
-
 use super::{Failure, NO_LOG, read_text};
 use motherlode_runtime::Config;
 use motherlode_server::{LocalLog, LogLocation};
@@ -8,30 +6,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Reads a configuration file, or returns the default configuration.
 pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     let Some(file) = file else { return Ok(Config::default()) };
-    let text = read_text(file, "Name a configuration file by --config; without it, the defaults are used")?;
+    let text = read_text(file, "Name a configuration file with --config; without it, the defaults are used")?;
     Config::parse(&text).map_err(|error| faulty(Some(file), &error))
 }
 
-/// Failure for an invalid configuration, with its file.
 pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
     let Failure { message, .. } = Failure::caused(error);
     match file {
         Some(file) => Failure::unusable(format!("{}: {}", file.display(), message.trim_end()))
-            .with_step(&format!("Correct the file, and check it by: motherlode config --config {}", file.display())),
-        None => Failure::unusable(message).with_step("Correct the flag, or name a configuration file by --config"),
+            .with_step(&format!("Correct the file, and check it with: motherlode config --config {}", file.display())),
+        None => Failure::unusable(message).with_step("Correct the flag, or name a configuration file with --config"),
     }
 }
 
-/// Parses the location of a log: a data folder or `nats://host:port,...`, with the configuration's settings for
-/// JetStream.
+/// Parses a data folder or `nats://host:port,...`.
 pub fn location(name: &str, config: &Config) -> Result<LogLocation, Failure> {
     LogLocation::named(name, config).map_err(|error| Failure::unusable(error).with_step(NO_LOG))
 }
 
-/// Arguments of commands that read a log.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct LogAccess {
     /// Configuration file (TOML) of `serve`; its [store] section has the settings for nats://.
@@ -52,13 +46,11 @@ impl LogAccess {
         Ok(config)
     }
 
-    /// Parses the location of a log: a data folder or `nats://host:port,...`, with the configuration's settings for
-    /// JetStream.
     pub fn location(&self, name: &str) -> Result<LogLocation, Failure> {
         location(name, &self.config()?)
     }
 
-    /// Opens a log on this machine; one on JetStream is copied to a temporary folder first.
+    /// Opens a log; one on JetStream is first copied to a temporary folder.
     pub fn local(&self, name: &Path) -> Result<LocalLog, Failure> {
         Ok(LocalLog::of(name, &self.config()?)?)
     }

@@ -1,5 +1,3 @@
-//! `copy`: copies a log byte for byte, see [`motherlode_server::copy`].
-//!
 //! To move a service: copy with `--follow` while it runs, stop the service, stop the copy, serve the target.
 
 use super::{Failure, config_file::LogAccess, progress::shown, say};
@@ -15,7 +13,6 @@ use std::{
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Arguments of `copy`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to copy: a data folder, or nats://host:port,...
@@ -24,24 +21,23 @@ pub struct Args {
     /// Target: a data folder, or nats://host:port,...
     #[arg(long, value_name = "PLACE")]
     to: String,
-    /// Continue to copy what a running service appends, until Ctrl-C or SIGTERM.
+    /// Continue to copy the appends of a running service, until Ctrl-C or SIGTERM.
     #[arg(long)]
     follow: bool,
-    /// Copy only the records after the target's end, and read no earlier ones; for a damaged folder.
+    /// Copy only the records after the target's end, without reading earlier ones; for a damaged folder.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
     #[command(flatten)]
     access: LogAccess,
 }
 
-/// Copies and reports.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (from, to) = (args.access.location(&args.from)?, args.access.location(&args.to)?);
     if let (LogLocation::Folder { data: from, .. }, LogLocation::Folder { data: to, .. }) = (&from, &to)
         && from.canonicalize().is_ok_and(|from| to.canonicalize().is_ok_and(|to| from == to))
     {
         let what = format!("{} is the log itself, not a copy of it", to.display());
-        return Err(Failure::unusable(what).with_step("Name another folder by --to"));
+        return Err(Failure::unusable(what).with_step("Name another folder with --to"));
     }
     let stopped = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;

@@ -33,7 +33,7 @@ impl Sink for Feed {
         self.held
     }
 
-    /// Writes a message's records as lines. After a broken stream, lines already written are not repeated.
+    /// After a broken stream, lines already written are not repeated.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.told(&message)? {
@@ -73,7 +73,6 @@ pub(super) fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String
     Ok(line.to_string())
 }
 
-/// A closed pipe ends the feed with exit code 1 and no message.
 fn failed(error: io::Error) -> Failure {
     match error.kind() {
         ErrorKind::BrokenPipe => Failure { code: 1, message: String::new() },

@@ -1,4 +1,4 @@
-//! `follow`: keeps an independent copy of a service's log (PL-30), or writes a change feed (PL-34).
+//! Copies of a service's log (PL-30), and change feeds (PL-34).
 //!
 //! Records of a copy are synced before they count, and feeds resume after the reader's last position, so there are no
 //! gaps or duplicates. A broken stream is reopened with bounded exponential backoff.
@@ -19,7 +19,6 @@ use motherlode_server::Backup;
 use std::{collections::BTreeMap, path::PathBuf, rc::Rc};
 use tonic::Status;
 
-/// Arguments of `follow`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -30,15 +29,15 @@ pub struct Args {
     /// Write one line per record to standard output instead of a copy.
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Start a feed after these positions: PARTITION:POSITION,... of the last complete line of each partition; other
-    /// partitions start at their first record. With the line's hash, PARTITION:POSITION:SHA256, the command refuses a
-    /// log that has another record there. On NATS, the stream's own messages take precedence.
+    /// Start a feed after these positions: PARTITION:POSITION,... of the last complete line of each partition; by
+    /// default at the first record. With the line's hash, PARTITION:POSITION:SHA256, a log with another record there is
+    /// refused. On NATS, the stream's own messages take precedence.
     #[arg(long, value_name = "POSITIONS", value_parser = positions)]
     after: Option<BTreeMap<u32, Last>>,
     /// Configuration file (TOML) of `serve`; its [store] section has the settings for nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// End when all records are received that the log had at the start.
+    /// End after the last record that the log had at the start.
     #[arg(long)]
     once: bool,
 }
@@ -71,12 +70,11 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     Ok(found)
 }
 
-/// Largest message in bytes; a message has at most the records of one append.
+/// A message has at most the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 type Ledger = LedgerServiceClient<Connection>;
 
-/// Follows until a signal.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let begin = || Last { position: 0, sha256: None };
@@ -100,7 +98,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(to) => {
                 // A mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
-                // Opened before connecting: an unusable copy fails first, and a stop during the connection reports its state.
+                // Opened before connecting: an unusable copy fails first.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
                 copies.iter().try_for_each(Sink::told)
@@ -110,7 +108,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// Follows all partitions until a signal; opens the sinks that are not in `sinks` yet.
+/// Opens the sinks that are not in `sinks` yet.
 async fn follow_all<S: Sink>(
     args: &Args,
     sinks: &mut Vec<S>,
@@ -159,7 +157,7 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     }
 }
 
-/// Reads one stream until it breaks, and returns the status; `None` if the goal is reached and `once` is set.
+/// Returns the status of a broken stream; `None` if the goal is reached and `once` is set.
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,

@@ -1,5 +1,3 @@
-//! `health`: calls the gRPC health protocol once. Probes use the exit code.
-
 use super::{Failure, say};
 use crate::{client::explain, target::Target};
 use std::time::Duration;
@@ -8,17 +6,15 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 
-/// Arguments of `health`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Check one service, such as motherlode.spin.v1.SpinService; by default the whole process.
+    /// Service to check, such as motherlode.spin.v1.SpinService; by default the whole process.
     #[arg(long, value_name = "NAME", default_value = "")]
     service: String,
     #[command(flatten)]
     target: Target,
 }
 
-/// Checks once.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {

@@ -1,11 +1,8 @@
-//! `key`: keys that sign checkpoints, and keys of witnesses.
-
 use super::{Failure, NEW_FILE, say};
 use motherlode_proofs::{KeyError, load, make, of_partition};
 use motherlode_tiles::KeyKind;
 use std::path::PathBuf;
 
-/// Arguments of `key`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -14,7 +11,7 @@ pub struct Args {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 enum What {
-    /// Create a key of 256 random bits in a file that only its owner can read, and print its public key.
+    /// Create a key of 256 random bits in a file readable by its owner only, and print its public key.
     New(New),
     /// Print the public key of a key file, for verifiers.
     Show(Show),
@@ -28,7 +25,7 @@ struct New {
     /// File to create; an existing file is not replaced.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Create a key for `witness` instead of one for `serve`.
+    /// Create a key for `witness` instead of `serve`.
     #[arg(long)]
     witness: bool,
 }
@@ -38,12 +35,11 @@ struct Show {
     /// Key file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Number of partitions of the log; each has a public key of its own name.
+    /// Partitions of the log, each with a public key of its own name.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     partitions: u32,
 }
 
-/// Creates or shows a key.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (key, partitions) = match &args.what {
         What::New(New { name, out, witness }) => {

@@ -1,5 +1,4 @@
-//! `loadtest`: a load test of a running service. Exit code 1 if a threshold is missed or the books disagree, 2 for
-//! unusable arguments.
+//! Exit code 1 if a threshold is missed or the books disagree, 2 for unusable arguments.
 
 use super::{
     Failure, Format, say,
@@ -11,7 +10,6 @@ use motherlode_books::CoinValue;
 use motherlode_loadtest::{Options, Report, Thresholds};
 use std::{cell::Cell, time::Duration};
 
-/// Arguments of `loadtest`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -19,7 +17,7 @@ pub struct Args {
     /// Operator of the players; with a token, the token's operator.
     #[arg(long, value_name = "NAME", default_value = "loadtest")]
     operator: String,
-    /// Deposit nothing, because the operator's seamless wallet keeps the money and has enough for each player.
+    /// Deposit nothing: the operator's seamless wallet has enough money for each player.
     #[arg(long)]
     seamless: bool,
     /// Rounds to play.
@@ -34,10 +32,10 @@ pub struct Args {
     /// Players; each plays one round at a time.
     #[arg(long, value_name = "P", default_value_t = 1_000)]
     players: usize,
-    /// Use existing players that have played the game before, named PREFIX00000000 and so on, instead of new ones.
+    /// Use existing players of the game, named PREFIX00000000 and so on, instead of new ones.
     #[arg(long, value_name = "PREFIX")]
     existing: Option<String>,
-    /// Rounds started per second, each timed from its scheduled start; by default as many as the service can play.
+    /// Rounds started per second, timed from their scheduled starts; default: no limit.
     #[arg(long, value_name = "R")]
     rate: Option<f64>,
     /// Play over PlayStream, one stream per connection.
@@ -48,23 +46,22 @@ pub struct Args {
     game: String,
     #[command(flatten)]
     stake: StakeArgs,
-    /// Number of concurrent readers that page through the players' histories.
+    /// Concurrent readers that page through the players' histories.
     #[arg(long, value_name = "N", default_value_t = 0)]
     readers: usize,
-    /// Process id of a service on this machine: the report includes its processor time, context switches and memory.
+    /// Process id of a service on this machine, to report its processor time, context switches and memory.
     #[arg(long, value_name = "PID")]
     pid: Option<u32>,
-    /// Start no round after this many seconds.
+    /// Seconds after which no round starts.
     #[arg(long, value_name = "S", default_value_t = 300)]
     seconds_max: u64,
-    /// Fail if the p99 latency of all calls is above this.
+    /// Highest accepted p99 latency of all calls.
     #[arg(long, value_name = "MS")]
     max_p99_ms: Option<f64>,
-    /// Fail if more than this share of calls fails, 0 to 1.
+    /// Highest accepted share of failed calls, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     max_error_rate: f64,
-    /// Allow other players on the service: the pool must have received at least the share of these bets, instead of
-    /// exactly it.
+    /// Allow other players on the service: the pool must have received at least, not exactly, the share of these bets.
     #[arg(long)]
     shared: bool,
     /// Format of the report.
@@ -103,7 +100,6 @@ impl Args {
     }
 }
 
-/// Runs the load test and prints the report.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let interrupted = Cell::new(false);
     let options = args.options()?;
@@ -122,7 +118,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn play(options: &Options, target: &Target, interrupted: &Cell<bool>) -> Result<Report, Failure> {
-    // One thread leaves the other cores to a service on the same machine.
+    // Leaves the other cores to a service on the same machine.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let bar = progress(options);
     // The first Ctrl-C ends the run with a report, the second ends the process.

@@ -1,5 +1,5 @@
-//! `log`: shows records of a log, with the chain verified up to them. Exit code 1 if the log is damaged, 2 if there is
-//! no log or no such record.
+//! The chain is verified up to the shown records. Exit code 1 if the log is damaged, 2 if there is no log or no such
+//! record.
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_books::HOME;
@@ -11,7 +11,6 @@ use motherlode_proto::convert::{
 use motherlode_server::{LogLocation, RecordsError};
 use std::{collections::VecDeque, fmt::Write};
 
-/// Arguments of `log`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -36,8 +35,7 @@ enum What {
         #[arg(value_name = "POSITION", value_parser = position)]
         position: Position,
     },
-    /// Verify checksums and the hash chain from the first record to the last; `audit` also verifies the records'
-    /// content.
+    /// Verify checksums and the hash chain; `audit` also verifies the records' content.
     Verify {
         #[command(flatten)]
         at: At,
@@ -60,7 +58,6 @@ struct At {
     access: LogAccess,
 }
 
-/// Reads and prints records.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.what {
         What::Tail { at, records } => tail(&at.location()?, at.one(), *records),

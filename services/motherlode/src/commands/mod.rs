@@ -1,5 +1,3 @@
-//! Commands, one per file.
-
 pub mod audit;
 pub mod config;
 pub mod config_file;
@@ -42,14 +40,13 @@ use std::{
     path::Path,
 };
 
-const NEW_FILE: &str = "Name a file by --out that does not exist yet, in a folder that this user may write";
-const ANY_FILE: &str = "Name a file by --out that this user may write";
+const NEW_FILE: &str = "With --out, name a file that does not exist yet, in a folder that this user may write";
+const ANY_FILE: &str = "With --out, name a file that this user may write";
 const DAMAGED: &str = "Leave the folder unchanged, and use a copy of the log that `motherlode log verify` finds sound";
 const NO_LOG: &str = "Name the data folder of `serve`, the folder of a copy, or nats://host:port,...";
 const NO_STREAM: &str = "Check the address, and that a NATS server with JetStream listens there; [store] in the file of --config has its \
 credentials";
 
-/// Format of a command's report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Text for the terminal.
@@ -59,12 +56,10 @@ pub enum Format {
     Json,
 }
 
-/// Failure of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Exit code of the process.
     pub code: u8,
-    /// Message for standard error; empty if the command has already printed it.
+    /// For standard error; empty if already printed.
     pub message: String,
 }
 
@@ -75,7 +70,7 @@ impl Failure {
         Self { code: 1, message: message.to_string() }
     }
 
-    /// [`Failure::found`] with an error's whole chain of causes.
+    /// [`Failure::found`] with the chain of causes.
     #[must_use]
     pub fn caused(error: &dyn Error) -> Self {
         let mut message = error.to_string();
@@ -96,7 +91,6 @@ impl Failure {
         Self { code: 2, message: message.to_string() }
     }
 
-    /// Adds the next step on its own line.
     #[must_use]
     pub fn with_step(mut self, step: &str) -> Self {
         if !step.is_empty() {
@@ -105,25 +99,22 @@ impl Failure {
         self
     }
 
-    /// Failure to read a file or folder named by an argument.
     #[must_use]
     pub fn unreadable(path: &Path, error: &dyn Display, step: &str) -> Self {
         Self::unusable(format!("cannot read {}: {error}", path.display())).with_step(step)
     }
 
-    /// Failure to write a file or folder named by an argument.
     #[must_use]
     pub fn unwritable(path: &Path, error: &io::Error, step: &str) -> Self {
         Self::unusable(format!("cannot write {}: {error}", path.display())).with_step(step)
     }
 }
 
-/// Reads a text file; `step` is the next step if that fails.
+/// `step` is the next step after a failure.
 pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
 }
 
-/// Parses an address to listen on.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:50051".to_owned())
 }
@@ -182,7 +173,7 @@ impl From<BackupError> for Failure {
         match error {
             BackupError::Both(_) => Self::unusable(error).with_step("Move one of the two to another folder"),
             BackupError::Open { .. } | BackupError::OtherLog(_) | BackupError::Operator { .. } => {
-                Self::found(error).with_step("Name the folder of this log's copy, or a new one, by --to")
+                Self::found(error).with_step("Name the folder of this log's copy, or a new one, with --to")
             }
             error => Self::found(error),
         }
@@ -215,7 +206,6 @@ pub fn say(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Formats a report as indented JSON with a final line feed.
 pub fn json(report: &impl Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(report).map_err(Failure::found)? + "\n")
 }

@@ -1,7 +1,5 @@
-//! `par`: a game's exact mathematics at a stake.
-//!
-//! Figures are exact fractions with the decimal places of [`motherlode_picture::par::report::ROUNDING`]; the return's
-//! parts add up as printed, see [`figures::parts`]. The distribution of wins is simulated.
+//! Figures are exact fractions rounded to [`motherlode_picture::par::report::ROUNDING`]; the return's parts add up as
+//! printed, see [`figures::parts`]. The distribution of wins is simulated.
 
 mod cash;
 mod json;
@@ -20,7 +18,6 @@ use std::{fs, path::PathBuf};
 const ROUNDS: u64 = 100_000_000;
 const ROUNDS_SHORT: u64 = 100_000;
 
-/// Arguments of `par`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Game to describe.
@@ -34,7 +31,7 @@ pub struct Args {
     /// Write to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Rounds to simulate for the distribution of wins; 100 million by default for html, else 100,000.
+    /// Rounds to simulate for the distribution of wins; default: 100 million for html, else 100,000.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     rounds: Option<u64>,
 }
@@ -50,7 +47,6 @@ enum Format {
     Html,
 }
 
-/// Prints the sheet.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;
@@ -95,8 +91,7 @@ mod tests {
         assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);
     }
 
-    /// The same seed gives the same distribution. Each interval lies around the return without the jackpot, as wide as
-    /// its normal quantile.
+    /// Each interval lies around the return without the jackpot, as wide as its normal quantile.
     #[test]
     fn mf_d8_text_and_json_have_the_volatility_index_intervals_and_a_distribution_of_wins() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,4 @@
-//! `play`: rounds on a running service, drawn on the terminal. If the input ends, the round stays open for the next
-//! `play` (PL-02).
+//! If the input ends, the round stays open for the next `play` (PL-02).
 
 mod args;
 mod console;
@@ -13,9 +12,8 @@ use super::Failure;
 use crate::{client::Client, draw};
 use std::io;
 
-/// Plays on the process's terminal.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    // A worker thread answers the connection's pings while the main thread waits for the player's input.
+    // The worker thread answers pings while the main thread waits for input.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(Failure::found)?;
     let colour = draw::colour_wanted(&io::stdout());
@@ -26,7 +24,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Plays on any console.
 pub async fn play<W: io::Write, R: io::BufRead>(args: &Args, console: &mut Console<W, R>) -> Result<(), Failure> {
     let client = Client::connect(&args.target).await?;
     session::Session::start(client, args, console).await?.play().await

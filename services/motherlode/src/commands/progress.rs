@@ -1,4 +1,4 @@
-//! Progress of a long command on standard error: a bar on a terminal, otherwise a line every few seconds.
+//! Progress on standard error: a bar on a terminal, otherwise a line every few seconds.
 
 use crate::figures::grouped;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,11 +16,9 @@ use std::{
 const LINE_EVERY: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Progress of a count.
 pub struct Progress {
     bar: ProgressBar,
     done: AtomicU64,
-    /// Final count, if known.
     of: Option<u64>,
     unit: &'static str,
     /// Time of the next line; `None` if a bar is drawn or nothing is printed.
@@ -28,7 +26,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress towards a final count, if it is known.
     #[must_use]
     pub fn new(of: Option<u64>, unit: &'static str) -> Self {
         let (bar, style) = match of {
@@ -45,13 +42,11 @@ impl Progress {
         Self { bar, done: AtomicU64::new(0), of, unit, due }
     }
 
-    /// Progress that prints nothing.
     #[cfg(test)]
     pub fn hidden() -> Self {
         Self { bar: ProgressBar::hidden(), done: AtomicU64::new(0), of: None, unit: "", due: None }
     }
 
-    /// Adds to the count.
     pub fn add(&self, more: u64) {
         self.set(self.done.fetch_add(more, Ordering::Relaxed) + more);
     }
@@ -66,13 +61,12 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Runs `work` and shows the count that it increments.
+/// Shows the count that `work` increments.
 pub fn shown<T>(unit: &'static str, work: impl FnOnce(&Arc<AtomicU64>) -> T) -> T {
     let (progress, count) = (Progress::new(None, unit), Arc::new(AtomicU64::new(0)));
     let (over, is_over) = channel::<()>();

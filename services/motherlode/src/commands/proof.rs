@@ -1,4 +1,4 @@
-//! `proof`: a round's proof from a running service or from a log, in the format of c2sp.org/tlog-proof.
+//! Proofs have the format of c2sp.org/tlog-proof.
 
 use super::{
     Failure, config_file,
@@ -22,7 +22,6 @@ use motherlode_runtime::Config;
 use motherlode_tiles::VerifierKey;
 use std::path::{Path, PathBuf};
 
-/// Arguments of `proof`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Round, as operator/player/number.
@@ -34,19 +33,18 @@ pub struct Args {
     /// Public key of the log; by default that of proofs.key in the folder.
     #[arg(long, value_name = "VKEY", requires = "data")]
     log_key: Option<VerifierKey>,
-    /// Leave out the player's earlier records that sealed the round's draws. The file is shorter, and does not prove
-    /// the seals.
+    /// Omit the player's earlier records that sealed the round's draws. The file is shorter, and does not prove the
+    /// seals.
     #[arg(long)]
     without_seals: bool,
-    /// Leave out outcomes and seals, which follow from the rest. The file is shorter, and only a program with the
-    /// games' rules can verify it.
+    /// Omit outcomes and seals, which follow from the rest. The file is shorter, and only a program with the games'
+    /// rules can verify it.
     #[arg(long)]
     brief: bool,
     #[command(flatten)]
     target: Target,
 }
 
-/// Prints the proof.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let proof = match &args.data {
         Some(data) => from_log(args, data)?,
@@ -76,7 +74,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
     let key = match &args.log_key {
         Some(key) => key.clone(),
         None => {
-            let step = "Name the log's public key by --log-key";
+            let step = "Name the log's public key with --log-key";
             let key = load(&data.join("proofs.key")).map_err(|error| Failure::unusable(error).with_step(step));
             key?.verifier().clone()
         }

@@ -1,4 +1,4 @@
-//! Change feed on a NATS subject: one message per record, with the text of the feed's line (PL-34).
+//! Change feed on a NATS subject: one message per record, as the line of a feed (PL-34).
 
 use super::{
     Failure, NO_STREAM,
@@ -23,8 +23,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Connects to `nats://host:port,.../SUBJECT` with the configuration's settings, and returns the record after which
-    /// each partition resumes.
+    /// `to` is `nats://host:port,.../SUBJECT`. Returns the record after which each partition resumes.
     pub(super) async fn feed(
         config: &Store,
         to: &str,
@@ -55,7 +54,7 @@ impl Sink for Published {
         self.held
     }
 
-    /// Publishes a message's records, and retries while the outcome is unknown.
+    /// Retries while the outcome is unknown.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let entry = |stored: &motherlode_proto::ledger::v1::LogRecord| {
             let payload = line(self.partition, stored.position, &stored.record)?.into();

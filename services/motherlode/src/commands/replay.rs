@@ -1,5 +1,5 @@
-//! `replay`: recomputes one round of a log (PL-06, PL-19). Exit code 1 if a step does not give the logged bytes or the
-//! log is damaged, 2 if there is no such round.
+//! Recomputes one round of a log (PL-06, PL-19). Exit code 1 if a step does not give the logged bytes or the log is
+//! damaged, 2 if there is no such round.
 
 mod json;
 
@@ -11,10 +11,9 @@ use motherlode_picture::round::{page_of, sections, text_of};
 use motherlode_rounds::{draws::no_key, wire};
 use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
-/// Arguments of `replay`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).
+    /// Data folder of `serve`, or nats://host:port,... (copied to a temporary folder first).
     #[arg(value_name = "PLACE")]
     data: PathBuf,
     #[command(flatten)]
@@ -34,7 +33,7 @@ pub(super) enum Picture {
     Text,
     /// Self-contained page, for support (PL-19).
     Html,
-    /// JSON for programs, complete, with the symbols' names.
+    /// JSON for programs, with the symbols' names.
     Json,
 }
 
@@ -63,7 +62,6 @@ impl fmt::Display for RoundName {
     }
 }
 
-/// Replays and prints the round.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let RoundName { stream, number } = &args.round;
     let local = args.access.local(&args.data)?;
@@ -76,7 +74,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(no_round(*number, stream));
     };
     say(&shown(&args.round.to_string(), stream, &replayed, args.format)?)?;
-    if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log")) }
+    if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay does not give the bytes of the log")) }
 }
 
 pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {

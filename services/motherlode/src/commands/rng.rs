@@ -1,13 +1,13 @@
-//! `rng`: output of the service's random generator for statistical tests (PL-28; GLI-19 asks for the generator's output
-//! and for the scaled numbers of games).
+//! Output of the service's random generator for statistical tests (PL-28; GLI-19 asks for the generator's output and
+//! for the scaled numbers of games).
 //!
 //! As in the service, a random key gives a player's dealt values, a value and the request id give a seed (see
 //! [`draw`]), and [`Draws`] opens its stream. Each seed gives only [`DRAWS_PER_SEED`] words or numbers, as in a round's
-//! step, so the tests cover many short streams. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
+//! step. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
 //!
 //! Manual run of dieharder 3.31.1 on 22 November 2026, with `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`
 //! for the tests 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102 and 204 to 206: of 51 p-values none failed and one was weak
-//! (`sts_serial` 14, 0.99998); repeated with another seed, none of its 30 p-values was weak.
+//! (`sts_serial` 14, 0.99998); with another seed, none of its 30 p-values was weak.
 
 use super::{Failure, simulate};
 use crate::figures;
@@ -19,11 +19,10 @@ use std::{
     num::NonZeroU32,
 };
 
-/// Words or numbers per seed; part of the export's format, so never changed.
+/// Part of the export's format, so never changed.
 const DRAWS_PER_SEED: u32 = 64;
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Arguments of `rng`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),
@@ -57,12 +56,11 @@ enum Format {
     /// One decimal number per line.
     #[default]
     Lines,
-    /// File for `dieharder -g 202`. dieharder reads 32-bit words whatever the header states, so K must be a power of
-    /// two: the numbers' bits are packed into words, the first number highest, and remaining bits start the next word.
+    /// File for `dieharder -g 202`. dieharder reads 32-bit words, so K must be a power of two: the numbers' bits are
+    /// packed into words, the first number highest, and remaining bits start the next word.
     Dieharder,
 }
 
-/// Writes the export to standard output, until a closed pipe or the limit.
 pub fn run(args: &Args) -> Result<(), Failure> {
     if args.format == Format::Dieharder {
         check_dieharder(args)?;
@@ -152,7 +150,7 @@ impl Chain {
         Ok(Self { key, player, number: 0, draws: Draws::from_seed(key), left: 0 })
     }
 
-    /// Returns the seed of the next draw, as for one-step rounds with numbered requests.
+    /// Returns the next seed, as for one-step rounds with numbered requests.
     fn deal(&mut self) -> Seed {
         self.number += 1;
         let dealt = draw::deal(&self.key, &self.player, self.number);
@@ -169,7 +167,7 @@ impl Chain {
     }
 }
 
-/// Remaining number; `None` for no limit.
+/// `None` for no limit.
 struct Left(Option<u64>);
 
 impl Left {
@@ -223,7 +221,7 @@ mod tests {
         String::from_utf8(exported(line)).unwrap().lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// The derivation written out: one seed per block of 64 words, in the order dealt.
+    /// Derives the words independently: one seed per block of 64, in the order dealt.
     fn words(seeds: usize) -> Vec<u32> {
         let mut dealer = Chain::new(Some([7; 32])).unwrap();
         let blocks = (0..seeds).map(|_| Draws::from_seed(dealer.deal()));
@@ -245,7 +243,7 @@ mod tests {
         assert_eq!(numbers("--scaled 3221225472 --count 100"), drawn[..100]);
     }
 
-    /// Draws below a power of two are the upper bits of the generator's words, so the packed words follow from these.
+    /// Draws below a power of two are the upper bits of the generator's words.
     #[test]
     fn pl_28_dieharder_reads_the_numbers_bits_without_a_gap() {
         let text = String::from_utf8(exported("--scaled 8 --count 12 --format dieharder")).unwrap();
@@ -271,7 +269,7 @@ mod tests {
         assert_eq!(exports.len(), 3);
     }
 
-    /// Output that accepts this many bytes, then fails like a closed pipe.
+    /// Accepts this number of bytes, then fails like a closed pipe.
     struct Closing(usize);
 
     impl Write for Closing {

@@ -1,5 +1,3 @@
-//! `rounds`: lists open rounds and closes one, for support (PL-20).
-
 use super::{Failure, say};
 use crate::{
     client::{self, Client, insist},
@@ -12,7 +10,6 @@ use motherlode_proto::{
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Arguments of `rounds`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -47,14 +44,13 @@ struct Close {
     /// Reason, kept in the log.
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Name of the person who decided, kept in the log.
+    /// Person who decided, kept in the log.
     #[arg(long, value_name = "NAME")]
     actor: String,
     #[command(flatten)]
     target: Target,
 }
 
-/// Lists or closes.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {

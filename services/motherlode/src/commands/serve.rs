@@ -1,5 +1,3 @@
-//! `serve`: all services in one process, or those of a role.
-
 mod announce;
 
 use super::{Failure, address, config_file, config_file::faulty, log_step};
@@ -21,7 +19,6 @@ use std::{
 /// Time for threads to end after the server has stopped.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// Arguments of `serve`; they override the configuration file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 lets the system choose. Default 127.0.0.1:50051.
@@ -39,20 +36,18 @@ pub struct Args {
     /// Role of this process: all, ledger, spin, jackpot or console. Default all.
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
-    /// Processes with the log, for roles without it and for partitions that this process does not write:
-    /// http://host:port,...
+    /// Processes with the log, for roles without it and for partitions written elsewhere: http://host:port,...
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     ledger: Vec<String>,
-    /// Partitions that this process writes, for the role ledger; it reads the others from the processes of --ledger.
-    /// Default all.
+    /// Partitions written by this process, for the role ledger; others are read from --ledger. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     writes: Vec<u32>,
-    /// Partitions that this process loads, for the roles spin and ledger, in addition to partition 0 and those that it
-    /// writes. Calls for players of other partitions are refused with PARTITION_ELSEWHERE. Default all.
+    /// Partitions loaded by this process, for the roles spin and ledger, in addition to partition 0 and its written
+    /// ones. Calls for players of others are refused with PARTITION_ELSEWHERE. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     holds: Vec<u32>,
-    /// Verify full segments of the log in the background (behind), or the whole log before the first answer (all). Default
-    /// behind.
+    /// Verify full segments of the log in the background (behind), or the whole log before the first answer (all).
+    /// Default behind.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
     /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.
@@ -101,7 +96,7 @@ impl Args {
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
         if config.data.exists() && !config.data.is_dir() {
             let what = format!("{} is a file: --data must be a folder", config.data.display());
-            return Err(Failure::unusable(what).with_step("Name a folder by --data, or one that does not exist yet"));
+            return Err(Failure::unusable(what).with_step("Name a folder with --data; it need not exist"));
         }
         Ok(config)
     }
@@ -116,17 +111,16 @@ fn failed(error: &ServeError) -> Failure {
         ServeError::Log(error) => log_step(error),
         ServeError::DrawKeys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })
         | ServeError::Start(StartRefused::Keys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })) => {
-            "Restore the file from a copy, or name another one by [draws] key_file"
+            "Restore the file from a copy, or name another one with [draws] key_file"
         }
         ServeError::Proofs(ProofsError::Key(_)) => {
-            "Restore the file from a copy, or name another one by [proofs] key_file"
+            "Restore the file from a copy, or name another one with [proofs] key_file"
         }
         _ => "",
     };
     Failure::caused(error).with_step(step)
 }
 
-/// Serves until a signal.
 pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let (config, file) = (args.config()?, args.file());
     motherlode_server::check(&config).map_err(|error| faulty(file, &error))?;
@@ -157,8 +151,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
     });
-    // After serving, all tasks have ended. A start ended by a signal may still be reading the log, and is not waited
-    // for.
+    // After serving, all tasks have ended. A start interrupted by a signal may still be reading the log.
     runtime.shutdown_timeout(LEAVE);
     served
 }

@@ -1,5 +1,4 @@
-//! `simulate`: plays whole rounds and compares them with the exact mathematics, see [`motherlode_jobs::simulation`].
-//! Ctrl-C ends the run with a report of the rounds played.
+//! Ctrl-C ends the run with a report. See [`motherlode_jobs::simulation`].
 
 use super::{
     Failure, Format,
@@ -22,7 +21,6 @@ use std::{
 };
 
 const THREADS_MAX: usize = 1024;
-/// Arguments of `simulate`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Game to play.
@@ -31,7 +29,7 @@ pub struct Args {
     /// Rounds to play, such as 10_000_000.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     rounds: u64,
-    /// Threads, by default one per core. The result does not depend on it.
+    /// Threads, one per core by default; the result does not depend on it.
     #[arg(long, value_name = "T", value_parser = threads)]
     threads: Option<usize>,
     /// Master seed of 64 hexadecimal digits; by default random, and printed.
@@ -44,7 +42,6 @@ pub struct Args {
     format: Format,
 }
 
-/// Simulates and prints the report.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;

@@ -1,5 +1,3 @@
-//! Targets of `follow`: a copy on disk, or a feed to standard output or a NATS subject.
-
 use super::{Failure, say};
 use motherlode_books::HOME;
 use motherlode_proto::ledger::v1::FollowLogResponse;

@@ -1,23 +1,20 @@
-//! Stake arguments of `play`, `par` and `simulate`.
-
 use super::Failure;
 use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
 use motherlode_slots::{Game, Stake, games, latest};
 
-/// Default coin value in millionths, if the game offers it; else the game's smallest.
+/// In millionths, if the game offers it; else the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// Stake of a bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct StakeArgs {
-    /// Lines to play; by default all lines of the game.
+    /// Lines to play; default: all lines of the game.
     #[arg(long, value_name = "L")]
     pub lines: Option<u32>,
-    /// Coins per line; by default the fewest that the game offers.
+    /// Coins per line; default: the fewest offered.
     #[arg(long, value_name = "C")]
     pub coins: Option<u32>,
-    /// Value of a coin in the account's currency; by default 0.10 if the game offers it, else its smallest.
+    /// Value of a coin in the account's currency; default: 0.10 if offered, else the smallest.
     #[arg(long, value_name = "V")]
     pub coin_value: Option<CoinValue>,
     /// Buy the game's feature instead of waiting for it.
@@ -26,7 +23,6 @@ pub struct StakeArgs {
 }
 
 impl StakeArgs {
-    /// Returns the stake for a game, unchecked.
     #[must_use]
     pub fn of(&self, game: &dyn Game) -> Stake {
         let limits = &game.info().limits;
@@ -40,7 +36,7 @@ impl StakeArgs {
         }
     }
 
-    /// Returns the stake in an account's currency; without a coin value, with the default one of that currency.
+    /// The default coin value is that of the currency.
     #[must_use]
     pub fn in_currency(&self, game: &dyn Game, currency: Currency) -> Stake {
         let stake = self.of(game);
@@ -51,7 +47,6 @@ impl StakeArgs {
         }
     }
 
-    /// Returns the stake if the game offers it.
     pub fn checked(&self, game: &dyn Game) -> Result<Stake, Failure> {
         let stake = self.of(game);
         game.check_stake(&stake).map_err(|refused| {
@@ -68,7 +63,6 @@ impl StakeArgs {
     }
 }
 
-/// Returns the newest version of a game.
 pub fn newest(name: &str) -> Result<&'static dyn Game, Failure> {
     latest(name).ok_or_else(|| {
         let mut known: Vec<_> = games().iter().map(|game| game.name()).collect();

@@ -1,5 +1,4 @@
-//! Check that a feed resumes in its own log: the record after which it resumes is compared by hash, because positions
-//! repeat when a log is restored from an older copy.
+//! Checks by hash that a feed resumes in its own log: positions repeat when a log is restored from an older copy.
 
 use super::Failure;
 use motherlode_jetstream::Last;
@@ -10,13 +9,12 @@ use motherlode_proto::{
 
 pub(super) struct Tie {
     partition: u32,
-    /// Position and hash of the first record to receive, which is checked and not passed to readers.
+    /// First record to receive, which is checked and not passed to readers.
     to: Option<(u64, String)>,
 }
 
 impl Tie {
-    /// Returns the check of a feed that resumes after a record, and the position to follow from: the one before, if the
-    /// record has to be received again.
+    /// Also returns the position to follow from: the previous one if the record has to be received again.
     pub(super) fn after(partition: u32, last: Last) -> (Self, u64) {
         let Last { position, sha256 } = last;
         let to = sha256.filter(|_| position > 0).map(|sha256| (position, sha256));

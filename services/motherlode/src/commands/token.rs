@@ -1,11 +1,8 @@
-//! `token new`: creates a bearer token, and prints the digest that the configuration stores.
-
 use super::{Failure, NEW_FILE, say};
 use crate::client::random;
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::access::digest;
 
-/// Arguments of `token`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -25,7 +22,6 @@ struct New {
     out: Option<std::path::PathBuf>,
 }
 
-/// Creates a token.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let What::New(New { out }) = &args.what;
     let token = format!("ml_{}", hex(&random::<32>()?));

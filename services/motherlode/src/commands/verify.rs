@@ -1,4 +1,4 @@
-//! `verify`: checks a round's proof offline. Exit code 1 if a check fails, 2 if the file is not a proof.
+//! Exit code 1 if a check fails, 2 if the file is not a proof.
 
 use super::{
     Failure, read_text,
@@ -11,7 +11,6 @@ use motherlode_proto::convert::play::hex;
 use motherlode_tiles::{Checkpoint, KeyKind, Policy, Proof, VerifierKey};
 use std::path::{Path, PathBuf};
 
-/// Arguments of `verify`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Proof, as `proof` prints it.
@@ -25,10 +24,9 @@ pub struct Args {
     policy: Option<PathBuf>,
 }
 
-/// Verifies the proof, and shows the round and the basis of each check.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (proof, policy) =
-        ("Get the proof by: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy by --policy");
+        ("Get the proof with: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy with --policy");
     let malformed =
         |path: &Path, error, step| Failure::unusable(format!("{}: {error}", path.display())).with_step(step);
     let proof: Proof = read_text(&args.file, proof)?.parse().map_err(|error| malformed(&args.file, error, proof))?;
@@ -77,12 +75,12 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let Proven { checkpoint, cosigned, positions, named, replayed, .. } = proven;
     let mut text = String::from("\nChecked\n");
     let mut say = |what: &str, found: String, rests: &str| {
-        text.push_str(&format!("  {what:<11}{found}\n  {:<11}rests on: {rests}\n", ""));
+        text.push_str(&format!("  {what:<11}{found}\n  {:<11}assumes: {rests}\n", ""));
     };
     say(
         "signature",
         format!("{} signed a log of {} records, root {}", key.name(), checkpoint.size, hex(&checkpoint.root)),
-        "Ed25519, and this being the log's key: compare it with a copy from a source you trust",
+        "Ed25519, and that this is the log's key: compare it with a copy from a source you trust",
     );
     match policy {
         None => say("witnesses", "none required".to_owned(), "the log's honesty: it could show others a different log"),
@@ -94,7 +92,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     }
     let places = |places: Vec<u64>| places.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let by_path = positions.iter().copied().filter(|position| !named.contains(position)).collect();
-    let in_log = format!("in that log: the record of the round at {}", places(by_path));
+    let in_log = format!("the log has the record of the round at {}", places(by_path));
     match named[..] {
         [] => say("inclusion", in_log, "SHA-256"),
         _ => {
@@ -110,18 +108,18 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
                 replayed.resolved
             )
         }
-        0 => format!("each of {steps} gives the very bytes of its record, by its seed and choice"),
-        wrong => format!("{wrong} of {steps} DO NOT GIVE what their records have"),
+        0 => format!("each of {steps} gives the bytes of its record, from its seed and choice"),
+        wrong => format!("{wrong} of {steps} DO NOT GIVE the bytes of their records"),
     };
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("the game of this program, model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests = "SHA-256, and your having received the seal before the request: compare it with the one in that answer";
+    let rests = "SHA-256, and that you received the seal before the request: compare it with the answer that had it";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));
         lines.for_each(|line| text.push_str(&format!("  {:<11}{line}\n", "")));
-        text.push_str(&format!("  {:<11}rests on: {rests}\n", ""));
+        text.push_str(&format!("  {:<11}assumes: {rests}\n", ""));
     }
     text.push_str("  not shown  ");
     if !is_shown {

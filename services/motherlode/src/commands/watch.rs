@@ -1,5 +1,4 @@
-//! `watch`: the jackpots of a pool at each refresh (BW-13, BW-14). A broken stream is reopened with exponential
-//! backoff, for a bounded number of attempts.
+//! A broken stream is reopened with bounded exponential backoff.
 
 use super::Failure;
 use crate::{
@@ -16,7 +15,6 @@ use std::{
 };
 use tonic::Status;
 
-/// Arguments of `watch`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -39,7 +37,7 @@ struct Jackpots {
     /// Currency of the figures.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
     currency: Currency,
-    /// Updates after which to end; without it, Ctrl-C ends the command.
+    /// Updates to show; default: until Ctrl-C.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     updates: Option<u64>,
 }
@@ -48,7 +46,6 @@ const FAILURES_MAX: u32 = 10;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LAST_WAIT: Duration = Duration::from_secs(8);
 
-/// Watches until a signal.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let What::Jackpots(args) = &args.what;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
@@ -90,7 +87,7 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
 enum Followed {
     /// All requested updates were received, or the output is closed.
     Enough,
-    /// The stream broke; `updated` if it had sent an update.
+    /// `updated` if the broken stream had sent an update.
     Broken { status: Status, updated: bool },
 }
 

@@ -1,5 +1,4 @@
-//! `witness`: cosigns checkpoints of known logs, each only if it continues the previous one (c2sp.org/tlog-witness).
-//! Run by another organisation, it keeps the log from showing different histories to different readers.
+//! A witness of another organisation keeps the log from showing readers different histories (c2sp.org/tlog-witness).
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};
@@ -8,9 +7,8 @@ use motherlode_tiles::{KeyKind, VerifierKey};
 use std::{net::SocketAddr, path::PathBuf};
 use tokio::net::TcpListener;
 
-const MAKE: &str = "Make a key by: motherlode key new NAME --witness --out FILE";
+const MAKE: &str = "Create a key with: motherlode key new NAME --witness --out FILE";
 
-/// Arguments of `witness`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 lets the system choose.
@@ -27,7 +25,6 @@ pub struct Args {
     data: PathBuf,
 }
 
-/// Serves until a signal.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let key = load(&args.key).map_err(|error| Failure::unusable(error).with_step(MAKE))?;
     if key.verifier().kind() != KeyKind::Witness {
@@ -44,10 +41,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         // A failed bind must not create the folder.
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
             Failure::found(format!("cannot listen on {}: {error}", args.listen))
-                .with_step("Name another address by --listen")
+                .with_step("Name another address with --listen")
         })?;
         let witness = Witness::open(key, args.logs.clone(), args.data.clone()).map_err(|error| {
-            Failure::found(error).with_step("Name a folder of this witness, or a new one, by --data")
+            Failure::found(error).with_step("Name a folder of this witness, or a new one, with --data")
         })?;
         let address = listener.local_addr().map_err(Failure::found)?;
         say(&format!("Witness {verifier}\n  http://{address}/add-checkpoint\n"))?;

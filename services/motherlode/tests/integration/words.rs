@@ -1,5 +1,3 @@
-//! Last lines of commands: verdicts, reports and refusals.
-
 use crate::service::{PROGRAM, Service, interrupt, run, text};
 use std::{
     fs,

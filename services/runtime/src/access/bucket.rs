@@ -1,10 +1,8 @@
-//! A token bucket for an operator's call rate.
-
 use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::time::Duration;
 
-/// Counts in thousandths of a call, so that calls per second equal units per millisecond.
+/// Thousandths of a call, so that calls per second equal units per millisecond.
 #[derive(Debug)]
 pub(super) struct Bucket {
     per_second: u32,
@@ -15,7 +13,6 @@ pub(super) struct Bucket {
 #[derive(Debug, Clone, Copy)]
 struct Level {
     left: u64,
-    /// Last update in Unix milliseconds.
     at_ms: Option<i64>,
 }
 
@@ -27,7 +24,6 @@ impl Bucket {
         Self { per_second, full, level: Mutex::new(Level { left: full, at_ms: None }) }
     }
 
-    /// Takes a call, or refuses with the time until the next one.
     pub(super) fn take(&self, now_ms: i64) -> Result<(), Refusal> {
         let rate = u64::from(self.per_second);
         let mut level = self.level.lock();
@@ -70,7 +66,6 @@ mod tests {
         assert_eq!([taken(&bucket, now + 250), taken(&bucket, now + 250)], [0, 250]);
         let later = now + 1_000_000;
         assert_eq!([taken(&bucket, later), taken(&bucket, later), taken(&bucket, later)], [0, 0, 250]);
-        // A clock set back delays no call.
         assert_eq!([taken(&bucket, now), taken(&bucket, now + 250)], [250, 0]);
     }
 

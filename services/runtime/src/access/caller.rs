@@ -1,5 +1,3 @@
-//! The caller of a request.
-
 use super::bucket::Bucket;
 use crate::{
     config::{self, Digest, PLATFORM},
@@ -10,7 +8,6 @@ use motherlode_books::ANYONE;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
-/// Caller of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Caller(pub(super) Option<Arc<Identity>>);
 
@@ -36,64 +33,58 @@ pub(super) enum Kind {
     Certificate,
 }
 
-/// A refused call.
 #[derive(Debug)]
 pub struct Denied {
-    /// Cause of the refusal.
     pub refusal: Refusal,
-    /// Caller, if its credential was found.
+    /// `None` if no credential matched.
     pub caller: Caller,
 }
 
 impl Caller {
-    /// The caller if no operators are configured.
+    /// Caller without configured operators.
     pub const ANYONE: Self = Self(None);
 
-    /// Returns the caller of a service without operators, who owns everything.
+    /// Caller of a service without operators, who owns everything.
     #[must_use]
     pub const fn anyone() -> Self {
         Self(None)
     }
 
-    /// Returns the caller that the access layer found, or [`ANYONE`](Self::ANYONE).
     #[must_use]
     pub fn of<T>(request: &tonic::Request<T>) -> Self {
         request.extensions().get::<Self>().cloned().unwrap_or_default()
     }
 
-    /// Reports whether the operator's players, rounds and sessions belong to the caller.
+    /// Whether the operator's players, rounds and sessions belong to the caller.
     #[must_use]
     pub fn owns(&self, operator: &str) -> bool {
         self.0.as_ref().is_none_or(|identity| *identity.operator.id == *operator)
     }
 
-    /// Reports whether the caller may see the operator's part of shared objects, such as a pool's awards.
+    /// Whether the caller may see the operator's part of shared objects, such as a pool's awards.
     #[must_use]
     pub fn sees(&self, operator: &str) -> bool {
         self.owns(operator) || self.owns(PLATFORM)
     }
 
-    /// Returns the only operator whose objects belong to the caller; `None` for the platform and without operators.
+    /// The caller's operator; `None` for the platform and without operators.
     #[must_use]
     pub fn own(&self) -> Option<&str> {
         let operator = self.0.as_ref().map(|identity| &*identity.operator.id);
         operator.filter(|operator| *operator != PLATFORM)
     }
 
-    /// Returns the operator, or an empty name.
     #[must_use]
     pub fn operator(&self) -> Arc<str> {
         self.0.as_ref().map_or_else(|| Arc::from(""), |identity| Arc::clone(&identity.operator.id))
     }
 
-    /// Returns the credential's name and roles; `None` without operators.
     #[must_use]
     pub fn credential(&self) -> Option<(&str, Roles)> {
         self.0.as_ref().map(|identity| (identity.name.as_str(), identity.roles))
     }
 
-    /// Returns the actor (PL-22, PL-27): the credential's name for the platform, `operator/name` for an operator,
-    /// `None` without operators.
+    /// Actor of a commit (PL-22, PL-27): the credential's name for the platform, `operator/name` for an operator.
     #[must_use]
     pub fn actor(&self) -> Option<String> {
         self.0.as_ref().map(|identity| match &*identity.operator.id {
@@ -102,13 +93,11 @@ impl Caller {
         })
     }
 
-    /// Returns the [`actor`](Self::actor) for the log, or [`ANYONE`].
     #[must_use]
     pub fn signature(&self) -> String {
         self.actor().unwrap_or_else(|| ANYONE.to_owned())
     }
 
-    /// Counts a call against the operator's rate.
     pub fn count_call(&self, now_ms: impl FnOnce() -> i64) -> Result<(), Refusal> {
         match self.0.as_ref().and_then(|identity| identity.operator.bucket.as_ref()) {
             Some(bucket) => bucket.take(now_ms()),
@@ -117,7 +106,6 @@ impl Caller {
     }
 }
 
-/// Returns the stored digest of a token or a DER certificate.
 #[must_use]
 pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())

@@ -1,15 +1,12 @@
-//! All calls and their roles. With operators configured, unlisted methods cannot be called.
+//! Roles of each call. With operators configured, unlisted methods cannot be called.
 
 use crate::roles::Roles;
 
-/// A method of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// Method path.
     pub path: &'static str,
-    /// Sufficient roles.
+    /// One of these suffices.
     pub roles: Roles,
-    /// Whether only the platform may call.
     pub platform: bool,
 }
 
@@ -37,7 +34,6 @@ const fn node(path: &'static str) -> Call {
     Call { path, roles: Roles::NODES, platform: true }
 }
 
-/// All calls, by service.
 pub const CALLS: &[Call] = &[
     own("/motherlode.spin.v1.SpinService/Spin", PLAY),
     own("/motherlode.spin.v1.SpinService/Choose", PLAY),

@@ -1,4 +1,4 @@
-//! An answer that ends when its caller's credential expires.
+//! Ends a response when its caller's credential expires.
 
 use super::caller::Identity;
 use crate::clock::Clock;
@@ -16,7 +16,7 @@ use tonic::{Status, body::Body};
 /// The clock may be set meanwhile.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// A response body. At its end the service's body is dropped, which stops its producer.
+/// Its end drops the service's body, which stops the producer.
 pub(super) struct Expiring {
     body: Option<Body>,
     identity: Arc<Identity>,
@@ -35,7 +35,6 @@ impl Expiring {
     fn expired(&self) -> Option<HeaderMap> {
         let refusal = self.identity.expired((self.clock)())?;
         let mut trailers = HeaderMap::new();
-        // Never too long: the texts are ASCII.
         let _ = Status::from(refusal).add_header(&mut trailers);
         Some(trailers)
     }

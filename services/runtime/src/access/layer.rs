@@ -1,5 +1,3 @@
-//! The layer that authenticates callers.
-
 use super::{
     caller::{Caller, Denied, Identity, Kind, digest, identities},
     calls::{CALLS, OPEN},
@@ -22,10 +20,8 @@ use subtle::ConstantTimeEq;
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// Layer around all services that authenticates callers.
 #[derive(Clone)]
 pub struct Access {
-    /// `None` without operators.
     identities: Option<Arc<[Arc<Identity>]>>,
     clock: Clock,
 }
@@ -61,7 +57,6 @@ impl Access {
     }
 }
 
-/// Finds the identity by token, or else by client certificate.
 fn identify<'a>(
     identities: &'a [Arc<Identity>],
     headers: &HeaderMap,
@@ -89,7 +84,7 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Finds the credential by digest in constant time.
+/// Compares digests in constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Option<&'a Arc<Identity>> {
     let given = digest(secret);
     let mut found = None;
@@ -134,7 +129,6 @@ impl Identity {
     }
 }
 
-/// A service behind the access layer.
 #[derive(Clone)]
 pub struct Guarded<S> {
     access: Access,
@@ -178,7 +172,6 @@ where
     }
 }
 
-/// Future of an answer, which has the [`Caller`] in its extensions.
 pub struct Answer<F>(State<F>);
 
 enum State<F> {

@@ -3,16 +3,11 @@
 //! One layer finds the operator by bearer token or client certificate, enforces its rate and roles, and adds a
 //! [`Caller`] to the request. Services treat another operator's objects as unknown.
 //!
-//! Checks in order: no credential (UNAUTHENTICATED, TOKEN_MISSING), unknown credential (TOKEN_UNKNOWN,
-//! CERTIFICATE_UNKNOWN), expired credential (TOKEN_EXPIRED, CERTIFICATE_EXPIRED), too many connections
-//! (RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS), too many calls (RESOURCE_EXHAUSTED, RATE_LIMITED), unknown method
-//! (UNIMPLEMENTED, METHOD_UNKNOWN), missing role (PERMISSION_DENIED, ROLE_MISSING). The message is read afterwards.
-//! Health and reflection are open.
+//! Checks, before the message is read: TOKEN_MISSING, TOKEN_UNKNOWN or CERTIFICATE_UNKNOWN, TOKEN_EXPIRED or
+//! CERTIFICATE_EXPIRED, TOO_MANY_CONNECTIONS, RATE_LIMITED, METHOD_UNKNOWN, ROLE_MISSING. Health and reflection are
+//! open. A call also ends when its credential expires.
 //!
-//! A call whose credential expires in progress ends with TOKEN_EXPIRED or CERTIFICATE_EXPIRED; the caller retries with
-//! another credential and the same request id.
-//!
-//! Cost with operators: a digest of the token and a constant-time comparison with each credential.
+//! Cost: a digest of the token and a constant-time comparison with each credential.
 
 mod bucket;
 pub(crate) mod caller;

@@ -1,18 +1,15 @@
-//! The budget of bytes.
-
 use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Fixed cost of a call in bytes: its task and I/O buffers.
+/// Fixed cost of a call: its task and I/O buffers.
 pub const CALL_BYTES: usize = 16 << 10;
 
-/// A budget of bytes for all operators.
+/// Half is divided evenly between operators, half is common.
 #[derive(Debug)]
 pub struct Budget {
-    /// Bytes reserved for each operator.
+    /// Reserved bytes of each operator.
     own: usize,
-    /// Limit of one operator.
     most: usize,
     pub(super) state: Mutex<State>,
 }
@@ -25,7 +22,7 @@ pub(super) struct State {
 }
 
 impl Budget {
-    /// Creates a budget of `all` bytes for `operators` operators, with `most` bytes for one.
+    /// `all` and `most`, the limit per operator, are in bytes.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;
@@ -83,7 +80,6 @@ impl Share {
         Ok(())
     }
 
-    /// Takes more bytes for the same operator.
     pub(super) fn beside(&self, bytes: usize) -> Result<Self, Full> {
         self.budget.take(&self.operator, bytes)
     }
@@ -132,7 +128,6 @@ mod tests {
 
     #[test]
     fn uf_04_what_one_operator_leaves_waiting_takes_nothing_of_anothers_own_part() {
-        // 25 each for two, 50 in common, at most 60 for one.
         let budget = Budget::new(100, 60, 2);
         let [a, b] = names();
         let mut first = budget.take(&a, 60).unwrap();

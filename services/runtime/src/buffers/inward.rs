@@ -1,4 +1,4 @@
-//! A request body whose incoming messages are counted and timed. gRPC's framing announces their lengths.
+//! A request body whose messages are counted and timed on arrival; gRPC's framing announces their lengths.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};
@@ -13,16 +13,16 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tonic::{Status, body::Body};
 
 const HEAD: usize = 5;
-/// Longer messages are refused before they are buffered.
+/// Longer messages are refused unbuffered.
 const MESSAGE_MAX: usize = 4 << 20;
 
 pub(super) struct Inward {
     body: Body,
-    /// The receive buffer does not shrink, so this is the longest message.
+    /// Covers the longest message, since the receive buffer does not shrink.
     held: Share,
     head: Vec<u8>,
     left: usize,
-    /// Time limit of a message, or of the whole body if there is only one.
+    /// Time limit per message, or of the whole body of a unary call.
     time: Duration,
     whole: bool,
     since: Instant,

@@ -1,5 +1,3 @@
-//! The layer that counts buffered bytes.
-
 use super::{
     budget::{Budget, CALL_BYTES, Full, Share},
     inward::Inward,
@@ -18,7 +16,7 @@ use std::{
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// Layer around all services, inside the access layer, that limits buffered bytes.
+/// Limits buffered bytes, inside the access layer.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,
@@ -27,7 +25,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Creates the layer. `streams` are the paths of calls with a stream of requests.
+    /// `streams` are the paths of calls with a stream of requests.
     #[must_use]
     pub fn new(config: &Config, streams: impl IntoIterator<Item = String>) -> Self {
         let limits = &config.limits;
@@ -42,11 +40,10 @@ impl Buffers {
     }
 }
 
-/// Bytes of a received call, held until its answer is written.
 pub struct CallBytes(Share);
 
 impl Buffers {
-    /// Takes the bytes of a received call, or refuses it with RESOURCE_EXHAUSTED, BUFFERS_FULL.
+    /// Takes the bytes of a received call, or refuses it with BUFFERS_FULL.
     pub fn take(&self, caller: &Caller, headers: &HeaderMap, message: &[u8]) -> Result<CallBytes, Refusal> {
         let bytes = CALL_BYTES + length(headers) + message.len();
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
@@ -54,7 +51,7 @@ impl Buffers {
 }
 
 impl CallBytes {
-    /// Wraps the answer, so that its bytes are released once it is written. Refuses a long answer without free bytes.
+    /// Releases the bytes once the answer is written. Refuses a long answer without free bytes.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {
@@ -72,7 +69,6 @@ impl<S> Layer<S> for Buffers {
     }
 }
 
-/// Services with limited buffers.
 #[derive(Clone)]
 pub struct Buffered<S> {
     buffers: Buffers,

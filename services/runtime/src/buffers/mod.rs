@@ -1,11 +1,11 @@
-//! Memory of calls: unsent answers and incomplete messages.
+//! Limits the memory of unsent answers and incomplete messages, so that a caller that does not read affects only its
+//! own operator.
 //!
-//! Half of one budget is divided evenly between operators; the other half is shared, up to a limit per operator.
-//! Without free bytes a call is refused, an answer is not sent, or a stream ends: RESOURCE_EXHAUSTED, BUFFERS_FULL. A
-//! caller that does not read therefore affects only its own operator.
+//! Half of the budget is divided evenly between operators; the other half is shared, up to a limit per operator.
+//! Without free bytes a call is refused, an answer is not sent, or a stream ends with BUFFERS_FULL.
 //!
 //! A call takes [`CALL_BYTES`] and the length of its headers. A short answer fits in these, so a call with an effect is
-//! answered. Cost: a lock per begin, end and part of an answer.
+//! answered.
 
 mod budget;
 mod inward;

@@ -29,7 +29,6 @@ pub(super) fn counted(bytes: Bytes, share: Share) -> Bytes {
 
 type Polled = Option<Result<Frame<Bytes>, Status>>;
 
-/// An answer body. Its producer is dropped at its end.
 pub(super) struct Outward {
     body: Option<Body>,
     call: Share,
@@ -37,7 +36,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Polls for the first part immediately, so that an unread answer is counted.
+    /// Polls the body at once, so that an unread answer is counted.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;
@@ -75,7 +74,6 @@ impl Outward {
                 None => {
                     self.body = None;
                     let mut trailers = HeaderMap::new();
-                    // Never too long: the texts are ASCII.
                     let _ = Status::from(full.unsent()).add_header(&mut trailers);
                     return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
                 }

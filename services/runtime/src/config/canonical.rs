@@ -18,10 +18,8 @@ use serde_json::Value;
 pub const ELSEWHERE: [&str; 9] = ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console"];
 
 impl Config {
-    /// Returns the [canonical](self) form.
     #[must_use]
     pub fn canonical(&self) -> String {
-        // All configuration values convert to JSON.
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Value::Object(keys) = &mut value {
             keys.retain(|key, _| !ELSEWHERE.contains(&key.as_str()));

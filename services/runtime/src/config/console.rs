@@ -24,7 +24,6 @@ pub struct Console {
 }
 
 impl Console {
-    /// Default address.
     pub const USUAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 50080);
 
     /// Beyond loopback the console needs operators, and TLS or the exception `plaintext`.

@@ -102,7 +102,6 @@ fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> 
     ms.map(Some).ok_or_else(|| de::Error::custom("must be a date and time with its offset: 2027-01-31T00:00:00Z"))
 }
 
-/// Checks consistency between operators.
 pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result<(), ConfigError> {
     let refuse = |operator: &Operator, fault: &str| {
         Err(ConfigError::Operator { operator: operator.id.clone(), fault: fault.to_owned() })
@@ -166,7 +165,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
     Ok(())
 }
 
-/// Reports whether a digest is that of a blank token, which never authenticates since headers are trimmed.
+/// A blank token never authenticates, since headers are trimmed.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

@@ -23,19 +23,16 @@ pub enum Role {
 }
 
 impl Role {
-    /// Reports whether the role has the log.
     #[must_use]
     pub fn has_log(self) -> bool {
         matches!(self, Self::All | Self::Ledger)
     }
 
-    /// Reports whether the role resolves rounds.
     #[must_use]
     pub fn spins(self) -> bool {
         matches!(self, Self::All | Self::Spin)
     }
 
-    /// Reports whether the role has the pools.
     #[must_use]
     pub fn keeps_pools(self) -> bool {
         matches!(self, Self::All | Self::Jackpot)
@@ -82,7 +79,6 @@ pub struct LedgerTargets {
 }
 
 impl LedgerTargets {
-    /// Reads the credentials from their files.
     pub fn credentials(&self) -> Result<Credentials, ConfigError> {
         let read = |path: &PathBuf| {
             let fault = |error: io::Error| ConfigError::Ledger { fault: format!("{}: {error}", path.display()) };
@@ -101,7 +97,6 @@ impl LedgerTargets {
         })
     }
 
-    /// Checks the requirements of a role.
     pub(super) fn check(&self, role: Role, partitions: u32) -> Result<(), ConfigError> {
         let fault = |fault: &str| Err(ConfigError::Ledger { fault: fault.to_owned() });
         if !self.writes.is_empty() && role != Role::Ledger {

@@ -30,9 +30,7 @@ pub enum WalletProtocol {
 /// Credentials of calls to a wallet.
 #[derive(Clone, Default)]
 pub struct WalletCredentials {
-    /// Token and trusted root.
     pub shown: Credentials,
-    /// Key that signs JSON requests.
     pub signing_key: Option<Vec<u8>>,
 }
 
@@ -88,24 +86,23 @@ const fn credits_max() -> usize {
     64
 }
 
-/// Reports whether requests use TLS or stay on this machine.
+/// Whether requests use TLS or stay on this machine.
 pub(super) fn is_private(target: &str) -> bool {
     let Ok(uri) = target.parse::<Uri>() else { return true };
     let host = uri.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let is_here = address.map_or_else(|_| host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
-    // Other schemes are refused elsewhere.
     is_here || !uri.scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"))
 }
 
 impl Seamless {
-    /// Reports whether requests use TLS or stay on this machine.
+    /// Whether requests use TLS or stay on this machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
         is_private(&self.url)
     }
 
-    /// Reads the credentials from their files. The error names the file.
+    /// The error names the file.
     pub fn credentials(&self) -> Result<WalletCredentials, String> {
         let read = |path: &PathBuf| fs::read(path).map_err(|error: io::Error| format!("{}: {error}", path.display()));
         let token = self.token_file.as_ref().map(read).transpose()?;
@@ -119,7 +116,6 @@ impl Seamless {
         Ok(WalletCredentials { shown, signing_key: signing_key.map(|key| key.trim_ascii().to_vec()) })
     }
 
-    /// Returns the mismatch of credentials and protocol, if any.
     #[must_use]
     pub fn mismatch(&self) -> Option<&'static str> {
         match (self.protocol, &self.token_file, &self.signing_key_file) {

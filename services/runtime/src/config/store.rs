@@ -86,7 +86,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Returns the settings for an address "nats://host:port,host:port/NAME"; the path replaces the stream prefix.
+    /// Settings for an address "nats://host:port,host:port/NAME"; the path replaces the stream prefix.
     pub fn at(&self, url: &str) -> Result<Self, ConfigError> {
         let rest = url.strip_prefix("nats://").unwrap_or_default();
         let (servers, stream) = rest.split_once('/').unwrap_or((rest, &self.stream));
@@ -94,7 +94,6 @@ impl Store {
         store.check().map(|()| store)
     }
 
-    /// Returns the servers as "nats://host:port"; none for segment files.
     #[must_use]
     pub fn servers(&self) -> Vec<String> {
         let servers = self.url.iter().flat_map(|url| url.strip_prefix("nats://").unwrap_or_default().split(','));

@@ -1,5 +1,3 @@
-//! Tests of configuration files.
-
 use super::*;
 use crate::{connect::Credentials, roles::Roles};
 
@@ -51,7 +49,6 @@ fn pl_27_an_operator_is_read_with_its_credentials() {
     assert_eq!(credential.expires_ms, Some(1_798_761_600_000));
 }
 
-/// Digest of no bytes.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 #[test]

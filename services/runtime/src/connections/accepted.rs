@@ -1,5 +1,3 @@
-//! Accepts connections of any protocol.
-
 use super::{
     handshakes::{HandshakeError, Handshakes},
     peer::Peer,
@@ -34,7 +32,6 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Creates an empty table.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         let tls_handshakes_max = bounds.tls_handshakes;
@@ -70,7 +67,6 @@ impl Listening {
                     Some(_) = served.join_next() => continue,
                     accepted = listener.accept() => accepted,
                 };
-                // Moves it to the serving runtime.
                 match accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
                     Ok((stream, peer)) => match admission.table.admit(peer.ip()) {
                         None => {
@@ -121,7 +117,6 @@ pub(super) struct Accepted {
     stop: Stop,
 }
 
-/// A connection after the TLS handshake, if any.
 pub(super) struct Opened {
     pub(super) wire: Wire,
     pub(super) connection: Arc<Connection>,
@@ -132,7 +127,7 @@ pub(super) struct Opened {
 }
 
 impl Accepted {
-    /// Serves the connection until it ends or is displaced. `run` returns the service's reason to end it.
+    /// `run` returns the service's reason to end the connection.
     pub(super) async fn serve<F>(self, run: impl FnOnce(Opened) -> F)
     where
         F: Future<Output = Option<&'static str>>,
@@ -158,7 +153,6 @@ impl Accepted {
         let connection = Arc::clone(&admitted.0);
         let by = tokio::time::Instant::now() + connection.bounds().handshake;
         let stream = TcpStream::from_std(stream).map_err(|_| Some("there are too few descriptors"))?;
-        // A failure is harmless.
         let _ = stream.set_nodelay(true);
         let wire = match acceptor {
             None => Wire::Plain(stream),

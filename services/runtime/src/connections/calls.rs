@@ -34,7 +34,6 @@ impl Drop for UnderWay {
     }
 }
 
-/// Calls the service and sends its answer, until the caller cancels.
 pub(super) async fn answer<S>(
     service: S,
     request: Request<Arriving>,
@@ -59,7 +58,7 @@ pub(super) async fn answer<S>(
     under_way.answered = ended || send(body, stream, &under_way.connection).await.is_some();
 }
 
-/// Sends a body; `None` if the caller cancelled or the body failed.
+/// `None` if the caller cancelled or the body failed.
 async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Connection>) -> Option<()> {
     loop {
         let next = poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
@@ -79,7 +78,7 @@ async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Co
             Err(frame) => return stream.send_trailers(frame.into_trailers().unwrap_or_default()).ok(),
         };
         if !data.is_empty() {
-            // One byte suffices: the transport keeps the rest of the part.
+            // One byte suffices: the transport buffers the rest.
             stream.reserve_capacity(1);
             while stream.capacity() == 0 {
                 let _unread = connection.wait_for_reader();
@@ -120,7 +119,6 @@ pub(super) fn arrived(stream: &mut RecvStream, read: &mut Vec<Bytes>, context: &
     }
 }
 
-/// Returns the next part and extends the caller's window.
 fn next(stream: &mut RecvStream, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, h2::Error>>> {
     let part = ready!(stream.poll_data(context));
     if let Some(Ok(part)) = &part {
@@ -157,7 +155,6 @@ impl http_body::Body for Arriving {
     }
 }
 
-/// Maps the failure of a body, and distinguishes a reset.
 fn given_up(error: &h2::Error) -> Status {
     match error.reason() {
         Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL) => Status::cancelled("the caller gave the call up"),

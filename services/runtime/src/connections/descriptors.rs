@@ -1,11 +1,9 @@
-//! The process's limit of file descriptors.
-
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Highest requested limit: descriptors cost kernel memory.
+/// Descriptors cost kernel memory.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
-/// Raises the process's limit of descriptors as far as allowed, and returns it.
+/// Raises the limit of file descriptors as far as allowed, and returns it.
 #[must_use]
 pub fn descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);

@@ -1,7 +1,6 @@
-//! Direct calls: unary calls that a connection answers in its own task.
-//!
-//! The task and the layers of an ordinary call cost more than a bet. Direct calls that arrive together are therefore
-//! begun and answered together. A [`Direct`] implementation makes the layers' checks itself.
+//! Direct calls: unary calls that a connection answers in its own task, since the task and the layers of an ordinary
+//! call cost more than a bet. Those that arrive together are begun and answered together. A [`Direct`] implementation
+//! makes the layers' checks itself.
 
 use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;
@@ -14,21 +13,17 @@ use std::{
 };
 use tonic::Status;
 
-/// Answers direct calls.
 pub trait Direct: Send + Sync {
-    /// Reports whether the calls of a path are direct.
     fn answers(&self, path: &str) -> bool;
 
-    /// Begins a connection's calls.
     fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls>;
 }
 
-/// Direct calls of a connection.
 pub trait DirectCalls: Send {
     /// Begins a call with one uncompressed message, without waiting.
     fn begin(&mut self, number: u64, head: Parts, message: Bytes);
 
-    /// Continues all begun calls; no more have arrived.
+    /// Continues all begun calls.
     fn hand_in(&mut self);
 
     /// Returns the next answer by call number: a length-prefixed message or a refusal.

@@ -20,7 +20,6 @@ const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 
 pub(super) struct Frames {
-    /// Bytes before the next header.
     skipped: usize,
     head: [u8; HEAD],
     come: usize,
@@ -39,7 +38,7 @@ impl Frames {
         self.begun
     }
 
-    /// Counts received bytes; returns false beyond the allowance.
+    /// Returns false beyond the allowance.
     pub(super) fn take(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
         loop {
             let skipped = self.skipped.min(bytes.len());
@@ -140,7 +139,6 @@ mod tests {
         let mut frames = begun(now);
         let window = frame(8, 0, 4);
         for _ in 0..1_000 {
-            // A call with an answer of two frames, each acknowledged twice.
             assert!(frames.take(&frame(HEADERS, 4, 90), || now));
             assert!(frames.take(&frame(DATA, END_STREAM, 60), || now));
             frames.sent(120);

@@ -2,7 +2,7 @@
 //!
 //! A handshake costs the service a signature and its peer almost nothing, so one thread of low priority computes all of
 //! them. With all slots taken, a new handshake displaces the oldest of the address with the most, if its own address
-//! has fewer. Otherwise it waits, and a free slot goes to the address with the fewest. A silent peer has no slot.
+//! has fewer. Otherwise it waits, and a free slot goes to the address with the fewest.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;
@@ -35,7 +35,7 @@ pub(super) enum HandshakeError {
 
 pub(super) struct Handshakes {
     slots: Slots,
-    /// The computing thread; without it the caller's runtime computes.
+    /// Without it the caller's runtime computes.
     thread: Option<(Handle, oneshot::Sender<()>)>,
     counter: Counter<u64>,
 }
@@ -98,7 +98,6 @@ impl Handshakes {
     }
 }
 
-/// Starts the computing thread.
 fn computing() -> Option<(Handle, oneshot::Sender<()>)> {
     let ((sender, ended), (made, handle)) = (oneshot::channel::<()>(), mpsc::channel());
     let compute = move || {
@@ -169,7 +168,7 @@ impl Slots {
         Slot { id, displaced, slots: self.clone() }
     }
 
-    /// Returns a slot, which goes to the waiting address with the fewest.
+    /// The slot goes to the waiting address with the fewest.
     fn give_back(&self, id: u64) {
         let given = {
             let mut state = self.0.state.lock();
@@ -199,7 +198,6 @@ impl State {
         counts
     }
 
-    /// Displaces the oldest handshake of the address with the most, if that has more than `peer`.
     fn displace(&mut self, peer: IpAddr) -> bool {
         let counts = self.counts();
         let own = counts.get(&peer).copied().unwrap_or(0);

@@ -1,5 +1,3 @@
-//! Ends of a connection by the service: late handshakes, inactivity and the stop.
-
 use super::table::Connection;
 use crate::stop::Stop;
 use std::{
@@ -33,7 +31,7 @@ impl Lifetime {
         Self { connection, stop, look, stopped: None, leaving: false }
     }
 
-    /// Waits until the connection is to end. Cancel-safe.
+    /// Cancel-safe.
     pub(super) async fn next(&mut self) -> End {
         loop {
             tokio::select! {

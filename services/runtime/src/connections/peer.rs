@@ -1,5 +1,3 @@
-//! The peer of a connection.
-
 use super::{stream::Wire, table::Connection};
 use std::{net::IpAddr, sync::Arc};
 use tokio_rustls::rustls::pki_types::CertificateDer;
@@ -12,7 +10,6 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Creates a peer for calls within the process.
     #[must_use]
     pub fn at(address: IpAddr) -> Self {
         Self { address, certificate: None, connection: None }
@@ -27,19 +24,18 @@ impl Peer {
         Self { address, certificate, connection: Some(connection) }
     }
 
-    /// Returns the address.
     #[must_use]
     pub fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// Returns the verified client certificate in DER.
+    /// Verified, in DER.
     #[must_use]
     pub fn certificate(&self) -> Option<&[u8]> {
         self.certificate.as_deref()
     }
 
-    /// Returns the connection; `None` within the process.
+    /// `None` within the process.
     #[must_use]
     pub fn connection(&self) -> Option<&Arc<Connection>> {
         self.connection.as_ref()

@@ -1,5 +1,3 @@
-//! Bytes of a connection, plain or through TLS.
-
 use super::{
     frames::Frames,
     table::{Bounds, Connection},
@@ -32,12 +30,10 @@ const LINGER: Duration = Duration::from_secs(2);
 const PROBES: u32 = 4;
 const LINGER_BYTES: usize = 4 << 10;
 
-/// Bytes of a connection, greeted after the first HTTP/2 frame header.
 pub(super) struct Greeted {
     wire: Wire,
     connection: Arc<Connection>,
     frames: Option<Frames>,
-    /// Too many frames were received; no more is read.
     exceeded: bool,
     lingering: Option<Pin<Box<Sleep>>>,
 }
@@ -72,7 +68,6 @@ macro_rules! of {
 }
 
 impl Wire {
-    /// Enables TCP keepalive, which detects a vanished peer.
     pub(super) fn probe(&self, bounds: &Bounds) {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
@@ -84,7 +79,6 @@ impl Wire {
         let _ = sockopt::set_tcp_keepcnt(tcp, PROBES);
     }
 
-    /// Discards received bytes until the peer ends.
     fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
@@ -134,7 +128,6 @@ impl AsyncWrite for Greeted {
         of!(&mut self.wire, stream => Pin::new(stream).poll_flush(context))
     }
 
-    /// Ends the service's half, then waits for the peer up to [`LINGER`].
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Self { wire, lingering, .. } = &mut *self;
         if lingering.is_none() {

@@ -1,5 +1,3 @@
-//! TLS of the service.
-
 use std::sync::Arc;
 use tokio_rustls::{
     TlsAcceptor,
@@ -10,28 +8,21 @@ use tokio_rustls::{
     },
 };
 
-/// Accepts TLS connections.
 pub type Acceptor = TlsAcceptor;
 
-/// Reasons why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The certificate file has no certificate.
     #[error("the first file has no certificate in PEM")]
     NoCertificate,
-    /// A file is not PEM or has no key.
     #[error("the files must be PEM: {0}")]
     Pem(#[from] pem::Error),
-    /// Certificate and key do not match or are unsupported.
     #[error("the certificate and its key do not fit: {0}")]
     Rustls(#[from] rustls::Error),
-    /// The roots of client certificates are unusable.
     #[error("{0}")]
     Roots(#[from] VerifierBuilderError),
 }
 
-/// Creates an acceptor from PEM files, with optional client certificates if `client_roots` is given. `protocol` is the
-/// ALPN name.
+/// `client_roots` enables optional client certificates. `protocol` is the ALPN name.
 pub fn acceptor(
     certificate: &[u8],
     key: &[u8],

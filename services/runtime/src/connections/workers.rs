@@ -11,7 +11,6 @@ use tokio::{
     sync::oneshot,
 };
 
-/// The threads, which end on drop.
 pub struct Workers {
     runtimes: Vec<Handle>,
     _ends: Vec<oneshot::Sender<()>>,
@@ -19,7 +18,6 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts `count` threads, at least one.
     pub fn start(count: usize) -> io::Result<Self> {
         let (mut runtimes, mut ends) = (vec![], vec![]);
         for number in 0..count.max(1) {
@@ -35,7 +33,6 @@ impl Workers {
         Ok(Self { runtimes, _ends: ends, next: AtomicUsize::new(0) })
     }
 
-    /// Returns the next thread's runtime.
     pub fn next(&self) -> &Handle {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         &self.runtimes[turn % self.runtimes.len()]

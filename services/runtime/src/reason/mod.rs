@@ -1,4 +1,4 @@
-//! Reasons for refusals in all crates, and the generated errors reference.
+//! Reasons for refusals, and the generated errors reference.
 
 mod table;
 
@@ -9,36 +9,33 @@ use table::{Row, TABLE};
 use tonic::Code;
 
 impl Reason {
-    /// Returns all reasons, by section of the reference.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.reason)
     }
 
-    /// Parses a reason's wire name; `None` for another version's reason.
+    /// `None` for another version's reason.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.reason)
     }
 
-    /// Returns the wire name in UPPER_SNAKE.
+    /// Wire name in UPPER_SNAKE.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Returns the default status code; a refusal may have another one.
+    /// Default status code of refusals.
     #[must_use]
     pub fn code(self) -> Code {
         self.row().code
     }
 
-    /// Returns the kind of retry.
     #[must_use]
     pub fn retry(self) -> Retry {
         self.row().retry
     }
 
-    /// Returns meaning and next step.
     #[must_use]
     pub fn doc(self) -> String {
         self.row().doc.concat().trim().to_owned()
@@ -57,7 +54,7 @@ impl fmt::Display for Reason {
 }
 
 impl Retry {
-    /// Returns the wait before an unchanged retry; `None` if that does not help.
+    /// Wait before an unchanged retry; `None` if that does not help.
     #[must_use]
     pub fn wait(self) -> Option<Duration> {
         match self {
@@ -77,7 +74,6 @@ impl fmt::Display for Retry {
     }
 }
 
-/// Returns a status code's name in `google.rpc.Code`.
 #[must_use]
 pub fn code_name(code: Code) -> &'static str {
     match code {

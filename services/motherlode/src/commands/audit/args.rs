@@ -1,14 +1,11 @@
-//! Arguments of `audit`.
-
 use crate::commands::{Format, config_file::LogAccess};
 use motherlode_tiles::VerifierKey;
 use std::path::PathBuf;
 
-/// Arguments of `audit`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`, folder of a copy that `follow` keeps, or nats://host:port,... (which is copied to a
-    /// temporary folder first).
+    /// Data folder of `serve`, folder of a copy made by `follow`, or nats://host:port,... (copied to a temporary folder
+    /// first).
     #[arg(value_name = "PLACE")]
     pub(super) data: PathBuf,
     #[command(flatten)]
@@ -16,8 +13,8 @@ pub struct Args {
     /// Also print the digest of this operator's records, for comparison with the operator's copy.
     #[arg(long, value_name = "NAME")]
     pub(super) operator: Option<String>,
-    /// Last log position of the digest, from the copy's report; by default the log's end. With several partitions, one
-    /// position each, separated by commas.
+    /// Last log position of the digest, from the copy's report; by default the log's end. Positions of several
+    /// partitions are separated by commas.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
     /// Public key of the log, for checkpoints; by default that of proofs.key in the folder.

@@ -1,4 +1,4 @@
-//! `audit` of an operator's copy of a log (PL-30), with the limits of such an audit.
+//! Audit of an operator's copy (PL-30), with its limits.
 
 use super::{args::Args, json::of_divergence, sums::cash};
 use crate::commands::{Failure, Format, json, say};
@@ -65,7 +65,7 @@ fn text(report: &CopyReport) -> String {
     for unchecked in NOT_CHECKED {
         text += &format!("  {unchecked}\n");
     }
-    text + "\nAll else holds.\n"
+    text + "\nAll other checks passed.\n"
 }
 
 fn value(report: &CopyReport) -> Value {

@@ -1,12 +1,10 @@
-//! Checkpoints that the audit compares a log with.
-
 use super::args::Args;
 use crate::commands::{Failure, read_text};
 use motherlode_audit::{Checkpoints, Options};
 use motherlode_proofs::{load, of_partition, proofs_folder};
 use motherlode_tiles::{Checkpoint, Note, VerifierKey};
 
-/// Adds the checkpoints to their partitions' options. A damaged checkpoint in the data folder is only a warning.
+/// A damaged checkpoint in the data folder is only a warning.
 pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
         return match args.checkpoints.is_empty() {
@@ -25,7 +23,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         }
     }
     for path in &args.checkpoints {
-        let step = "Name a checkpoint of this log, a signed note, by --checkpoint, and the log's own key by --key";
+        let step = "Name a checkpoint of this log, a signed note, with --checkpoint, and the log's own key with --key";
         let unusable = |what: String| Failure::unusable(format!("{}: {what}", path.display())).with_step(step);
         let text = read_text(path, step)?;
         let note: Note = text.parse().map_err(|error| unusable(format!("{error}")))?;
@@ -47,7 +45,7 @@ fn key(args: &Args) -> Result<Option<VerifierKey>, Failure> {
         Some(key) => Ok(Some(key.clone())),
         None if !file.exists() => Ok(None),
         None => {
-            let step = "Name the log's public key by --key";
+            let step = "Name the log's public key with --key";
             Ok(Some(load(&file).map_err(|error| Failure::unusable(error).with_step(step))?.verifier().clone()))
         }
     }

@@ -1,4 +1,4 @@
-//! The audit's report as text, 80 columns wide.
+//! The report is 80 columns wide.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
@@ -7,7 +7,7 @@ use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 
-/// Limit of listed awards, unpaid awards and open rounds; the JSON report lists all.
+/// Limit of listed awards and open rounds; the JSON report lists all.
 const SHOWN: usize = 10;
 const PLACES: usize = 4;
 
@@ -150,7 +150,7 @@ fn returns(of: &Return) -> Vec<String> {
     ]
 }
 
-/// Formats a pool's figures and their equation (BW-18).
+/// A pool's figures and their equation (BW-18).
 fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String> {
     let status = match &pool.status {
         PoolStatus::Active => "active".to_owned(),

@@ -1,4 +1,4 @@
-//! Table of events, one row per event with all its fields.
+//! One row per event with all its fields, redacted for an operator as by a service.
 
 use super::{source::Read, wanted::Wanted};
 use crate::{commands::Failure, told};
@@ -19,7 +19,6 @@ pub(super) const COLUMNS: &[Column] = &[
     column("event", Json),
 ];
 
-/// Writes the events of a commit, redacted for an operator as a service does.
 pub(super) fn take(read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<(), Failure> {
     let commit = &read.logged.commit;
     if !wanted.day(commit.time_ms) || wanted.operator.as_ref().is_some_and(|operator| !commit.concerns(operator)) {

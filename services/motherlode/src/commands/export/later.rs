@@ -1,4 +1,4 @@
-//! Voids and jackpots that follow a round's end, collected by the first reading for the rows of the second.
+//! Voids and jackpots after a round's end, collected by the first reading for the second.
 
 use super::{source::Read, wanted::Wanted};
 use crate::commands::Failure;

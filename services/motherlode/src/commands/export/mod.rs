@@ -1,7 +1,5 @@
-//! `export`: rounds, transactions, revenue or events as a table (PL-34).
-//!
-//! The log is read twice: first for voids and jackpots that follow a round's end, then for the rows. Memory grows with
-//! open rounds, voids, jackpots and rows of revenue, not with the log.
+//! The log is read twice (PL-34): first for voids and jackpots after a round's end, then for the rows. Memory grows
+//! with open rounds, voids, jackpots and rows of revenue, not with the log.
 
 mod events;
 mod later;
@@ -20,7 +18,6 @@ use source::{Read, Source};
 use std::{path::PathBuf, sync::atomic::Ordering};
 use wanted::Wanted;
 
-/// Arguments of `export`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Data folder, nats://host:port,..., or a service's URL; by default the service at --target.
@@ -41,7 +38,7 @@ pub struct Args {
     /// Only this operator's rows. A service sends each operator only its own rows.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// File to write, which appears when it is complete; - for standard output.
+    /// File to write, renamed to its name when complete; - for standard output.
     #[arg(long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
     #[command(flatten)]
@@ -91,7 +88,6 @@ enum What {
     Events,
 }
 
-/// Exports a table.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let wanted = Wanted::of(args.from.as_deref(), args.to.as_deref(), args.operator.clone())?;
     let mut source = match args.place.as_deref() {

@@ -1,4 +1,4 @@
-//! Output of an export: standard output, or a file that is renamed to its name when complete.
+//! Standard output, or a file that is renamed when complete, and deleted if dropped earlier.
 
 use crate::commands::{ANY_FILE, Failure};
 use std::{
@@ -9,7 +9,6 @@ use std::{
 
 const BUFFER: usize = 256 << 10;
 
-/// An open output. A file dropped before `end` is deleted.
 pub(super) struct Output(To);
 
 enum To {
@@ -44,7 +43,7 @@ impl Output {
         .map_err(Self::failed)
     }
 
-    /// Failure of the output. A closed pipe, as behind `| head`, has no message.
+    /// A closed pipe, as behind `| head`, has no message.
     pub(super) fn failed(error: io::Error) -> Failure {
         match error.kind() {
             ErrorKind::BrokenPipe => Failure { code: 1, message: String::new() },

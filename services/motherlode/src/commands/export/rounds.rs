@@ -1,4 +1,4 @@
-//! Table of rounds. A row is written when its round ends; open rounds come last.
+//! A round's row is written when it ends; open rounds come last.
 
 use super::{
     later::{After, Later},

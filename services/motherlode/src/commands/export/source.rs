@@ -1,5 +1,3 @@
-//! Source of an export: a log, verified while it is read, or a running service, which sends the caller's records.
-
 use crate::{client, commands::Failure, target::Target};
 use motherlode_proto::{
     convert::record::{self, Logged},
@@ -11,7 +9,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::runtime::Runtime;
 use tonic::Status;
 
-/// Largest message in bytes; a message has at most the records of one append.
+/// A message has at most the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const FAILURES_MAX: u32 = 8;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
@@ -21,7 +19,7 @@ pub(super) struct Read {
     pub(super) bytes: Vec<u8>,
 }
 
-/// A log, or a service's log. All readings end at the same positions, so they return the same records.
+/// All readings end at the same positions.
 pub(super) struct Source {
     from: From,
     /// Last position to read by partition; empty before the first reading of a log.
@@ -114,7 +112,7 @@ async fn of_service(
     Ok(())
 }
 
-/// Reads one stream until it breaks, and returns the status; `None` at the end position.
+/// Returns the status of a broken stream; `None` at the end position.
 async fn stream(
     ledger: &mut LedgerServiceClient<Connection>,
     partition: u32,

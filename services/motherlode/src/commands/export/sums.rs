@@ -1,4 +1,4 @@
-//! Table of revenue, one row per day, operator, game and currency.
+//! One row per day, operator, game and currency.
 
 use super::{
     later::{Later, Told},

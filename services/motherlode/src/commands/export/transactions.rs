@@ -1,5 +1,3 @@
-//! Table of transactions, one row per transaction.
-
 use super::{later::Told, source::Read, wanted::Wanted};
 use crate::commands::Failure;
 use motherlode_books::TransactionKind;

@@ -1,5 +1,3 @@
-//! Filter of an export.
-
 use crate::commands::Failure;
 use motherlode_books::{Commit, StreamId, date, is_name};
 

@@ -1,4 +1,4 @@
-//! Return of a game in cash, by currency and coin value (DM-19), for the games' default coin values.
+//! Return of a game in cash, by currency and default coin value (DM-19).
 
 use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
@@ -30,7 +30,6 @@ pub(super) fn returns(game: &dyn Game, par: &Par) -> Vec<CashReport> {
     all
 }
 
-/// Formats the returns, with one line for equal returns of a currency.
 pub(super) fn lines(reports: &[CashReport]) -> Vec<(String, String)> {
     let mut lines: Vec<(String, String)> = vec![];
     for of in reports.chunk_by(|one, next| {

@@ -21,7 +21,7 @@ pub(super) struct Report {
     game: &'static str,
     rules_version: &'static str,
     model_hash: String,
-    /// Return without the jackpot's increments; the sum of `rtp_parts` as printed.
+    /// Without the jackpot's increments; the sum of `rtp_parts` as printed.
     rtp: String,
     rtp_parts: Named,
     hit_frequency: String,
@@ -30,35 +30,35 @@ pub(super) struct Report {
     max_win_probability: String,
     /// 1.96 standard deviations.
     volatility_index: String,
-    /// Intervals of a session's mean return without the jackpot.
+    /// Of a session's mean return without the jackpot.
     confidence_intervals: Vec<spread::Interval>,
     win_distribution: spread::Distribution,
     rules_date: &'static str,
     program_version: &'static str,
     stake: StakeReport,
     rtp_without_jackpot: String,
-    /// Return of the increments on top of `rtp`, at this coin value.
+    /// Added to `rtp` at this coin value.
     rtp_jackpot_increments: String,
     rtp_with_jackpot_increments: String,
-    /// Frequencies of features, and other expectations and chances of a paid spin.
+    /// Features, and other expectations and chances of a paid spin.
     rates: Named,
-    /// Conditional returns, such as that of the bought feature.
+    /// Such as the return of the bought feature.
     conditional_rtps: Named,
     reel_sets: Vec<ReelSetReport>,
     /// Highest win of a round in bets, rounded down; `win_up_to_says` explains the bound (WF-04).
     win_up_to_bets: String,
-    /// Upper bound of the chance of such a win.
+    /// Upper bound of its chance.
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
-    /// Stake that reaches it; empty if all stakes have the same.
+    /// Stake that reaches it; empty if all stakes have the same highest win.
     win_up_to_at: String,
     /// Highest win with the gamble, at stakes in EUR; empty without a gamble.
     win_up_to_gambled_bets: String,
     /// Upper bound of its chance.
     win_up_to_gambled_probability_at_most: String,
-    /// Assumptions about the pool for the jackpot's share of the return; empty without a jackpot.
+    /// Empty without a jackpot.
     jackpot_assumes: String,
-    /// Return in cash by currency and coin value, for the games' default coin values.
+    /// For the games' default coin values.
     cash: Vec<CashReport>,
     cash_proof: &'static str,
     exactness: &'static str,
@@ -79,7 +79,7 @@ struct ReelSetReport {
     title: &'static str,
     cycle: u64,
     symbol_counts: Vec<SymbolReport>,
-    /// Symbols of each reel's strip, in order.
+    /// By reel, in order.
     strips: Vec<Vec<String>>,
     combinations: Vec<CombinationReport>,
 }
@@ -186,7 +186,7 @@ mod tests {
         whole.parse::<u64>().unwrap() * 1_000_000_000 + fraction.parse::<u64>().unwrap()
     }
 
-    /// BW-21: the RTP shown includes the jackpot's seed; its parts add up as printed, at any stake.
+    /// BW-21: the RTP shown includes the jackpot's seed, and its parts add up as printed.
     #[test]
     fn bw_21_the_printed_parts_add_up_to_the_printed_return() {
         let game = newest("bewitched").unwrap();

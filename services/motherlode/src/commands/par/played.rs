@@ -1,5 +1,3 @@
-//! Simulated rounds for a sheet's distribution of wins.
-
 use crate::commands::{Failure, progress::Progress, simulate};
 use motherlode_books::CoinValue;
 use motherlode_picture::par::Played;
@@ -7,7 +5,7 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Game, Seed, Stake};
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 
-/// Seed of the simulation, constant so that a page is reproducible.
+/// Constant, so that a page is reproducible.
 const SEED: Seed = *b"the rounds of the PAR sheet page";
 
 pub(super) fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played, Failure> {

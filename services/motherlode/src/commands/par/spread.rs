@@ -1,4 +1,4 @@
-//! Confidence intervals of sessions, and the simulated distribution of wins, in floating point.
+//! Confidence intervals and the simulated distribution of wins, in floating point.
 
 use crate::figures::grouped;
 use motherlode_picture::par::{BAND_DECADES, BANDS, Played, win_classes};
@@ -6,7 +6,7 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, par::decimal};
 use serde::Serialize;
 
-/// Confidence interval of a session's mean return without jackpot and gamble, by the normal approximation.
+/// Interval of a session's mean return without jackpot and gamble, by the normal approximation.
 #[derive(Debug, Serialize)]
 pub(super) struct Interval {
     rounds: u64,

@@ -1,10 +1,7 @@
-//! Arguments of `play`.
-
 use crate::{commands::stake::StakeArgs, figures, target::Target};
 use motherlode_books::Currency;
 use motherlode_proto::round::v1 as round;
 
-/// Arguments of `play`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Game to play.
@@ -38,8 +35,8 @@ pub struct Args {
     /// Keep the round open after a win that can be gambled.
     #[arg(long)]
     pub(super) double: bool,
-    /// Make all choices without asking: pick the first objects, start free spins and features at once, and with
-    /// --double guess once.
+    /// Make all choices automatically: pick the first objects, start free spins and features at once, and with --double
+    /// guess once.
     #[arg(long)]
     pub(super) auto: bool,
 }

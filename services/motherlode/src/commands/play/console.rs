@@ -1,5 +1,3 @@
-//! Terminal of a player: output and answers.
-
 use crate::commands::Failure;
 use motherlode_proto::round::v1::{Card, PickOffer, Witch, choice};
 use std::{
@@ -7,7 +5,6 @@ use std::{
     io::{BufRead, ErrorKind, Write},
 };
 
-/// Output and input of a player.
 #[derive(Debug)]
 pub struct Console<W, R> {
     output: W,
@@ -17,22 +14,18 @@ pub struct Console<W, R> {
 }
 
 impl<W: Write, R: BufRead> Console<W, R> {
-    /// Creates a console, with or without colour.
     pub fn new(output: W, input: R, colour: bool) -> Self {
         Self { output, input, colour, closed: false }
     }
 
-    /// Whether to draw in colour.
     pub fn colour(&self) -> bool {
         self.colour
     }
 
-    /// Whether the output is a closed pipe.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Writes text, including its line feeds.
     pub fn say(&mut self, text: &str) -> Result<(), Failure> {
         let written = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
         written.map_err(|error| {
@@ -41,7 +34,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Repeats a question until the answer is valid; `None` if the input has ended.
+    /// Repeats a question until the answer is valid; `None` at the end of the input.
     fn ask<T>(&mut self, question: &str, understand: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Failure> {
         loop {
             self.say(&format!("  {question} "))?;

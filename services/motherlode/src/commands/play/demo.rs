@@ -1,4 +1,4 @@
-//! Demo play (PL-17): a session with play money, kept open while rounds are played.
+//! Demo play (PL-17): a session with play money, kept open during the rounds.
 
 use crate::client::{self, Client, insist};
 use crate::commands::Failure;

@@ -22,10 +22,10 @@ use std::{
 };
 use tonic::Status;
 
-/// Number of bets, and whole currency units, that a deposit covers at least.
+/// Minimum of bets, and of whole currency units, covered by a deposit.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
-/// Limit of remedies for one bet: account opened, witch picked, open round continued, money deposited.
+/// Account opened, witch picked, open round continued, money deposited.
 const REMEDIES_MAX: usize = 6;
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
@@ -37,7 +37,7 @@ pub(super) struct Session<'a, W, R> {
     game: &'static dyn Game,
     account: Account,
     witch: Witch,
-    /// Id of the demo session; empty if none.
+    /// Empty without a demo session.
     session_id: String,
     sum: Sum,
 }
@@ -57,15 +57,15 @@ struct Won {
 }
 
 enum Next {
-    /// None: the round is settled.
+    /// The round is settled.
     Settled,
     Choice(choice::Kind),
-    /// None: the player's input has ended.
+    /// The player's input has ended.
     LeftOpen,
 }
 
 impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
-    /// Finds the game, whose model must be the same in the service and in this program.
+    /// The game's model must be the same in the service and in this program.
     pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
         let request = GetGameRequest { game: args.game.clone(), ..GetGameRequest::default() };
         let described = insist(&request, |request| {
@@ -112,7 +112,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
         // A refused bet has no effect, so attempts share the request id.
         let request_id = client::request_id()?;
-        // The player's part of the seed, as random as a request id.
         let client_seed = client::request_id()?.into_bytes();
         let stake = self.args.stake.in_currency(self.game, self.args.currency());
         for _ in 0..REMEDIES_MAX {
@@ -150,7 +149,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Err(Failure::found("the bet is still refused after all remedies"))
     }
 
-    /// Applies the remedy for a refused bet; false if the player's input ended.
+    /// Applies the remedy for a refused bet; false at the end of the input.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
             "INSUFFICIENT_FUNDS" if self.args.demo => {
@@ -239,7 +238,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
             let outcome = played.outcome.take().unwrap_or_default();
             self.console.say(&draw::outcome(game.info(), &outcome, self.args.currency(), self.console.colour()))?;
             if played.step == 1 {
-                // Later steps of a round collect nothing.
                 self.shelf(game, played.bet.as_ref()).await?;
             }
             jackpots.extend(self.jackpot(&played).await?);
@@ -309,7 +307,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// Returns a step's jackpot in minor units, 0 if it is still pending after a bounded wait.
+    /// Returns a step's jackpot in minor units; 0 if the award is pending after a bounded wait.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();
@@ -337,7 +335,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
-    /// Prints the round's last line: its win and the balance, in cash and in whole coins (DM-18).
+    /// Prints the round's win and the balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
             // The step's answer does not include the later award.
@@ -402,7 +400,7 @@ fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     }
 }
 
-/// Returns this program's game if its model is the service's; other models would draw wrong symbols.
+/// Returns this program's game if its model is the service's; another model would draw wrong symbols.
 fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
     let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
     game.ok_or_else(|| {

@@ -21,7 +21,6 @@ async fn serve(data: &Path) -> Server {
     Server::start(&config, Box::new(MemoryStore::new(0)), Options::default(), dealer).await.unwrap()
 }
 
-/// Runs `play bewitched` with more words and an input; returns its output and result.
 async fn played(server: &Server, words: &str, input: &str) -> (String, Result<(), Failure>) {
     played_of(server, "bewitched", words, input).await
 }
@@ -57,13 +56,12 @@ async fn pl_17_demo_play_is_funded_by_the_service_and_begins_anew_when_it_is_los
     assert!(!text.contains("Opened an account") && !text.contains("Deposited"), "{text}");
     assert_eq!(text.matches("── round demo/alice/").count(), 30);
     assert!(text.contains("30 rounds: bet 9,000.00 XTS, won "), "{text}");
-    // The previous session was closed, so a new one opens at once.
     let (text, ended) = played(&server, "--demo --auto", "").await;
     assert_eq!(ended, Ok(()), "{text}");
     server.stop().await.unwrap();
 }
 
-/// Drawings of all games, with their features, fit into 100 columns.
+/// Drawings of all games fit into 100 columns.
 #[tokio::test]
 async fn every_game_is_played_and_drawn() {
     let data = tempfile::tempdir().unwrap();
@@ -86,7 +84,7 @@ async fn dm_14_dm_18_the_collection_and_the_coin_view_stand_with_the_round() {
     let server = serve(data.path()).await;
     let (text, ended) = played_of(&server, "dwarf-mine", "--auto --coin-value 0.004", "").await;
     assert_eq!(ended, Ok(()), "{text}");
-    // 25 coins of 0.004 are 0.10, a bet at which a first spin adds at most some crystals.
+    // 25 coins of 0.004 are 0.10, a bet at which a first spin adds at most a few crystals.
     let shelf = text.lines().find(|line| line.starts_with("  Crystals   Green ")).unwrap();
     assert!(shelf.ends_with("Red ●●●○○") || shelf.ends_with("Red ●●●●○"), "{text}");
     let last = text.lines().rfind(|line| line.contains("balance")).unwrap();

@@ -1,4 +1,4 @@
-//! A replayed round as JSON: symbols by name, amounts as decimals of the round's currency, times in ISO 8601.
+//! Symbols by name, amounts as decimals of the round's currency, times in ISO 8601.
 
 use motherlode_audit::Replayed;
 use motherlode_books::{Currency, Minor};

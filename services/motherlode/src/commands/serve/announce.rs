@@ -30,7 +30,7 @@ pub(super) fn say_console(address: SocketAddr, config: &Config) {
     );
 }
 
-/// Prints the address and commands to try. `file` is the configuration file; `scripted` if the dealer is a test's.
+/// `scripted` if the dealer is a test's.
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
@@ -94,7 +94,7 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     format!("\n{}\n\nTry, in another terminal:\n{play}{watch}{audit}", needs.join("\n"))
 }
 
-/// Returns this program's path, or its name if the shell found it by its name.
+/// This program's path, or its name if the shell found it by its name.
 fn program() -> String {
     let called = env::args_os().next().filter(|name| Path::new(name).components().count() > 1);
     called.map_or("motherlode".to_owned(), |name| absolute(Path::new(&name)))
@@ -133,7 +133,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     format!(" --ca {root}{}", name.map(|name| format!(" --server-name {name}")).unwrap_or_default())
 }
 
-/// Returns an operator with a token for playing and moving money, and its credential's name.
+/// An operator with a token for playing and moving money, and its credential's name.
 fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     let plays = |credential: &&Credential| {
         let roles = credential.roles;

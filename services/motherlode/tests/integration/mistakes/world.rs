@@ -1,5 +1,3 @@
-//! Services, folders and files of the test of mistakes.
-
 use crate::service::{PROGRAM, Service, run, text};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
@@ -12,7 +10,6 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// Running services, and the folder in which the commands run.
 pub struct World {
     /// Without operators; alice has a round there.
     open: Service,
@@ -28,7 +25,6 @@ pub struct World {
 }
 
 const SEGMENT: &str = "log/0/00000000000000000001.log";
-/// Bytes that are neither UTF-8 nor PEM, TOML or a record.
 const BINARY: [u8; 64] = [0xf7; 64];
 
 impl World {
@@ -130,7 +126,6 @@ impl World {
         Self { open, closed, tls, expired, keys: [key, other], proof, folder }
     }
 
-    /// Folder in which the commands run.
     pub fn files(&self) -> PathBuf {
         self.folder.path().join("files")
     }

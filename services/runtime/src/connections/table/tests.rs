@@ -54,7 +54,6 @@ fn uf_02_a_full_table_takes_in_who_has_fewer_at_the_cost_of_who_has_the_most() {
     assert!(is_shed(&silent));
     let third = busy(&table, 3);
     assert_eq!(mine.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true]);
-    // Now two, one and one: a further address only displaces one of the two.
     let fourth = busy(&table, 4);
     assert_eq!(mine.iter().take(2).map(is_shed).collect::<Vec<_>>(), [false, true]);
     assert!(table.admit(peer(5)).is_none() && table.admit(peer(1)).is_none());
