@@ -151,7 +151,10 @@ mod tests {
         if std::env::var_os("MOTHERLODE_WRITE_DOCUMENTS").is_some() {
             fs::write(&path, &text).unwrap();
         }
-        assert!(fs::read_to_string(&path).unwrap_or_default() == text, "docs/reference/generated/errors.md is stale: run `just documents`");
+        assert!(
+            fs::read_to_string(&path).unwrap_or_default() == text,
+            "docs/reference/generated/errors.md is stale: run `just documents`"
+        );
     }
 
     fn texts() -> Vec<(String, String)> {
