@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let descriptors = protox::compile(PROTOS, ["."])?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("motherlode.bin"), descriptors.encode_to_vec())?;
-    let contract = Contract::of(&descriptors);
+    let contract = Contract::new(&descriptors);
     fs::write(out.join("calls.rs"), contract.calls()?)?;
     fs::write(out.join("messages.rs"), contract.messages())?;
     let mut config = prost_build::Config::new();
@@ -93,7 +93,7 @@ struct Method {
 }
 
 impl Contract {
-    fn of(descriptors: &FileDescriptorSet) -> Self {
+    fn new(descriptors: &FileDescriptorSet) -> Self {
         let messages: Vec<_> = descriptors
             .file
             .iter()

@@ -99,12 +99,12 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
 
 /// Returns all partitions of a stopped service's log; a log on JetStream is copied to the data folder.
 fn local(data: &Path) -> LocalLog {
-    let from = LogLocation::of(&config(data));
+    let from = LogLocation::from_config(&config(data));
     if let LogLocation::Stream(_) = from {
         let to = LogLocation::Folder { data: data.to_owned(), segment_bytes: 1 << 20 };
         copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).expect("the log is copied");
     }
-    LocalLog::of(data, &Config::default()).expect("the log is there")
+    LocalLog::open(data, &Config::default()).expect("the log is there")
 }
 
 /// Replays a round of one of acme's players from the log of a stopped service.
@@ -144,7 +144,7 @@ fn signed(data: &Path, parts: &mut [Options]) {
     for part in parts {
         let key = of_partition(key.verifier(), part.partition).expect("a name");
         let folder = proofs_folder(data, part.partition);
-        part.checkpoints = Checkpoints::beside(&folder, &key).expect("a signed checkpoint");
+        part.checkpoints = Checkpoints::in_folder(&folder, &key).expect("a signed checkpoint");
     }
 }
 

@@ -81,7 +81,7 @@ pub async fn start(data: &Path) -> Server {
 #[must_use]
 pub fn fresh(config: &Config) -> Box<dyn Store> {
     match config.store.url {
-        Some(_) => LogLocation::of(config).open(HOME).expect("the log opens"),
+        Some(_) => LogLocation::from_config(config).open(HOME).expect("the log opens"),
         None => Box::new(MemoryStore::new(HOME)),
     }
 }
@@ -111,7 +111,7 @@ pub async fn start_dealt(config: &Config, stores: impl Into<Stores>, options: Op
 pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
     let mut stores = stores.into();
     for partition in (0..config.partitions).skip(stores.stores.len()) {
-        stores.stores.push(LogLocation::of(config).open(partition).expect("the partition's log opens"));
+        stores.stores.push(LogLocation::from_config(config).open(partition).expect("the partition's log opens"));
     }
     stores
 }

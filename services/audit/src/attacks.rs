@@ -46,7 +46,7 @@ fn times() -> u64 {
 struct Leaves(Vec<Hash>);
 
 impl Leaves {
-    fn of(records: &[Bytes]) -> Self {
+    fn new(records: &[Bytes]) -> Self {
         Self(records.iter().map(|record| leaf(&hash(record))).collect())
     }
 }
@@ -78,7 +78,7 @@ fn signed(records: &[Bytes]) -> Note {
 fn proof_of(log: &[(Logged, Bytes)], stream: &StreamId, number: u64) -> Proof {
     let (linked, records) = log.iter().cloned().unzip::<_, _, Vec<_>, Vec<_>>();
     let (mut sealing, mut round) = (vec![], vec![]);
-    let leaves = Leaves::of(&records);
+    let leaves = Leaves::new(&records);
     let path = |at: usize| inclusion(&leaves, at as u64, records.len() as u64).unwrap();
     let mut sealed = None;
     for (at, logged) in linked.iter().enumerate().filter(|(_, logged)| logged.commit.stream == *stream) {
@@ -350,8 +350,8 @@ fn witnessed(turn: u64, seen: &Checkpoint, seen_records: &[Bytes], shown: &[Byte
     let (new, seen_size) = (shown.len() as u64, seen_records.len() as u64);
     let old = [seen.size, new.min(seen.size), 0][usize::try_from(turn % 3).unwrap()];
     let path = match turn / 3 % 3 {
-        0 if old <= new => consistency(&Leaves::of(shown), old, new).unwrap(),
-        1 if old <= seen_size => consistency(&Leaves::of(seen_records), old, seen_size).unwrap(),
+        0 if old <= new => consistency(&Leaves::new(shown), old, new).unwrap(),
+        1 if old <= seen_size => consistency(&Leaves::new(seen_records), old, seen_size).unwrap(),
         _ => vec![],
     };
     let request = AddCheckpoint { old, path, checkpoint: signed(shown) };

@@ -329,7 +329,7 @@ impl<'a> Plays<'a> {
             let what = format!("PL-06: the seed and choice of step {} do not give its outcome: {field}", step.step);
             return Err(Fault::new(what, expected, found));
         }
-        let due = motherlode_rounds::Due::of(outcome, playing.pool.is_some(), None);
+        let due = motherlode_rounds::Due::from_outcome(outcome, playing.pool.is_some(), None);
         let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "one that fits", error))?;
         if due.win != step.win {
             return Err(Fault::new("the win is not the outcome's", due.win, step.win));
@@ -341,7 +341,7 @@ impl<'a> Plays<'a> {
     /// Returns the collection's change required by the void of a settled round (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
-        let led = Led::by(&settled.started, &settled.collected).map_err(|error| {
+        let led = Led::from_started(&settled.started, &settled.collected).map_err(|error| {
             Fault::new("the voided round cannot be resolved", "a game that this program has", error)
         })?;
         let Some(led) = led else { return Ok(None) };

@@ -23,7 +23,7 @@ pub struct Checkpoints {
 
 impl Checkpoints {
     /// Without a checkpoint, there is nothing to compare.
-    pub fn beside(folder: &Path, key: &VerifierKey) -> Result<Self, FilesError> {
+    pub fn in_folder(folder: &Path, key: &VerifierKey) -> Result<Self, FilesError> {
         let Some((checkpoint, _)) = Files::checkpoint(folder, key)? else { return Ok(Self::default()) };
         Ok(Self { files: Some((folder.to_owned(), checkpoint.size)), signed: vec![checkpoint] })
     }

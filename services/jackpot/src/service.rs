@@ -338,69 +338,69 @@ impl JackpotService for JackpotApi {
         &self,
         request: Request<wire::ListAwardsRequest>,
     ) -> Result<Response<wire::ListAwardsResponse>, Status> {
-        Ok(Response::new(self.awards(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.awards(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn resolve_awards(
         &self,
         request: Request<wire::ResolveAwardsRequest>,
     ) -> Result<Response<wire::ResolveAwardsResponse>, Status> {
-        Ok(Response::new(self.resolve(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.resolve(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn open_pool(
         &self,
         request: Request<wire::OpenPoolRequest>,
     ) -> Result<Response<wire::OpenPoolResponse>, Status> {
-        Ok(Response::new(self.open(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.open(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn change_pool_terms(
         &self,
         request: Request<wire::ChangePoolTermsRequest>,
     ) -> Result<Response<wire::ChangePoolTermsResponse>, Status> {
-        Ok(Response::new(self.change_terms(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.change_terms(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn suspend_pool(
         &self,
         request: Request<wire::SuspendPoolRequest>,
     ) -> Result<Response<wire::SuspendPoolResponse>, Status> {
-        Ok(Response::new(self.suspend(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.suspend(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn resume_pool(
         &self,
         request: Request<wire::ResumePoolRequest>,
     ) -> Result<Response<wire::ResumePoolResponse>, Status> {
-        Ok(Response::new(self.resume(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.resume(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn release_hits(
         &self,
         request: Request<wire::ReleaseHitsRequest>,
     ) -> Result<Response<wire::ReleaseHitsResponse>, Status> {
-        Ok(Response::new(self.release_hits(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.release_hits(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn declare_incident(
         &self,
         request: Request<wire::DeclareIncidentRequest>,
     ) -> Result<Response<wire::DeclareIncidentResponse>, Status> {
-        Ok(Response::new(self.declare_incident(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.declare_incident(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_incidents(
         &self,
         request: Request<wire::ListIncidentsRequest>,
     ) -> Result<Response<wire::ListIncidentsResponse>, Status> {
-        Ok(Response::new(self.incidents(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.incidents(&Caller::from_request(&request), request.get_ref())?))
     }
 
     async fn retire_pool(
         &self,
         request: Request<wire::RetirePoolRequest>,
     ) -> Result<Response<wire::RetirePoolResponse>, Status> {
-        Ok(Response::new(self.retire(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.retire(&Caller::from_request(&request), request.get_ref()).await?))
     }
 }

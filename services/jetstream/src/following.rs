@@ -24,10 +24,10 @@ impl Following {
     pub fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Stream::find(config, partition)?;
         let found = stream.last().map_err(|failure| stream.api_error(failure))?;
-        Ok(Self { found, ..Self::of(stream, partition) })
+        Ok(Self { found, ..Self::new(stream, partition) })
     }
 
-    pub(crate) fn of(stream: Stream, partition: u32) -> Self {
+    pub(crate) fn new(stream: Stream, partition: u32) -> Self {
         let shared = Arc::new(Shared::new(stream.clone(), Index::default()));
         Self { partition, found: 0, steps: Steps::new(stream, partition), shared }
     }

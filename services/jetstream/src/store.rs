@@ -82,7 +82,7 @@ impl JetStreamStore {
     ) -> Result<Self, OpenError> {
         let stream = Stream::open(config, partition, absent)?;
         let expected = stream.check(config)?.expected;
-        Self::take(&mut Following::of(stream, partition), config, expected, last_epoch)
+        Self::take(&mut Following::new(stream, partition), config, expected, last_epoch)
     }
 
     /// Reads the newer messages of a followed stream. After an error, following can continue. A shorter stream is

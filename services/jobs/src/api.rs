@@ -53,7 +53,7 @@ impl JobService for JobApi {
         &self,
         request: Request<wire::StartJobRequest>,
     ) -> Result<Response<wire::StartJobResponse>, Status> {
-        let job = self.start(&Caller::of(&request), request.get_ref())?;
+        let job = self.start(&Caller::from_request(&request), request.get_ref())?;
         Ok(Response::new(wire::StartJobResponse { job: Some(job.to_wire()) }))
     }
 

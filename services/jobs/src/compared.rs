@@ -83,7 +83,7 @@ impl Estimate {
 
     /// If few rounds have most of a part's wins, the spread of the whole win is the better bound.
     fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
-        let of = Self::of(sum, rounds, bet, exact, None);
+        let of = Self::from_sum(sum, rounds, bet, exact, None);
         let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);
         if of.sigmas == 0.0 || equal_wins >= EQUAL_WINS_MIN {
             return of;
@@ -92,7 +92,7 @@ impl Estimate {
         Self { judged: (of.simulated - of.exact) / error, ..of }
     }
 
-    fn of(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_exact: Option<f64>) -> Self {
+    fn from_sum(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_exact: Option<f64>) -> Self {
         let mean = float(sum.coins) / rounds / bet;
         let square = float(sum.squares) / rounds / bet / bet;
         Self::new(rounds, mean, square - mean * mean, number(exact), std_dev_exact)
@@ -149,14 +149,14 @@ impl Report {
     ) -> Self {
         let (rounds, bet) = (float(tally.rounds), float(par.bet_coins));
         let seconds = took.as_secs_f64().max(1e-9);
-        let of = |sum: &Sum, exact: &Exact, std_dev| Estimate::of(sum, rounds, bet, exact, std_dev);
+        let of = |sum: &Sum, exact: &Exact, std_dev| Estimate::from_sum(sum, rounds, bet, exact, std_dev);
         let total = of(&tally.win, &par.rtp_without_jackpot, Some(par.std_dev));
         Self {
             game: par.game,
             title: game.info().title.clone(),
             rules_version: par.rules_version,
             model_hash: hex(&par.model_hash),
-            stake: StakeReport::of(game, stake, par),
+            stake: StakeReport::new(game, stake, par),
             seed: hex(&master),
             rounds: tally.rounds,
             threads,
@@ -323,7 +323,7 @@ mod tests {
     fn the_sample_mean_and_spread_are_those_of_its_wins() {
         // Wins of 0 and 40 coins at a bet of 10: mean 2 bets, spread 2 bets.
         let sum = Sum { coins: 40, squares: 1600 };
-        let estimate = Estimate::of(&sum, 2.0, 10.0, &Exact::from_integer(2.into()), None);
+        let estimate = Estimate::from_sum(&sum, 2.0, 10.0, &Exact::from_integer(2.into()), None);
         assert_eq!((estimate.simulated, estimate.std_dev_sample, estimate.sigmas), (2.0, 2.0, 0.0));
     }
 

@@ -119,12 +119,12 @@ impl DrawKeys {
 
     /// For tests and repeatable exports.
     #[must_use]
-    pub fn of(key: [u8; 32]) -> Self {
+    pub fn from_key(key: [u8; 32]) -> Self {
         Self::with(None, vec![Key::new(key, 0)])
     }
 
     pub fn fresh() -> Result<Self, DrawKeysError> {
-        entropy().map(Self::of)
+        entropy().map(Self::from_key)
     }
 
     /// A missing file has no keys. [`DrawKeys::renew`] creates the first key after the log's key names are checked.
@@ -459,6 +459,6 @@ mod tests {
             let error = written(&format!("{}\n", String::from_utf8(damaged).unwrap()), 0o600).unwrap_err();
             assert!(error.contains("line 1 is not a key"), "{error}");
         }
-        assert!(!format!("{:?}", DrawKeys::of([0xab; 32])).contains("ab, "));
+        assert!(!format!("{:?}", DrawKeys::from_key([0xab; 32])).contains("ab, "));
     }
 }

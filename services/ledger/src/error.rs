@@ -53,7 +53,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    pub(crate) fn of(partition: u32) -> impl Fn(Self) -> Self {
+    pub(crate) fn in_partition(partition: u32) -> impl Fn(Self) -> Self {
         move |source| Self::Partition { partition, source: Box::new(source) }
     }
 }

@@ -317,7 +317,7 @@ pub fn open_all(
                     Some(recovered) => take_over(store, recovered, &folder, options.clone()),
                     None => open(store, &folder, options.clone()),
                 };
-                opened.map_err(OpenError::of(partition))
+                opened.map_err(OpenError::in_partition(partition))
             };
             thread::Builder::new().spawn_scoped(scope, opened).map_err(|source| OpenError::Thread("replay", source))
         });
@@ -336,7 +336,7 @@ pub async fn join_all(
 ) -> Result<Vec<Handle>, OpenError> {
     let joining = partitions.into_iter().map(|partition| {
         let (origin, folder, options) = (origin.clone(), index_folder(partition), options.clone());
-        async move { join(origin, partition, &folder, options).await.map_err(OpenError::of(partition)) }
+        async move { join(origin, partition, &folder, options).await.map_err(OpenError::in_partition(partition)) }
     });
     try_join_all(joining).await
 }

@@ -101,7 +101,7 @@ impl LogService for LogApi {
     ) -> Result<Response<Self::FollowRecordsStream>, Status> {
         let ledger = self.of(request.get_ref().partition)?.clone();
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
-        let name = Caller::of(&request).actor().unwrap_or(from);
+        let name = Caller::from_request(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
         // Read after the subscription, which delivers later appends.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
@@ -130,7 +130,7 @@ impl LogService for LogApi {
         request: Request<Streaming<wire::ProposeRequest>>,
     ) -> Result<Response<Self::ProposeStream>, Status> {
         let (sender, verdicts) = mpsc::unbounded_channel();
-        let node = Node::new(&Caller::of(&request));
+        let node = Node::new(&Caller::from_request(&request));
         let (api, proposals) = (self.clone(), request.into_inner());
         let bytes = api.guard.budget.stream(&node.proposer.credential);
         let proposing = Proposing {

@@ -143,7 +143,7 @@ fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
         position,
         "damage of this log was found before: all of it is verified before it is served"
     );
-    let progress = Arc::new(watch::Sender::new(Verification::of(position)));
+    let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
     // The sender stays open, so the verification is never cut short.
     let (_open, closed) = channel();
@@ -156,7 +156,7 @@ fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenEr
         return Ok(None);
     }
     let after = reader.read(unread + 1, 1, 0)?.first().and_then(|record| previous_hash(&record.bytes));
-    shared.verification.send_replace(Verification::of(unread));
+    shared.verification.send_replace(Verification::new(unread));
     let progress = Arc::clone(&shared.verification);
     let (partition, last) = (shared.partition, after.unwrap_or_else(|| store.head()));
     Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))

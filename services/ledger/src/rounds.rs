@@ -222,7 +222,7 @@ fn bet_before(handle: &Handle, of: &Logged, number: u64) -> Result<Bet, FetchErr
 }
 
 fn bet(started: &RoundStarted, credited: i64) -> Bet {
-    Bet { credited: Minor(credited), ..Bet::of(started) }
+    Bet { credited: Minor(credited), ..Bet::from_started(started) }
 }
 
 /// Returns the part credited before the round ends (ME-16).
@@ -298,7 +298,7 @@ pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> R
     let Some(paid) = payment(handle, stream, pool, hit)? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());
     };
-    Ok(paid.commit.events.iter().find_map(|event| Award::of(event, hit)).unwrap_or_default())
+    Ok(paid.commit.events.iter().find_map(|event| Award::from_event(event, hit)).unwrap_or_default())
 }
 
 #[must_use]

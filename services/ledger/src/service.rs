@@ -335,32 +335,32 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::OpenAccountRequest>,
     ) -> Result<Response<wire::OpenAccountResponse>, Status> {
-        Ok(Response::new(self.open_account(&Caller::of(&request), request.into_inner()).await?))
+        Ok(Response::new(self.open_account(&Caller::from_request(&request), request.into_inner()).await?))
     }
 
     async fn get_account(
         &self,
         request: Request<wire::GetAccountRequest>,
     ) -> Result<Response<wire::GetAccountResponse>, Status> {
-        Ok(Response::new(self.get_account(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.get_account(&Caller::from_request(&request), request.get_ref())?))
     }
 
     async fn deposit(&self, request: Request<wire::DepositRequest>) -> Result<Response<wire::DepositResponse>, Status> {
-        Ok(Response::new(self.deposit(&Caller::of(&request), request.into_inner()).await?))
+        Ok(Response::new(self.deposit(&Caller::from_request(&request), request.into_inner()).await?))
     }
 
     async fn withdraw(
         &self,
         request: Request<wire::WithdrawRequest>,
     ) -> Result<Response<wire::WithdrawResponse>, Status> {
-        Ok(Response::new(self.withdraw(&Caller::of(&request), request.into_inner()).await?))
+        Ok(Response::new(self.withdraw(&Caller::from_request(&request), request.into_inner()).await?))
     }
 
     async fn get_transaction(
         &self,
         request: Request<wire::GetTransactionRequest>,
     ) -> Result<Response<wire::GetTransactionResponse>, Status> {
-        Ok(Response::new(self.get_transaction(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.get_transaction(&Caller::from_request(&request), request.get_ref())?))
     }
 
     async fn get_request(
@@ -368,7 +368,7 @@ impl LedgerService for LedgerApi {
         request: Request<wire::GetRequestRequest>,
     ) -> Result<Response<wire::GetRequestResponse>, Status> {
         Ok(Response::new(
-            outcomes::get((&self.ledgers, &self.operators), &Caller::of(&request), request.get_ref()).await?,
+            outcomes::get((&self.ledgers, &self.operators), &Caller::from_request(&request), request.get_ref()).await?,
         ))
     }
 
@@ -377,8 +377,13 @@ impl LedgerService for LedgerApi {
         request: Request<wire::CancelRequestRequest>,
     ) -> Result<Response<wire::CancelRequestResponse>, Status> {
         Ok(Response::new(
-            outcomes::cancel((&self.ledgers, &self.operators), &Caller::of(&request), &self.capped, request.get_ref())
-                .await?,
+            outcomes::cancel(
+                (&self.ledgers, &self.operators),
+                &Caller::from_request(&request),
+                &self.capped,
+                request.get_ref(),
+            )
+            .await?,
         ))
     }
 
@@ -386,42 +391,42 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::GetRoundRequest>,
     ) -> Result<Response<wire::GetRoundResponse>, Status> {
-        Ok(Response::new(self.get_round(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.get_round(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_rounds(
         &self,
         request: Request<wire::ListRoundsRequest>,
     ) -> Result<Response<wire::ListRoundsResponse>, Status> {
-        Ok(Response::new(self.list_rounds(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.list_rounds(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_collections(
         &self,
         request: Request<wire::ListCollectionsRequest>,
     ) -> Result<Response<wire::ListCollectionsResponse>, Status> {
-        Ok(Response::new(self.list_collections(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.list_collections(&Caller::from_request(&request), request.get_ref())?))
     }
 
     async fn get_player_day(
         &self,
         request: Request<wire::GetPlayerDayRequest>,
     ) -> Result<Response<wire::GetPlayerDayResponse>, Status> {
-        Ok(Response::new(day::of(&self.ledgers, &Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(day::of(&self.ledgers, &Caller::from_request(&request), request.get_ref())?))
     }
 
     async fn void_round(
         &self,
         request: Request<wire::VoidRoundRequest>,
     ) -> Result<Response<wire::VoidRoundResponse>, Status> {
-        Ok(Response::new(void::void_round(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(void::void_round(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn set_exchange_rate(
         &self,
         request: Request<wire::SetExchangeRateRequest>,
     ) -> Result<Response<wire::SetExchangeRateResponse>, Status> {
-        Ok(Response::new(self.set_rate(&Caller::of(&request), request.into_inner()).await?))
+        Ok(Response::new(self.set_rate(&Caller::from_request(&request), request.into_inner()).await?))
     }
 
     async fn list_exchange_rates(
@@ -436,7 +441,7 @@ impl LedgerService for LedgerApi {
         request: Request<wire::SetSwitchRequest>,
     ) -> Result<Response<wire::SetSwitchResponse>, Status> {
         Ok(Response::new(
-            switches::set(&self.ledgers, &self.operators, &Caller::of(&request), request.get_ref()).await?,
+            switches::set(&self.ledgers, &self.operators, &Caller::from_request(&request), request.get_ref()).await?,
         ))
     }
 
@@ -444,28 +449,28 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::ListSwitchesRequest>,
     ) -> Result<Response<wire::ListSwitchesResponse>, Status> {
-        Ok(Response::new(switches::list(&self.ledgers, &self.operators, &Caller::of(&request))))
+        Ok(Response::new(switches::list(&self.ledgers, &self.operators, &Caller::from_request(&request))))
     }
 
     async fn list_changes(
         &self,
         request: Request<wire::ListChangesRequest>,
     ) -> Result<Response<wire::ListChangesResponse>, Status> {
-        Ok(Response::new(changes::list(&self.ledgers, &Caller::of(&request))?))
+        Ok(Response::new(changes::list(&self.ledgers, &Caller::from_request(&request))?))
     }
 
     async fn approve_change(
         &self,
         request: Request<wire::ApproveChangeRequest>,
     ) -> Result<Response<wire::ApproveChangeResponse>, Status> {
-        Ok(Response::new(changes::approve(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(changes::approve(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn reject_change(
         &self,
         request: Request<wire::RejectChangeRequest>,
     ) -> Result<Response<wire::RejectChangeResponse>, Status> {
-        Ok(Response::new(changes::reject(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(changes::reject(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn get_log_status(
@@ -489,8 +494,13 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::FollowLogRequest>,
     ) -> Result<Response<Self::FollowLogStream>, Status> {
-        let followed =
-            follow::follow(&self.ledgers, &self.followers, &self.stop, &Caller::of(&request), request.get_ref())?;
+        let followed = follow::follow(
+            &self.ledgers,
+            &self.followers,
+            &self.stop,
+            &Caller::from_request(&request),
+            request.get_ref(),
+        )?;
         Ok(Response::new(Box::pin(followed)))
     }
 }

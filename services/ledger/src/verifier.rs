@@ -24,7 +24,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    pub(crate) fn of(unread: Position) -> Self {
+    pub(crate) fn new(unread: Position) -> Self {
         Self { unread, ..Self::default() }
     }
 }
@@ -165,7 +165,7 @@ mod tests {
         }
         let last = hash(&store.reader().read(20, 1, 0).unwrap()[0].bytes);
         let (_open, closed) = channel();
-        let progress = Arc::new(watch::Sender::new(Verification::of(20)));
+        let progress = Arc::new(watch::Sender::new(Verification::new(20)));
         let reader = Arc::new(Altered(store.reader(), altered));
         let verifier = Verifier { partition: 0, reader, first: genesis(0), last, progress: Arc::clone(&progress) };
         verifier.run(&closed);

@@ -76,7 +76,7 @@ impl Report {
     pub(crate) fn new(options: &Options, tally: &Tally, took: Duration, books: Books, reads: Reads) -> Self {
         tally.timed(|timed| {
             let all = timed.all();
-            let latency_ms = LatencyMs::of(&all);
+            let latency_ms = LatencyMs::from_histogram(&all);
             let failed: u64 = timed.errors.values().sum();
             let error_rate = share(failed, all.len() + failed);
             let thresholds = Verdicts {
@@ -97,7 +97,9 @@ impl Report {
                 connections: options.connections,
                 stream: options.stream,
                 latency_ms,
-                latency_ms_by_call: called.map(|(call, latencies)| (call, LatencyMs::of(latencies))).collect(),
+                latency_ms_by_call: called
+                    .map(|(call, latencies)| (call, LatencyMs::from_histogram(latencies)))
+                    .collect(),
                 errors: timed.errors.clone(),
                 retries: tally.retries.load(Ordering::Relaxed),
                 ok: books.ok && thresholds.error_rate.ok && thresholds.p99_ms.is_none_or(|verdict| verdict.ok),
@@ -123,7 +125,7 @@ impl Timed {
 
 impl LatencyMs {
     #[must_use]
-    pub fn of(latencies: &Histogram<u64>) -> Self {
+    pub fn from_histogram(latencies: &Histogram<u64>) -> Self {
         let ms = |nanos: u64| Duration::from_nanos(nanos).as_secs_f64() * 1e3;
         let at = |quantile| (ms(latencies.value_at_quantile(quantile)) * 1e6).round() / 1e6;
         Self { p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999), max: at(1.0) }

@@ -77,7 +77,7 @@ pub fn run_until<'a>(
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }
-        let warm = Sums::of(&players);
+        let warm = Sums::new(&players);
         let before = service.pool(&options.game, &warm).await.map_err(Error::setup("the pool"))?;
 
         let again = || Table {
@@ -118,7 +118,7 @@ pub fn run_until<'a>(
 }
 
 fn used_by_both(service: u32) -> Result<[Usage; 2], Error> {
-    let used = |pid| Usage::of(pid).map_err(|source| Error::Usage { pid, source });
+    let used = |pid| Usage::for_process(pid).map_err(|source| Error::Usage { pid, source });
     Ok([used(service)?, used(std::process::id())?])
 }
 
@@ -160,7 +160,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(players: &[Player]) -> Self {
+    fn new(players: &[Player]) -> Self {
         let expected = || players.iter().map(|player| &player.expected);
         Self {
             bets: expected().map(|expected| expected.bets).sum(),
@@ -267,7 +267,7 @@ impl Service {
             self.await_awards(&mut player.expected).await?;
         }
         let players = &*players;
-        let sums = Sums::of(players);
+        let sums = Sums::new(players);
         let pool = self.pool(&options.game, &sums).await?;
         let found = stream::iter(players.iter().enumerate().map(async |(which, player)| {
             let actual = self.actual(which, player).await?;

@@ -21,7 +21,7 @@ pub struct Cost {
 }
 
 impl Usage {
-    pub fn of(pid: u32) -> io::Result<Self> {
+    pub fn for_process(pid: u32) -> io::Result<Self> {
         let (mut cpu_ns, mut switches) = (0, 0);
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
             let task = task?.path();
@@ -58,18 +58,18 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn work_shows_in_what_a_process_has_used() {
-        let before = Usage::of(std::process::id()).unwrap();
+        let before = Usage::for_process(std::process::id()).unwrap();
         let mut sum = 0_u64;
         let after = loop {
             sum = (0..100_000_u64).fold(sum, |sum, more| std::hint::black_box(sum.wrapping_mul(31).wrapping_add(more)));
-            let after = Usage::of(std::process::id()).unwrap();
+            let after = Usage::for_process(std::process::id()).unwrap();
             if after.cpu_ns >= before.cpu_ns + 1_000_000 {
                 break after;
             }
         };
         assert!(after.resident_bytes > 1 << 20 && after.switches >= before.switches);
         assert!(after.cost(before, 1_000).cpu_us_per_round >= 1.0);
-        assert!(Usage::of(u32::MAX).is_err());
+        assert!(Usage::for_process(u32::MAX).is_err());
     }
 
     #[test]

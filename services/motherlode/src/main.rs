@@ -8,5 +8,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    motherlode::cli::main(motherlode_spin::Dealer::of)
+    motherlode::cli::main(motherlode_spin::Dealer::from_keys)
 }

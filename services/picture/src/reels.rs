@@ -107,8 +107,8 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
 
 fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<&str>) -> Markup {
     let (reels, rows) = cells::size(spin);
-    let lines = Lines::of(game, spin, numbered_max);
-    let ways = (numbered_max == NUMBERED_MAX).then(|| Ways::of(spin));
+    let lines = Lines::new(game, spin, numbered_max);
+    let ways = (numbered_max == NUMBERED_MAX).then(|| Ways::new(spin));
     let width = reels * CELL + GUTTERS.0 + lines.gutter().max(ways.as_ref().map_or(0, Ways::gutter));
     let view = format!("-{} -6 {width} {}", GUTTERS.0, rows * CELL + 12);
     let places: Vec<_> = (0..reels).flat_map(|reel| (0..rows).map(move |row| (reel, row))).collect();
@@ -218,7 +218,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(game: &GameInfo, spin: &'a SpinResult, numbered_max: usize) -> Self {
+    fn new(game: &GameInfo, spin: &'a SpinResult, numbered_max: usize) -> Self {
         let (reels, rows) = cells::size(spin);
         let count = spin.wins.iter().filter(|win| win.line > 0).count();
         let numbered = count <= numbered_max.min(rows * CELL / LABEL.0);

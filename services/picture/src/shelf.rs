@@ -38,7 +38,7 @@ pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
 #[must_use]
 pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     let figure = |key: &str| figures.get(key).copied().unwrap_or_default();
-    let parts: Markup = match Shelf::of(game, &figure) {
+    let parts: Markup = match Shelf::new(game, &figure) {
         None => return Markup::default(),
         Some(Shelf::Crystals { needs, colours }) => {
             let of_colour = |(symbol, has): (usize, usize)| {

@@ -15,7 +15,7 @@ pub(crate) struct Ways<'a> {
 }
 
 impl<'a> Ways<'a> {
-    pub(crate) fn of(spin: &'a SpinResult) -> Self {
+    pub(crate) fn new(spin: &'a SpinResult) -> Self {
         let (reels, rows) = cells::size(spin);
         let on = |win: &Win, reel: usize| {
             let symbol = usize::try_from(win.symbol).unwrap_or(usize::MAX);
@@ -76,13 +76,13 @@ mod tests {
         let cells = columns.iter().flat_map(|rows| (0..4).map(|row| u8::from(rows.contains(&row)))).collect();
         let win = Win { symbol: 1, count: 3, ways: 12, coins: 1_200, ..Win::default() };
         let spin = SpinResult { rows: 4, cells, wins: vec![win], ..SpinResult::default() };
-        let drawn = Ways::of(&spin).drawn().to_string();
+        let drawn = Ways::new(&spin).drawn().to_string();
         assert_eq!(drawn.matches('M').count(), 2 * 3 + 3 * 2, "{drawn}");
         assert!(drawn.contains("M50 38L150 38") && drawn.contains(">12×</text>") && drawn.contains(">+1,200</text>"));
         let none = SpinResult { rows: 4, cells: vec![0; 20], ..SpinResult::default() };
-        assert_eq!((Ways::of(&none).drawn().to_string(), Ways::of(&none).gutter()), (String::new(), 0));
+        assert_eq!((Ways::new(&none).drawn().to_string(), Ways::new(&none).gutter()), (String::new(), 0));
         let odd = Win { symbol: 900, count: 90, ways: 1, ..Win::default() };
         let odd = SpinResult { rows: 4, cells: vec![0; 20], wins: vec![odd], ..SpinResult::default() };
-        assert!(!Ways::of(&odd).drawn().to_string().contains('M'), "whatever a message says, drawing does not fail");
+        assert!(!Ways::new(&odd).drawn().to_string().contains('M'), "whatever a message says, drawing does not fail");
     }
 }

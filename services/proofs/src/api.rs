@@ -189,7 +189,7 @@ impl ProofService for ProofApi {
         &self,
         request: Request<wire::GetRoundProofRequest>,
     ) -> Result<Response<wire::GetRoundProofResponse>, Status> {
-        let caller = Caller::of(&request);
+        let caller = Caller::from_request(&request);
         Ok(Response::new(self.round_proof(&caller, request.get_ref()).await?))
     }
 
@@ -197,7 +197,7 @@ impl ProofService for ProofApi {
         &self,
         request: Request<wire::GetConsistencyRequest>,
     ) -> Result<Response<wire::GetConsistencyResponse>, Status> {
-        let caller = Caller::of(&request);
+        let caller = Caller::from_request(&request);
         Ok(Response::new(self.consistency(&caller, request.get_ref()).await?))
     }
 
@@ -205,7 +205,7 @@ impl ProofService for ProofApi {
         &self,
         request: Request<wire::FindRecordRequest>,
     ) -> Result<Response<wire::FindRecordResponse>, Status> {
-        let caller = Caller::of(&request);
+        let caller = Caller::from_request(&request);
         Ok(Response::new(self.find(&caller, request.get_ref()).await?))
     }
 }

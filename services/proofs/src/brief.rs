@@ -32,7 +32,7 @@ pub enum NotWorkedOut {
 /// A record is not a commit, or its round cannot be read.
 pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let logged = records.iter().map(|record| decode(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
-    let follows = match Follows::of(&logged) {
+    let follows = match Follows::from_records(&logged) {
         Ok(follows) => follows,
         Err(NotWorkedOut::Malformed(malformed)) => return Err(malformed),
         Err(_) => return Ok(vec![None; records.len()]),
@@ -60,7 +60,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
 pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorkedOut> {
     if records.iter().any(|(_, lacks)| *lacks) {
         let logged = records.iter().map(|(bytes, lacks)| told(bytes, *lacks)).collect::<Result<Vec<_>, _>>()?;
-        let follows = Follows::of(&logged)?;
+        let follows = Follows::from_records(&logged)?;
         let mut order: Vec<(Position, usize)> = logged.iter().map(|logged| logged.commit.position).zip(0..).collect();
         order.sort_unstable();
         let mut before = None;
@@ -111,7 +111,7 @@ struct Follows {
 }
 
 impl Follows {
-    fn of(records: &[Logged]) -> Result<Self, NotWorkedOut> {
+    fn from_records(records: &[Logged]) -> Result<Self, NotWorkedOut> {
         let (mut outcomes, mut seals) = (BTreeMap::new(), BTreeMap::new());
         for round in rounds(records)? {
             let mut live = Live::open(&round.started)?;

@@ -39,14 +39,14 @@ pub struct Files {
 impl Files {
     pub fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        Self::of(folder, OpenOptions::new().read(true).write(true).create(true).truncate(false))
+        Self::new(folder, OpenOptions::new().read(true).write(true).create(true).truncate(false))
     }
 
     pub fn open_unchanged(folder: &Path) -> io::Result<Self> {
-        Self::of(folder, OpenOptions::new().read(true))
+        Self::new(folder, OpenOptions::new().read(true))
     }
 
-    fn of(folder: &Path, options: &OpenOptions) -> io::Result<Self> {
+    fn new(folder: &Path, options: &OpenOptions) -> io::Result<Self> {
         let names = ["entries".to_owned()].into_iter().chain((1..=LEVELS).map(|level| level.to_string()));
         let levels = names.map(|name| options.open(folder.join(name))).collect::<io::Result<_>>()?;
         Ok(Self { folder: folder.to_owned(), levels })

@@ -92,7 +92,7 @@ impl Witness {
 
     pub fn serve(self, listener: TcpListener, stop: Stop) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            let admission = Admission::new(Bounds::of(&Limits::default(), descriptors()));
+            let admission = Admission::new(Bounds::for_limits(&Limits::default(), descriptors()));
             serve(listener, admission, stop, move |method, path, body| match (method, &*path) {
                 (Method::POST, "/add-checkpoint") => self.add_checkpoint(&body),
                 (Method::GET, path) => {

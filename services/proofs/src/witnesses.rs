@@ -26,7 +26,7 @@ struct Witness {
 }
 
 impl Witnesses {
-    pub fn of(config: &Config) -> Result<Self, ProofsError> {
+    pub fn from_config(config: &Config) -> Result<Self, ProofsError> {
         let of = |witness: &motherlode_runtime::config::Witness| {
             let fault = |fault: String| ProofsError::Witness { url: witness.url.clone(), fault };
             let key: VerifierKey = witness.key.parse().map_err(|error| fault(format!("{error}")))?;

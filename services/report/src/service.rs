@@ -230,7 +230,7 @@ impl ReportService for ReportApi {
         &self,
         request: Request<wire::ListSignificantEventsRequest>,
     ) -> Result<Response<wire::ListSignificantEventsResponse>, Status> {
-        Ok(Response::new(self.significant(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.significant(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     type WatchSignificantEventsStream =
@@ -245,7 +245,7 @@ impl ReportService for ReportApi {
         let wire::WatchSignificantEventsRequest { after_position, after_positions } = request.get_ref();
         let after = [*after_position].into_iter().chain(after_positions.iter().copied()).chain(iter::repeat(0));
         let watched = follower.ledgers().all().zip(after).map(|(_, after)| Watched { after, next: None }).collect();
-        let watch = Watch { caller: Caller::of(&request), follower, stop, watched, found: VecDeque::new() };
+        let watch = Watch { caller: Caller::from_request(&request), follower, stop, watched, found: VecDeque::new() };
         let events = stream::try_unfold(watch, |mut watch| async {
             let event = watch.next().await?.map(Arc::unwrap_or_clone);
             Ok(event.map(|event| (wire::WatchSignificantEventsResponse { event: Some(event) }, watch)))
@@ -257,7 +257,7 @@ impl ReportService for ReportApi {
         &self,
         request: Request<wire::ListReturnsRequest>,
     ) -> Result<Response<wire::ListReturnsResponse>, Status> {
-        let caller = Caller::of(&request);
+        let caller = Caller::from_request(&request);
         let wire::ListReturnsRequest { game, out_of_band_only, operator_id, days } = request.into_inner();
         fields::optional_id("game", &game)?;
         let operator = match operator_id.as_str() {
@@ -279,7 +279,7 @@ impl ReportService for ReportApi {
         &self,
         request: Request<wire::ListVoidSharesRequest>,
     ) -> Result<Response<wire::ListVoidSharesResponse>, Status> {
-        let caller = Caller::of(&request);
+        let caller = Caller::from_request(&request);
         Ok(Response::new(void_shares::list(&self.follower, &caller, request.get_ref()).await?))
     }
 
@@ -294,28 +294,28 @@ impl ReportService for ReportApi {
         &self,
         request: Request<wire::ListTransactionsRequest>,
     ) -> Result<Response<wire::ListTransactionsResponse>, Status> {
-        Ok(Response::new(transactions::list(&self.follower, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(transactions::list(&self.follower, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_revenue(
         &self,
         request: Request<wire::ListRevenueRequest>,
     ) -> Result<Response<wire::ListRevenueResponse>, Status> {
-        Ok(Response::new(revenue::list(&self.follower, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(revenue::list(&self.follower, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn get_round_page(
         &self,
         request: Request<wire::GetRoundPageRequest>,
     ) -> Result<Response<wire::GetRoundPageResponse>, Status> {
-        Ok(Response::new(self.round_page(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.round_page(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn get_identity(
         &self,
         request: Request<wire::GetIdentityRequest>,
     ) -> Result<Response<wire::GetIdentityResponse>, Status> {
-        let caller = who(&Caller::of(&request));
+        let caller = who(&Caller::from_request(&request));
         let identity = Arc::clone(&self.check.identity);
         // Right after the start, the executable may not be hashed yet.
         let stated = tokio::task::spawn_blocking(move || identity.to_wire()).await;

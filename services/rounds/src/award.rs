@@ -16,7 +16,7 @@ pub enum Award {
 impl Award {
     /// `None` for other events.
     #[must_use]
-    pub fn of(event: &Event, hit_at: u64) -> Option<Self> {
+    pub fn from_event(event: &Event, hit_at: u64) -> Option<Self> {
         match *event {
             Event::AwardSetAside { hit, amount, currency, .. } if hit == hit_at => {
                 Some(Self::SetAside(amount, currency))

@@ -149,7 +149,7 @@ impl Before<'_> {
             let carried = collection::carried_by(live.game, self.player, &scope);
             collection::change(live.game, &scope, &carried, &after)
         });
-        let due = Due::of(&outcome, started.contribution.is_some(), change).map_err(Mismatch::differs)?;
+        let due = Due::from_outcome(&outcome, started.contribution.is_some(), change).map_err(Mismatch::differs)?;
         if due.win != step.win {
             return Err(Mismatch::differs(format!("the outcome wins {}, the step {}", due.win, step.win)));
         }

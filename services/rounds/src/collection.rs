@@ -125,7 +125,7 @@ pub struct Led {
 
 impl Led {
     /// `None` without a collection. Fails if this binary lacks the game.
-    pub fn by(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
+    pub fn from_started(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {
             return Ok(None);
@@ -155,7 +155,7 @@ pub fn undo(
     started: &RoundStarted,
     collected: Option<&[(SmolStr, i64)]>,
 ) -> Result<Option<Event>, Unresolvable> {
-    let Some(led) = Led::by(started, collected.unwrap_or_default())? else { return Ok(None) };
+    let Some(led) = Led::from_started(started, collected.unwrap_or_default())? else { return Ok(None) };
     let now = carried_by(led.game, player, &led.scope);
     let left = collected.map_or(led.before, |_| led.undone(&now));
     Ok(change(led.game, &led.scope, &now, &left))

@@ -42,7 +42,7 @@ pub struct StepDraw {
 impl StepDraw {
     /// `None` for a logged seed.
     #[must_use]
-    pub fn of(step: &StepResolved, request_id: &str) -> Option<Self> {
+    pub fn from_step(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {
             name: draw.name(),
             client_seed: draw.client_seed(request_id).to_vec(),

@@ -14,7 +14,11 @@ pub struct Due {
 
 impl Due {
     /// The jackpot can be hit only if the bet contributed. Fails if the win exceeds the range of cash.
-    pub fn of(outcome: &Outcome, contributed: bool, collection: Option<Event>) -> Result<Self, TryFromIntError> {
+    pub fn from_outcome(
+        outcome: &Outcome,
+        contributed: bool,
+        collection: Option<Event>,
+    ) -> Result<Self, TryFromIntError> {
         let credit = i64::try_from(outcome.credited_minor).map(Minor)?;
         Ok(Self {
             win: i64::try_from(outcome.round_win_minor).map(Minor)?,

@@ -158,7 +158,7 @@ impl RoundView {
                     time_ms: commit.time_ms,
                     logged: (**step).clone(),
                     seed: step.seed,
-                    draw: StepDraw::of(step, &commit.request_id),
+                    draw: StepDraw::from_step(step, &commit.request_id),
                     choice: v1::Choice::decode(step.choice.as_slice())?,
                     outcome,
                     malformed,
@@ -195,7 +195,7 @@ impl RoundView {
             }
             Event::AwardSetAside { round, .. } | Event::JackpotPaid { round, .. } if *round == number => {
                 for jackpot in &mut self.jackpots {
-                    jackpot.award = Award::of(event, jackpot.hit).unwrap_or(jackpot.award);
+                    jackpot.award = Award::from_event(event, jackpot.hit).unwrap_or(jackpot.award);
                 }
             }
             _ => {}

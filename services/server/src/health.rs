@@ -39,7 +39,7 @@ enum Works {
 }
 
 impl Works {
-    fn of(standing: &Standing) -> Self {
+    fn from_standing(standing: &Standing) -> Self {
         match standing {
             Standing::Takes => Self::All,
             Standing::Stalled(_) | Standing::Failed(_) | Standing::Damaged(_) => Self::Reads,
@@ -91,7 +91,7 @@ pub(crate) async fn report(
     drop(ledgers);
     let mut told = None;
     loop {
-        let works = standings.iter_mut().map(|standing| Works::of(&standing.borrow_and_update())).min();
+        let works = standings.iter_mut().map(|standing| Works::from_standing(&standing.borrow_and_update())).min();
         let works = works.unwrap_or(Works::All);
         let down = tasks.borrow_and_update().down.clone();
         let now = (works, down);

@@ -29,7 +29,7 @@ pub fn serve<'a>(
             ..Options::default()
         };
         let config = config.clone();
-        match (config.role, LogLocation::of(&config)) {
+        match (config.role, LogLocation::from_config(&config)) {
             (Role::Console, _) => console::serve(&config, signalled, phase).await,
             (Role::All, LogLocation::Folder { .. }) => single::serve(config, options, dealer, signalled, phase).await,
             (Role::Ledger, LogLocation::Folder { .. }) | (Role::Spin | Role::Jackpot, _) => {
@@ -49,7 +49,7 @@ pub fn serve<'a>(
 }
 
 pub fn open_stores(config: &Config) -> Result<Stores, ServeError> {
-    match LogLocation::of(config) {
+    match LogLocation::from_config(config) {
         location @ LogLocation::Folder { .. } => Ok(location.open_written(config)?.into()),
         LogLocation::Stream(_) => Ok(standby::open(config)?.0),
     }

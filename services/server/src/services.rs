@@ -138,11 +138,11 @@ impl<'a> Services<'a> {
             .with_seamless(seamless)
             .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect())
             .with_operators(self.operators());
-        if !Payer::of(&self.ledgers, &self.wallets).is_empty() {
+        if !Payer::for_wallets(&self.ledgers, &self.wallets).is_empty() {
             let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
             self.tasks.spawn(Kind::Payers, move || {
                 let mut paying: JoinSet<_> =
-                    Payer::of(&ledgers, &wallets).into_iter().map(|payer| payer.run()).collect();
+                    Payer::for_wallets(&ledgers, &wallets).into_iter().map(|payer| payer.run()).collect();
                 async move {
                     if let Some(Err(error)) = paying.join_next().await
                         && let Ok(panic) = error.try_into_panic()
@@ -225,7 +225,7 @@ impl<'a> Services<'a> {
 
     pub(crate) fn proofs(mut self, proofs: Proofs) -> Result<Self, ServeError> {
         let config = self.config;
-        let witnesses = Witnesses::of(config)?;
+        let witnesses = Witnesses::from_config(config)?;
         if let Some(address) = config.proofs.listen {
             let unbound = |source| ServeError::Bind { address, source };
             let listener = bind_at(address)?;

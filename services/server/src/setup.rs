@@ -37,7 +37,7 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     offer::offered(&config.currencies)?;
     SupersededRules::new(&config.rules)?;
     config.check_role()?;
-    Witnesses::of(config)?;
+    Witnesses::from_config(config)?;
     config.check_exposure()?;
     config.tls.as_ref().map(tls).transpose()?;
     Ok(())
@@ -64,7 +64,7 @@ pub(crate) fn bind_at(address: SocketAddr) -> Result<TcpListener, ServeError> {
 
 pub(crate) async fn open_log(config: &Config) -> Result<Stores, ServeError> {
     let config = config.clone();
-    let opening = spawn_blocking(move || LogLocation::of(&config).open_written(&config));
+    let opening = spawn_blocking(move || LogLocation::from_config(&config).open_written(&config));
     Ok(opening.await.map_err(ServeError::interrupted)??.into())
 }
 
@@ -117,7 +117,7 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
         let opening = spawn_blocking(move || Proofs::open(&config, &ledgers, &keys));
         opening.await.map_err(ServeError::interrupted)??
     };
-    let reported = Witnesses::of(config)?.sizes(&proofs).await;
+    let reported = Witnesses::from_config(config)?.sizes(&proofs).await;
     let (config, ledgers, keys) = (config.clone(), written.to_vec(), draws.clone());
     let opening = spawn_blocking(move || -> Result<_, ServeError> {
         let policy = StartPolicy {

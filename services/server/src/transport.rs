@@ -41,7 +41,7 @@ fn made(files: &Tls, client_ca: Option<&Path>, protocol: &[u8]) -> Result<Accept
 
 pub(crate) fn admission(config: &Config) -> Admission {
     let weights = config.weights().map(|(operator, weight)| (operator.to_owned(), weight)).collect();
-    Admission::new(Bounds { weights, ..Bounds::of(&config.limits, descriptors()) })
+    Admission::new(Bounds { weights, ..Bounds::for_limits(&config.limits, descriptors()) })
 }
 
 pub(crate) fn buffers(config: &Config) -> Buffers {

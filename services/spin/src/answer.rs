@@ -36,7 +36,7 @@ impl PlayedBytes {
 
 impl Answer {
     /// `over`: the step settled the round.
-    pub(crate) fn of(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
+    pub(crate) fn new(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
         Self {
             seal: sealed(step),
             round: step.round,

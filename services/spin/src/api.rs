@@ -92,7 +92,7 @@ impl SpinApi {
     }
 
     pub(crate) fn now(&self, stream: &StreamId) -> Result<Now, Refusal> {
-        self.ledgers.of(stream).map(Now::of)
+        self.ledgers.of(stream).map(Now::read)
     }
 
     #[must_use]
@@ -151,7 +151,7 @@ impl SpinApi {
         let state = |books: &Books| State::of_bet(books, bet);
         let decide = |state: &State, from: &Drawing<'_>| {
             let rules = rules.as_ref().map_err(Clone::clone)?;
-            let at = (&self.pace, Now::of(ledger));
+            let at = (&self.pace, Now::read(ledger));
             match debited {
                 None => decide::spin(state, bet, rules, at, from, &mut Outcome::default()),
                 Some(debited) => debited.spin(state, bet, rules, at, from),

@@ -133,7 +133,8 @@ impl SpinApi {
 
 impl Series {
     fn parse(api: SpinApi, request: &Request<AutospinRequest>) -> Result<Self, Refusal> {
-        let (caller, metadata, request) = (Caller::of(request), request.metadata().clone(), request.get_ref());
+        let (caller, metadata, request) =
+            (Caller::from_request(request), request.metadata().clone(), request.get_ref());
         let request_id = fields::id("request_id", &request.request_id)?;
         if request_id.len() > REQUEST_ID_MAX {
             return Err(Refusal::field("request_id", format!("must be at most {REQUEST_ID_MAX} characters")));

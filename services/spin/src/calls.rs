@@ -159,7 +159,7 @@ impl Calls {
         let state = ledger.books_of(stream, |books| State::of_bet(books, bet)).map_err(Refusal::from)?;
         let DrawnFor { client_seed, sealed } = &bet.drawn;
         let from = Drawing { dealer: &api.dealer, client_seed, sealed: *sealed };
-        decide::spin(&state, bet, &rules, (&api.pace, Now::of(ledger)), &from, outcome)
+        decide::spin(&state, bet, &rules, (&api.pace, Now::read(ledger)), &from, outcome)
     }
 
     /// `None` if a separate future answers the bet.

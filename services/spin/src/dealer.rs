@@ -37,19 +37,19 @@ pub struct Dealer {
 
 impl Dealer {
     #[must_use]
-    pub fn of(keys: DrawKeys) -> Self {
+    pub fn from_keys(keys: DrawKeys) -> Self {
         Self { keys, script: None }
     }
 
     /// Uses a temporary key, for tests.
     pub fn new() -> Result<Self, DrawKeysError> {
-        DrawKeys::fresh().map(Self::of)
+        DrawKeys::fresh().map(Self::from_keys)
     }
 
     /// Uses a known key, for tests.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
-        Self::of(DrawKeys::of(master))
+        Self::from_keys(DrawKeys::from_key(master))
     }
 
     #[must_use]

@@ -268,7 +268,8 @@ fn resolved(
         let before = collection::carried_by(live.game, player, &scope);
         collection::change(live.game, &scope, &before, &after)
     });
-    let due = Due::of(outcome, started.contribution.is_some(), collection).map_err(|error| internal(&error))?;
+    let due =
+        Due::from_outcome(outcome, started.contribution.is_some(), collection).map_err(|error| internal(&error))?;
     let mut bytes = Vec::with_capacity(128);
     live.write(outcome, &mut bytes);
     let revealed = match due.over {
@@ -294,7 +295,7 @@ fn resolved(
         }
         false => None,
     };
-    let answer = Answer::of(started, &step, shown, due.over);
+    let answer = Answer::new(started, &step, shown, due.over);
     let pool = started.contribution.as_ref().map(|given| given.pool.clone());
     let mut events = Vec::with_capacity(4);
     if let Of::Bet(started, witch) = of {

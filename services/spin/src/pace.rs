@@ -50,7 +50,7 @@ pub(crate) struct Now {
 }
 
 impl Now {
-    pub(crate) fn of(ledger: &Handle) -> Self {
+    pub(crate) fn read(ledger: &Handle) -> Self {
         Self { log_ms: ledger.now_ms(), tick_ms: ledger.ticks_ms() }
     }
 }

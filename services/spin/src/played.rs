@@ -54,7 +54,7 @@ impl SpinApi {
         let over = view.state() != RoundState::Open;
         let found = view.steps.into_iter().find(|of| of.logged.step == step.step);
         let found = found.ok_or(FetchError::Missing(logged.commit.position))?;
-        Ok(Answer::of(&view.started, step, Some(Box::new(found.outcome)), over))
+        Ok(Answer::new(&view.started, step, Some(Box::new(found.outcome)), over))
     }
 
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {

@@ -147,7 +147,7 @@ impl SpinApi {
                 let full = AppendError::Refused(Refused::DuesWaiting { most: Wallet::DUES_MAX });
                 return Err(full.into());
             }
-            let amount = match self.judged(&state, player, bet, rules, Now::of(ledger)) {
+            let amount = match self.judged(&state, player, bet, rules, Now::read(ledger)) {
                 Ok(amount) => amount,
                 Err(Undecided::Refused(refusal)) => return Err(refusal),
                 Err(Undecided::Unsealed(number, reason)) => {

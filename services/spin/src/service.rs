@@ -18,7 +18,7 @@ impl PlayStream for SpinApi {
         request: Request<Streaming<wire::PlayStreamRequest>>,
     ) -> Result<Response<StreamAnswers>, Status> {
         let peer = request.extensions().get::<Arc<Peer>>().cloned();
-        Ok(Response::new(Box::pin(self.clone().play_all(Caller::of(&request), peer, request.into_inner()))))
+        Ok(Response::new(Box::pin(self.clone().play_all(Caller::from_request(&request), peer, request.into_inner()))))
     }
 }
 
@@ -26,13 +26,13 @@ impl PlayStream for SpinApi {
 impl SpinService for SpinApi {
     #[tracing::instrument(name = "spin", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn spin(&self, request: Request<SpinRequest>) -> Result<Response<SpinResponse>, Status> {
-        let played = self.spin(&Caller::of(&request), request.get_ref(), request.metadata()).await?;
+        let played = self.spin(&Caller::from_request(&request), request.get_ref(), request.metadata()).await?;
         Ok(Response::new(SpinResponse { played: Some(played.message()) }))
     }
 
     #[tracing::instrument(name = "choose", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn choose(&self, request: Request<ChooseRequest>) -> Result<Response<ChooseResponse>, Status> {
-        let played = self.choose(&Caller::of(&request), request.get_ref(), request.metadata()).await?;
+        let played = self.choose(&Caller::from_request(&request), request.get_ref(), request.metadata()).await?;
         Ok(Response::new(ChooseResponse { played: Some(played.message()) }))
     }
 
@@ -51,7 +51,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::OpenSessionRequest>,
     ) -> Result<Response<wire::OpenSessionResponse>, Status> {
-        Ok(Response::new(self.open_session(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.open_session(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     #[tracing::instrument(name = "acknowledge_reality_check", level = "debug", skip_all, err(Debug, level = "debug"))]
@@ -59,7 +59,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::AcknowledgeRealityCheckRequest>,
     ) -> Result<Response<wire::AcknowledgeRealityCheckResponse>, Status> {
-        Ok(Response::new(self.acknowledge(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.acknowledge(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     type KeepSessionStream = Pin<Box<dyn Stream<Item = Result<wire::KeepSessionResponse, Status>> + Send>>;
@@ -69,7 +69,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::KeepSessionRequest>,
     ) -> Result<Response<Self::KeepSessionStream>, Status> {
-        Ok(Response::new(Box::pin(self.keep_session(&Caller::of(&request), request.get_ref())?)))
+        Ok(Response::new(Box::pin(self.keep_session(&Caller::from_request(&request), request.get_ref())?)))
     }
 
     #[tracing::instrument(name = "close_session", level = "debug", skip_all, err(Debug, level = "debug"))]
@@ -77,7 +77,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::CloseSessionRequest>,
     ) -> Result<Response<wire::CloseSessionResponse>, Status> {
-        self.close_session(&Caller::of(&request), request.get_ref()).await?;
+        self.close_session(&Caller::from_request(&request), request.get_ref()).await?;
         Ok(Response::new(wire::CloseSessionResponse {}))
     }
 
@@ -87,7 +87,7 @@ impl SpinService for SpinApi {
         request: Request<wire::SkipRoundRequest>,
     ) -> Result<Response<wire::SkipRoundResponse>, Status> {
         Ok(Response::new(wire::SkipRoundResponse {
-            steps: self.skip_round(&Caller::of(&request), request.get_ref()).await?,
+            steps: self.skip_round(&Caller::from_request(&request), request.get_ref()).await?,
         }))
     }
 
@@ -97,7 +97,7 @@ impl SpinService for SpinApi {
         request: Request<wire::CloseRoundRequest>,
     ) -> Result<Response<wire::CloseRoundResponse>, Status> {
         Ok(Response::new(wire::CloseRoundResponse {
-            steps: self.close_round(&Caller::of(&request), request.get_ref()).await?,
+            steps: self.close_round(&Caller::from_request(&request), request.get_ref()).await?,
         }))
     }
 
@@ -105,7 +105,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::ListOpenRoundsRequest>,
     ) -> Result<Response<wire::ListOpenRoundsResponse>, Status> {
-        Ok(Response::new(self.list_open_rounds(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.list_open_rounds(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     #[tracing::instrument(name = "grant_campaign", level = "debug", skip_all, err(Debug, level = "debug"))]
@@ -113,7 +113,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::GrantCampaignRequest>,
     ) -> Result<Response<wire::GrantCampaignResponse>, Status> {
-        Ok(Response::new(self.grant_campaign(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.grant_campaign(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     #[tracing::instrument(name = "grant_campaigns", level = "debug", skip_all, err(Debug, level = "debug"))]
@@ -121,14 +121,14 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::GrantCampaignsRequest>,
     ) -> Result<Response<wire::GrantCampaignsResponse>, Status> {
-        Ok(Response::new(self.grant_campaigns(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.grant_campaigns(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_campaigns(
         &self,
         request: Request<wire::ListCampaignsRequest>,
     ) -> Result<Response<wire::ListCampaignsResponse>, Status> {
-        Ok(Response::new(self.list_campaigns(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.list_campaigns(&Caller::from_request(&request), request.get_ref())?))
     }
 
     #[tracing::instrument(name = "cancel_campaign", level = "debug", skip_all, err(Debug, level = "debug"))]
@@ -136,7 +136,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::CancelCampaignRequest>,
     ) -> Result<Response<wire::CancelCampaignResponse>, Status> {
-        Ok(Response::new(self.cancel_campaign(&Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(self.cancel_campaign(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_games(

@@ -31,7 +31,7 @@ pub enum Value<'a> {
 
 impl Value<'_> {
     /// Converts an integer; fails beyond 64 bits.
-    pub fn of(number: impl TryInto<i64>) -> Result<Self, TableError> {
+    pub fn from_number(number: impl TryInto<i64>) -> Result<Self, TableError> {
         number.try_into().map(Self::Int).map_err(|_| TableError::Past64Bits)
     }
 }

@@ -59,7 +59,7 @@ impl Transaction {
     /// Creates a bet's debit: `debit/<operator>/<player>/<request id>`.
     #[must_use]
     pub fn debit(stream: &StreamId, request_id: &str, currency: Currency, amount: Minor) -> Self {
-        Self::of(stream, "debit", request_id.to_owned(), request_id, (currency, amount))
+        Self::new(stream, "debit", request_id.to_owned(), request_id, (currency, amount))
     }
 
     /// Creates a due credit: `credit/<operator>/<player>/<currency>/<request id>`.
@@ -67,7 +67,7 @@ impl Transaction {
     pub fn credit(stream: &StreamId, request_id: &str, currency: Currency, amount: Minor) -> Self {
         let name = InternalRequest::PayCredit { request_id, currency }.to_string();
         let name = name.strip_prefix("credit/").unwrap_or(&name).to_owned();
-        Self::of(stream, "credit", name, request_id, (currency, amount))
+        Self::new(stream, "credit", name, request_id, (currency, amount))
     }
 
     /// Returns the permanent id.
@@ -82,7 +82,7 @@ impl Transaction {
         &self.account.player_id
     }
 
-    fn of(
+    fn new(
         stream: &StreamId,
         kind: &str,
         name: String,

@@ -75,7 +75,7 @@ enum Turn {
 impl Payer {
     /// Creates a payer per wallet and written partition.
     #[must_use]
-    pub fn of(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
+    pub fn for_wallets(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
         let written = || ledgers.all().filter(|ledger| !ledger.is_replica());
         let each = wallets.all().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
         let payer = |(wallet, ledger): (&Arc<OperatorWallet>, &Handle)| Self {

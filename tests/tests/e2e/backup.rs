@@ -21,7 +21,7 @@ fn on(data: &Path, store: Store) -> Config {
 }
 
 fn folder(data: &Path) -> LogLocation {
-    LogLocation::of(&on(data, Store::default()))
+    LogLocation::from_config(&on(data, Store::default()))
 }
 
 async fn serve(config: &Config) -> Server {
@@ -79,7 +79,7 @@ async fn restores(at: &Path, config: Config, played: u64, take: impl Fn(&LogLoca
     let playing = tokio::spawn(busy(player, client.clone(), Arc::clone(&stop), Arc::clone(&count)));
     answered(&count, played).await;
     let durable = server.ledger().durable();
-    let (from, backup) = (LogLocation::of(&config), at.join("backup"));
+    let (from, backup) = (LogLocation::from_config(&config), at.join("backup"));
     let taken = tokio::task::spawn_blocking({
         let (from, backup) = (from.clone(), backup.clone());
         move || take(&from, &backup)

@@ -16,7 +16,7 @@ use std::{
 };
 
 fn folder(data: &Path) -> LogLocation {
-    LogLocation::of(&config(data))
+    LogLocation::from_config(&config(data))
 }
 
 fn stream(store: &Store) -> LogLocation {

@@ -54,7 +54,7 @@ async fn cancel(client: &mut Client, account: &Account, request_id: &str) -> Res
 }
 
 fn system_events(data: &Path) -> Vec<Event> {
-    let records = LogLocation::of(&config(data)).existing(0).unwrap();
+    let records = LogLocation::from_config(&config(data)).existing(0).unwrap();
     let commits = records.map(|record| record::decode(&record.unwrap().bytes).unwrap().commit);
     commits.filter(|commit| commit.stream.to_string() == "system").flat_map(|commit| commit.events).collect()
 }

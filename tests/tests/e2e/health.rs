@@ -44,7 +44,7 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
     let mut config = config(data.path());
     config.proofs.listen = Some(([127, 0, 0, 1], 0).into());
     let stores = motherlode_server::open_stores(&config).unwrap();
-    let server = Server::start(&config, stores, Options::default(), Dealer::of(DrawKeys::none())).await.unwrap();
+    let server = Server::start(&config, stores, Options::default(), Dealer::from_keys(DrawKeys::none())).await.unwrap();
     let mut tasks = server.tasks();
     let target = format!("http://{}", server.address());
     let elsewhere = [Kind::Payers, Kind::Witnesses, Kind::Standbys, Kind::ForeignMessages];

@@ -54,7 +54,7 @@ impl Service {
         let (mut live, mut outcome, mut bytes) = (Live::open(&started).unwrap(), Outcome::default(), vec![]);
         live.resolve(&Choice::Spin, seed, &mut outcome).unwrap();
         live.write(&outcome, &mut bytes);
-        let due = Due::of(&outcome, started.contribution.is_some(), None).unwrap();
+        let due = Due::from_outcome(&outcome, started.contribution.is_some(), None).unwrap();
         let step = StepResolved {
             round: started.round,
             step: 1,

@@ -79,7 +79,7 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
         for (end, copied) in ends.iter_mut().zip(copied) {
             *end = copied.end;
         }
-        let whole = audit_all(&audited_parts(&LocalLog::of(&backup, &Config::default()).unwrap())).unwrap();
+        let whole = audit_all(&audited_parts(&LocalLog::open(&backup, &Config::default()).unwrap())).unwrap();
         assert_eq!(whole.divergence(), None);
         assert_eq!(whole.partitions.iter().map(|report| report.position).collect::<Vec<_>>(), ends);
     }

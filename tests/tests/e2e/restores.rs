@@ -43,7 +43,7 @@ fn on(data: &Path, machine: &TempDir) -> Config {
 
 async fn started(config: &Config) -> Result<Server, ServeError> {
     let keys = DrawKeys::open(&config.draw_key_file().unwrap())?;
-    Server::start(config, open_stores(config)?, Options::default(), scripted(Dealer::of(keys))).await
+    Server::start(config, open_stores(config)?, Options::default(), scripted(Dealer::from_keys(keys))).await
 }
 
 async fn refused(config: &Config) -> String {
@@ -191,7 +191,7 @@ async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revea
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
     let [data, target] = ["data", "target"].map(|name| at.path().join(name));
     let (server, _) = prepared(&on(&data, &home)).await;
-    let (from, to) = (LogLocation::of(&in_folder(&data)), LogLocation::of(&in_folder(&target)));
+    let (from, to) = (LogLocation::from_config(&in_folder(&data)), LogLocation::from_config(&in_folder(&target)));
     copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
     copy_folder(&data.join("keys"), &target.join("keys"));
     let original = continued(&server, "same").await;
@@ -321,7 +321,7 @@ async fn mf_a2_a_spin_process_with_its_own_keys_deals_nothing_that_was_revealed(
         let mut joined = Config { role: Role::Spin, data: spin.clone(), ..config.clone() };
         joined.ledger.targets = vec![format!("http://{}", ledger.address())];
         let keys = DrawKeys::open(&key_file(&spin).unwrap()).unwrap();
-        let dealer = scripted(Dealer::of(keys));
+        let dealer = scripted(Dealer::from_keys(keys));
         (ledger, Server::join(&joined, Options::default(), dealer).await.unwrap())
     };
     let (server, _) = prepared(&on(&data, &home)).await;

@@ -45,7 +45,7 @@ async fn join(role: Role, data: &Path, ledger: SocketAddr) -> Server {
 async fn at_a7_a_spin_process_that_is_older_than_the_draw_keys_joins_their_writer() {
     let folder = tempfile::tempdir().unwrap();
     let [data, spin, keys] = ["data", "spin", "draws"].map(|name| folder.path().join(name));
-    let open = || Dealer::of(DrawKeys::open(&keys).unwrap());
+    let open = || Dealer::from_keys(DrawKeys::open(&keys).unwrap());
     let older = open();
     let written = Config { role: Role::Ledger, ..config(&data) };
     let stores = whole(&written, Box::new(MemoryStore::new(0)));

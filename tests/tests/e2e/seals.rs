@@ -233,7 +233,7 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     reader.has_files(&data.path().join("index"));
     reader.has_files(&data.path().join("proofs"));
     let to = LogLocation::Folder { data: kept.path().to_owned(), segment_bytes: 1 << 20 };
-    copy(&LogLocation::of(&config), &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
+    copy(&LogLocation::from_config(&config), &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
     let replica = Config { data: kept.path().to_owned(), ..config.clone() };
     let server =
         start_dealt(&replica, open_stores(&replica).unwrap(), Options::default(), Dealer::new().unwrap()).await;
@@ -279,7 +279,7 @@ fn draws_of(config: &Config, stream: &StreamId, round_id: &str) -> Vec<((u64, u3
     let number: u64 = round_id.rsplit('/').next().unwrap().parse().unwrap();
     let mut draws = vec![];
     for partition in 0..config.partitions {
-        let records = LogLocation::of(config).existing(partition).unwrap();
+        let records = LogLocation::from_config(config).existing(partition).unwrap();
         for stored in records {
             let logged = record::decode(&stored.unwrap().bytes).unwrap();
             for event in logged.commit.events.iter().filter(|_| logged.commit.stream == *stream) {
@@ -381,7 +381,7 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     let seals = whole.seals();
     assert_eq!((seals.opened, seals.unsealed, seals.key_lost, seals.rounds_lost), (2, 0, 2, 1));
     let reasons: Vec<_> = (0..config.partitions)
-        .flat_map(|partition| LogLocation::of(&config).existing(partition).unwrap())
+        .flat_map(|partition| LogLocation::from_config(&config).existing(partition).unwrap())
         .flat_map(|stored| record::decode(&stored.unwrap().bytes).unwrap().commit.events)
         .filter_map(|event| match event {
             Event::DrawSealed(sealed) => Some((sealed.number, sealed.reason)),

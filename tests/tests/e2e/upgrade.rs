@@ -62,7 +62,7 @@ pub fn lay(data: &Path, partitions: &[Vec<Bytes>]) {
 }
 
 fn stored(data: &Path, partition: u32) -> Vec<Bytes> {
-    LogLocation::of(&here(data, 1)).existing(partition).unwrap().map(|record| record.unwrap().bytes).collect()
+    LogLocation::from_config(&here(data, 1)).existing(partition).unwrap().map(|record| record.unwrap().bytes).collect()
 }
 
 /// Returns the configuration of a log in the folder, whatever store the other tests use.

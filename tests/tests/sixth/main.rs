@@ -42,7 +42,7 @@ async fn sparks(client: &mut Client, account: &Account) -> i64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_collection() {
-    let lantern: &'static Lantern = Box::leak(Box::new(Lantern::of(&LANTERN).unwrap()));
+    let lantern: &'static Lantern = Box::leak(Box::new(Lantern::new(&LANTERN).unwrap()));
     assert!(add_games(&[lantern]), "the list is not used yet");
     assert!(!add_games(&[lantern]), "the list is fixed");
     let game: &'static dyn Game = latest("lantern").unwrap();

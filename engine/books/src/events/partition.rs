@@ -69,7 +69,7 @@ pub struct MirroredAward {
 }
 
 impl MirroredAward {
-    pub(crate) fn of(award: &Award) -> Self {
+    pub(crate) fn from_award(award: &Award) -> Self {
         let Award { hit, round, amount, currency, paid, seed_from_house, .. } = *award;
         Self { hit, stream: award.stream.clone(), round, amount, currency, paid, seed_from_house }
     }

@@ -103,9 +103,9 @@ impl<'s> Transition<'s, '_> {
         let abroad = pool.reports.get_mut(&award.partition);
         let is_abroad = abroad.is_some();
         if let Some(reported) = abroad {
-            reported.awards.push((position, MirroredAward::of(award)));
+            reported.awards.push((position, MirroredAward::from_award(award)));
         } else {
-            let unpaid = UnpaidAward::new(&MirroredAward::of(award), Arc::clone(&pool.name));
+            let unpaid = UnpaidAward::new(&MirroredAward::from_award(award), Arc::clone(&pool.name));
             self.delta.awarded.push(((award.partition, award.hit), unpaid));
         }
         self.post_award(name, award, increments);

@@ -13,7 +13,7 @@ pub(super) struct RevealDue {
 
 impl RevealDue {
     /// `None` without a sealed step.
-    pub fn of(round: &OpenRound, voided: bool) -> Option<Self> {
+    pub fn for_round(round: &OpenRound, voided: bool) -> Option<Self> {
         let seals: SmallVec<_> = round.draws().map(|draw| draw.seal).collect();
         (!seals.is_empty()).then_some(Self { round: round.started.round, seals, voided })
     }

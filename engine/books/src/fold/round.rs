@@ -196,7 +196,7 @@ impl<'s> Transition<'s, '_> {
         if let Some(given) = &round.started.contribution {
             self.pending(&given.pool).totals.open_rounds -= 1;
         }
-        self.reveal = RevealDue::of(&round, false);
+        self.reveal = RevealDue::for_round(&round, false);
         let due = win.checked_sub(round.credited).ok_or(Refused::BadAmount { amount: win })?;
         self.pay_player(house, account, round.started.currency, due)
     }

@@ -169,7 +169,7 @@ impl Books {
                     pool.terms = terms;
                 }
                 if of.partition == commit.partition {
-                    award(&pool.name, MirroredAward::of(of));
+                    award(&pool.name, MirroredAward::from_award(of));
                 }
             }
             Event::PoolTermsChanged { terms } => pool.pending_terms = Some(terms.clone()),

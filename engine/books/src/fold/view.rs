@@ -52,7 +52,7 @@ impl<'a> View<'a> {
 
     pub fn player(self, stream: &StreamId) -> Option<&'a PlayerState> {
         let StreamId::Player { operator, player } = stream else { return None };
-        let name = Name::of(player);
+        let name = Name::new(player);
         let in_books = |books: &'a Books| books.operators.get(operator)?.players.get(name);
         self.staged().find_map(in_books).or_else(|| in_books(self.durable)).map(AsRef::as_ref)
     }

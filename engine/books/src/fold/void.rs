@@ -24,7 +24,7 @@ impl<'s> Transition<'s, '_> {
         if let Some(open) = &open {
             player.tally(open, open.started.charged());
         }
-        let reveal = open.as_ref().and_then(|open| RevealDue::of(open, true));
+        let reveal = open.as_ref().and_then(|open| RevealDue::for_round(open, true));
         player.mark_voided(number, position);
         self.reveal = reveal;
         let (started, opened_at, opened_ms, jackpots, win) = match (&open, self.recalled) {

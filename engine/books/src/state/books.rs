@@ -111,7 +111,7 @@ impl Books {
     #[must_use]
     pub fn shared_player(&self, stream: &StreamId) -> Option<&Arc<PlayerState>> {
         match stream {
-            StreamId::Player { operator, player } => self.operators.get(operator)?.players.get(Name::of(player)),
+            StreamId::Player { operator, player } => self.operators.get(operator)?.players.get(Name::new(player)),
             _ => None,
         }
     }
@@ -125,7 +125,7 @@ impl Books {
     /// Bets are after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
-            Some((name, self.operators.get(operator)?.players.get(Name::of(name))?.open_round(number)?))
+            Some((name, self.operators.get(operator)?.players.get(Name::new(name))?.open_round(number)?))
         })
     }
 
@@ -289,7 +289,7 @@ impl Books {
         let waiting = |name: &str| self.pending.get(name).map(|pending| pending.totals);
         match account {
             Account::Player { operator, player } => {
-                let player = self.operators.get(operator).and_then(|operator| operator.players.get(Name::of(player)));
+                let player = self.operators.get(operator).and_then(|operator| operator.players.get(Name::new(player)));
                 player.and_then(|player| player.balance(currency)).unwrap_or(Minor::ZERO).to_nano(currency)
             }
             Account::External(name) => of(name, |totals| &totals.external),

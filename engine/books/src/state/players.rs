@@ -35,7 +35,7 @@ pub(crate) struct Name<'a> {
 }
 
 impl<'a> Name<'a> {
-    pub fn of(name: &'a str) -> Self {
+    pub fn new(name: &'a str) -> Self {
         Self { name, place: hash(name) }
     }
 }
@@ -196,10 +196,10 @@ mod tests {
         let slot = |name: &str, rounds| Slot { name: name.into(), state: player(rounds), changed: 0, used: 0 };
         let places = BTreeMap::from([(hash("b"), smallvec![slot("a", 1), slot("c", 3)])]);
         let mut players = Players { places, count: 2, ..Players::default() };
-        assert_eq!(players.get(Name::of("b")), None);
+        assert_eq!(players.get(Name::new("b")), None);
         assert_eq!(put(&mut players, "b", 2, Watch::default()), None);
         assert_eq!(put(&mut players, "b", 4, Watch::default()), Some(2));
-        assert_eq!(players.get(Name::of("b")), Some(&player(4)));
+        assert_eq!(players.get(Name::new("b")), Some(&player(4)));
         assert_eq!(by_name(&players), [("a", 1), ("b", 4), ("c", 3)]);
     }
 

@@ -70,7 +70,7 @@ pub struct Bet {
 
 impl Bet {
     #[must_use]
-    pub fn of(started: &RoundStarted) -> Self {
+    pub fn from_started(started: &RoundStarted) -> Self {
         let RoundStarted { game, currency, bet, campaign, .. } = started;
         let (game, free) = (game.clone(), campaign.is_some());
         Self { game, currency: *currency, bet: *bet, free, credited: Minor::ZERO }
@@ -195,7 +195,7 @@ impl Statement {
                 tell(Kind::Credit, *currency, less(*amount), None, "", Minor::ZERO);
             }
             Event::RoundStarted(started) => {
-                let bet = Bet::of(started);
+                let bet = Bet::from_started(started);
                 let (kind, promotion) = if bet.free { (Kind::FreeBet, bet.bet) } else { (Kind::Bet, Minor::ZERO) };
                 tell(kind, bet.currency, less(started.charged()), Some(started.round), &bet.game, promotion);
                 if let Some((before, bet)) = begun.replace((started.round, bet)) {

@@ -10,7 +10,7 @@ const DAY_MS: i64 = 86_400_000;
 
 fn known(log: &[Commit], commit: &Commit) -> BTreeMap<RoundKey, Bet> {
     let settled = recall(log, commit).map(|settled| {
-        let bet = Bet { credited: settled.win, ..Bet::of(&settled.started) };
+        let bet = Bet { credited: settled.win, ..Bet::from_started(&settled.started) };
         ((commit.stream.clone(), settled.started.round), bet)
     });
     settled.into_iter().collect()

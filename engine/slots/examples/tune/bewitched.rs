@@ -37,7 +37,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     // A model needs valid weights; these aren't used.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;
-    let model = Model::of(&data)?;
+    let model = Model::new(&data)?;
     let wheel = solve(&model)?;
     let strips: String = data.reels.strips.iter().map(|s| format!("  \"{s}\",\n")).collect();
     Ok(format!("[reels]\nstrips = [\n{strips}]\n\n{wheel}"))
@@ -50,7 +50,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let mut candidate = data.clone();
         candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
         // An order with two scatters or bonus symbols on one reel doesn't compile.
-        let Ok(model) = Model::of(&candidate) else { continue };
+        let Ok(model) = Model::new(&candidate) else { continue };
         let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
         let off = moments::hits(&model.windows, model.limits.lines.1).abs_diff(wanted);
         if best.as_ref().is_none_or(|(least, _)| off < *least) {
@@ -63,7 +63,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
 /// Solves T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, for the mean money m. The jackpot's
 /// chance per coin is y / (1 - phi) times its share of the weight.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
-    let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
+    let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let whole = |n: u64| Exact::from_integer(n.into());
     let mille = |n: u64| Exact::new(n.into(), 1000.into());
     let g: Exact = FREE_SPINS.iter().map(|&(n, share)| mille(share * u64::from(n))).sum();

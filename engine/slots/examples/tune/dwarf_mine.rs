@@ -63,8 +63,8 @@ fn order(data: &mut GameData) -> Result<(), Box<dyn Error>> {
         let mut candidate = data.clone();
         candidate.reels.base = (0..5).map(|reel| shuffle(&stacks(|of| of.2[reel]), &mut draws)).collect();
         candidate.reels.free = (0..5).map(|reel| shuffle(&free_stacks(reel), &mut draws)).collect();
-        let model = Model::of(&candidate)?;
-        let nothing = motherlode_slots::games::dwarf_mine::paid_spin::PaidSpin::of(&model).nothing;
+        let model = Model::new(&candidate)?;
+        let nothing = motherlode_slots::games::dwarf_mine::paid_spin::PaidSpin::new(&model).nothing;
         let off = (nothing - Exact::new((1000 - HITS_PER_MILLE).into(), 1000.into())).abs();
         if best.as_ref().is_none_or(|(least, _)| off < *least) {
             best = Some((off, candidate));
@@ -117,7 +117,7 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn Error>> {
     let promised = Exact::new(file::micros("rtp", &data.rtp)?.into(), 1_000_000.into());
     let mut at = |crystal: u32| -> Result<Exact, Box<dyn Error>> {
         data.expansion.crystal = crystal;
-        Ok(Returns::of(&Model::of(data)?).total() - &promised)
+        Ok(Returns::new(&Model::new(data)?).total() - &promised)
     };
     let (mut low, mut high) = (1, WEIGHT / 20);
     let (below, above) = (at(low)?, at(high)?);
@@ -135,8 +135,8 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn Error>> {
 }
 
 fn report(data: &GameData) -> Result<(), Box<dyn Error>> {
-    let model = Model::of(data)?;
-    let returns = Returns::of(&model);
+    let model = Model::new(data)?;
+    let returns = Returns::new(&model);
     let paid = &returns.paid;
     eprintln!(
         "total {} base {} free {} collections {}",

@@ -64,7 +64,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let mut draws = Draws::from_seed([number; 32]);
         let mut candidate = data.clone();
         candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
-        let model = Model::of(&candidate)?;
+        let model = Model::new(&candidate)?;
         let found = hits(&model.windows, model.hold_and_win.symbol, model.hold_and_win.needs);
         let off = found.abs_diff(model.windows.reels.cycle() * HITS_PER_MILLE / 1000);
         if best.as_ref().is_none_or(|(least, _)| off < *least) {
@@ -95,11 +95,11 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
         let mut candidate = data.clone();
         candidate.bonus.values[LOW] -= moved;
         candidate.bonus.values[HIGH] += moved;
-        let model = Model::of(&candidate)?;
-        Ok(base(&model, &FeatureMoments::of(&model)))
+        let model = Model::new(&candidate)?;
+        Ok(base(&model, &FeatureMoments::new(&model)))
     };
-    let model = Model::of(data)?;
-    let window = Window::of(&model.windows, model.hold_and_win.symbol);
+    let model = Model::new(data)?;
+    let window = Window::new(&model.windows, model.hold_and_win.symbol);
     let (lines, starts) = (window.lines(), window.starts(model.hold_and_win.needs));
     eprintln!("lines {}, feature once in {}", decimal(&lines, 6), decimal(&starts.recip(), 2));
     let most = 100_000u32;
@@ -116,11 +116,11 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
 
 fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
     let wanted = ratio(file::micros("rtp", &data.rtp)?, 1_000_000);
-    let feature = FeatureMoments::of(&Model::of(data)?);
+    let feature = FeatureMoments::new(&Model::new(data)?);
     let mut best: Option<(Exact, Exact, Vec<String>)> = None;
     for extra in 0..=4 * GROUPS {
         data.buy.strips = bought(extra);
-        let rtp = buy_feature(&Model::of(data)?, &feature);
+        let rtp = buy_feature(&Model::new(data)?, &feature);
         let off = (&rtp - &wanted).abs();
         if best.as_ref().is_none_or(|(least, ..)| off < *least) {
             best = Some((off, rtp, data.buy.strips.clone()));

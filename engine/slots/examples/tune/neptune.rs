@@ -37,7 +37,7 @@ const AMOUNTS: [(u64, u64); 12] = [
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
     data.reels.strips = order(&data)?;
-    let treasure = solve(&Model::of(&data)?)?;
+    let treasure = solve(&Model::new(&data)?)?;
     let strips: String = data.reels.strips.iter().map(|s| format!("  \"{s}\",\n")).collect();
     Ok(format!("[reels]\nstrips = [\n{strips}]\n\n{treasure}"))
 }
@@ -48,7 +48,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let mut draws = Draws::from_seed([number; 32]);
         let mut candidate = data.clone();
         candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
-        let Ok(model) = Model::of(&candidate) else { continue };
+        let Ok(model) = Model::new(&candidate) else { continue };
         let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
         let off = moments::hits(&model.windows, model.limits.lines.1).abs_diff(wanted);
         if best.as_ref().is_none_or(|(least, _)| off < *least) {
@@ -60,7 +60,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
 
 /// Solves R = (l + s + m n) + phi / (1 - phi) (k l + s + m n) for the mean amount m.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
-    let window = Window::of(model, 1);
+    let window = Window::new(model, 1);
     let phi = &window.spins;
     let target = ratio(model.rtp_micros, 1_000_000);
     let lines = &window.lines * (Exact::one() + phi * exact(model.multiplier - 1));

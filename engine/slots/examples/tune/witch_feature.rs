@@ -23,8 +23,8 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     // The return is a + x b in the Explosion's chance x.
     let with = |times| -> Result<Exact, Box<dyn std::error::Error>> {
         let data = GameData { explosion_chance: ChanceData { times, of: 1 }, ..data.clone() };
-        let model = Model::of(&data)?;
-        let means = Means::of(&model);
+        let model = Model::new(&data)?;
+        let means = Means::new(&model);
         for (part, value) in model_parts(&means, &model) {
             eprintln!("  {part:<16}{value}");
         }
@@ -76,7 +76,7 @@ fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut ReelsData) -> Result
         let strips = &mut of(&mut candidate).strips;
         *strips = strips.iter().map(|strip| crate::shared::shuffle(strip, &mut draws)).collect();
         let strips = strips.clone();
-        let model = Model::of(&GameData { reels: ReelsData { strips: strips.clone() }, ..candidate.clone() });
+        let model = Model::new(&GameData { reels: ReelsData { strips: strips.clone() }, ..candidate.clone() });
         // Respin strips need no Free Spins symbol; only the hit frequency counts.
         let Ok(model) = model else { continue };
         let wanted = model.base.reels.cycle() / 1000 * HITS_PER_MILLE;

@@ -67,7 +67,7 @@ impl Ladders {
                 for (currency, data) in ladders {
                     let minor = minor_micros(currency);
                     let minor = minor.ok_or_else(|| LadderRefused::Currency { currency: currency.clone() })?;
-                    let ladder = Ladder::of(data).map_err(|fault| {
+                    let ladder = Ladder::from_data(data).map_err(|fault| {
                         let (game, currency) = (game.clone(), currency.clone());
                         LadderRefused::Ladder { game, currency, fault }
                     })?;

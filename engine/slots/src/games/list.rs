@@ -18,11 +18,11 @@ static GAMES: OnceLock<Vec<&'static dyn Game>> = OnceLock::new();
 
 fn built_in() -> Vec<&'static dyn Game> {
     [
-        versions(&bewitched::VERSIONS, Bewitched::of),
-        versions(&dwarf_mine::VERSIONS, DwarfMine::of),
-        versions(&mystery_elves::VERSIONS, MysteryElves::of),
-        versions(&neptune::VERSIONS, Neptune::of),
-        versions(&witch_feature::VERSIONS, WitchFeature::of),
+        versions(&bewitched::VERSIONS, Bewitched::new),
+        versions(&dwarf_mine::VERSIONS, DwarfMine::new),
+        versions(&mystery_elves::VERSIONS, MysteryElves::new),
+        versions(&neptune::VERSIONS, Neptune::new),
+        versions(&witch_feature::VERSIONS, WitchFeature::new),
     ]
     .concat()
 }

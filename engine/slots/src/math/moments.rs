@@ -70,7 +70,7 @@ pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
 #[must_use]
 pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     let mut table = SpinTable { windows: by_specials(of), ..SpinTable::default() };
-    let (rows, pairs) = (first(of, lines), Pairs::of(of));
+    let (rows, pairs) = (first(of, lines), Pairs::new(of));
     for (place, line) in rows.iter().enumerate() {
         for ((run, scatters, bonuses), ways) in runs(of, line) {
             let pays = run.pays(&of.lines);

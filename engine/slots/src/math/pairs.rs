@@ -17,7 +17,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    pub(crate) fn of(of: &Windows) -> Self {
+    pub(crate) fn new(of: &Windows) -> Self {
         let lines = &of.lines;
         let cells = std::array::from_fn(|reel| {
             std::array::from_fn(|row| std::array::from_fn(|other| cells(of, reel, row, other)))

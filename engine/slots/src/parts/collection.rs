@@ -59,7 +59,7 @@ pub struct Collections {
 impl Collections {
     /// Negative figures count as 0.
     #[must_use]
-    pub fn of(carried: &Carried) -> Self {
+    pub fn from_carried(carried: &Carried) -> Self {
         let figure = |place: usize| u64::try_from(carried.0[place]).unwrap_or(0);
         Self {
             crystals: std::array::from_fn(figure),

@@ -14,7 +14,7 @@ pub struct Gamble {
 
 impl Gamble {
     #[must_use]
-    pub fn of(win_minor: u64, turns_max: u8) -> Self {
+    pub fn new(win_minor: u64, turns_max: u8) -> Self {
         Self { at_risk: win_minor, turns_max, strip: Strip::default() }
     }
 
@@ -84,7 +84,7 @@ impl ColourGamble {
 
     /// `None` if the gamble is not offered.
     #[must_use]
-    pub fn of(win_minor: u64, turns_max: u8, limit: u64, rules: ColourRules) -> Option<Self> {
+    pub fn new(win_minor: u64, turns_max: u8, limit: u64, rules: ColourRules) -> Option<Self> {
         let offered = 0 < win_minor && win_minor <= limit && turns_max > 0;
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }

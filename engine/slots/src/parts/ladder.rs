@@ -28,7 +28,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    pub(crate) fn of(data: &LadderData) -> Result<Self, &'static str> {
+    pub(crate) fn from_data(data: &LadderData) -> Result<Self, &'static str> {
         let micros = |text: &str| micros("ladder", text).map_err(|_| "a coin value is not a decimal");
         let coins_micros = data.coin_values.split_whitespace().map(micros).collect::<Result<Vec<_>, _>>()?;
         let default_micros = micros(&data.default)?;
@@ -49,5 +49,5 @@ pub(crate) static STANDARD_DATA: LazyLock<LaddersData> =
     LazyLock::new(|| parse(STANDARD).expect("the embedded ladders are valid: a test loads them"));
 
 pub(crate) fn in_eur(game: &str) -> Option<Vec<u64>> {
-    Ladder::of(STANDARD_DATA.get(game)?.get("EUR")?).ok().map(|ladder| ladder.coins_micros)
+    Ladder::from_data(STANDARD_DATA.get(game)?.get("EUR")?).ok().map(|ladder| ladder.coins_micros)
 }

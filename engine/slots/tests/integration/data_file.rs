@@ -6,7 +6,7 @@ use motherlode_slots::parts::file::{self, ModelError};
 use proptest::prelude::*;
 
 fn compile(text: &str) -> Result<Model, ModelError> {
-    let model = Model::of(&file::parse(text)?)?;
+    let model = Model::new(&file::parse(text)?)?;
     par::prove(&model)?;
     Ok(model)
 }

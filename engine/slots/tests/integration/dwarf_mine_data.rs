@@ -5,7 +5,7 @@ use motherlode_slots::parts::file::{self, ModelError};
 use proptest::prelude::*;
 
 fn compile(text: &str) -> Result<Model, ModelError> {
-    Model::of(&file::parse::<GameData>(text)?)
+    Model::new(&file::parse::<GameData>(text)?)
 }
 
 #[test]

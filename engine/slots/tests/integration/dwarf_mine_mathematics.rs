@@ -122,7 +122,7 @@ fn the_paid_spin_is_what_enumeration_finds() {
     let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];
     let text = toy(base, FREE, 1, &[("Pi", 1)]);
     let (model, naive) = (model_of(&text), Naive::read(&text));
-    let (found, paid) = (Enumeration::run(&model, &naive, 60, 3), PaidSpin::of(&model));
+    let (found, paid) = (Enumeration::run(&model, &naive, 60, 3), PaidSpin::new(&model));
     assert_shows(&paid, &found, 3);
     assert_eq!(sum(&found, |_, _, _| exact(1)), exact(1));
     assert!(close(paid.square, &sum(&found, |_, _, coins| exact(coins) * exact(coins))));
@@ -143,7 +143,7 @@ fn expanded_cells_of_several_symbols_are_what_enumeration_finds() {
     let base = ["Bo Pi Pi Sp Ha Ha Sp", "Pi Ha Pi Sp", "Sp Ha Bo Pi Ha Pi", "Pi Sp Sp He Pi", "Ha Pi Bo Pi Sp"];
     let text = toy(base, FREE, 1, &[("Pi", 1), ("Sp", 1), ("He", 2)]);
     let (model, naive) = (model_of(&text), Naive::read(&text));
-    let (found, paid) = (Enumeration::run(&model, &naive, 840, 1), PaidSpin::of(&model));
+    let (found, paid) = (Enumeration::run(&model, &naive, 840, 1), PaidSpin::new(&model));
     assert_shows(&paid, &found, 1);
     assert!(found.keys().any(|&(rows, landed, coins)| rows == 1 && landed == 3 && coins > 0));
 }
@@ -162,7 +162,7 @@ proptest! {
         let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];
         let model = model_of(&toy(base, free.each_ref().map(String::as_str), 3, &[("Pi", 5)]));
         let symbols: Vec<u8> = std::iter::once(model.super_high[2]).chain(model.regular()).collect();
-        let spin = FreeSpin::of(&model, &model.collection[2], symbols);
+        let spin = FreeSpin::new(&model, &model.collection[2], symbols);
         let reels = &model.collection[2];
         let (mut coins, mut squares, mut cycle) = (0u64, 0u64, 0u64);
         for place in 0..9usize.pow(5) {
@@ -304,7 +304,7 @@ fn playing_returns_what_the_mathematics_says() {
 fn the_deviation_is_that_of_rounds_played() {
     let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];
     let model = model_of(&toy(base, FREE, 3, &[("Pi", 5), ("Sp", 5)]));
-    let returns = Returns::of(&model);
+    let returns = Returns::new(&model);
     let mut round = DwarfMineRound::new(&model, &stake(10_000), &Terms::plain(Carried::default())).unwrap();
     let (mut draws, mut carried) = (Draws::from_seed(seed(4)), Carried::default());
     let (mut sum, mut squares) = (0.0, 0.0);

@@ -61,7 +61,7 @@ fn me_21_the_highest_feature_of_mystery_elves() {
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
-        let base = Naive::of(file);
+        let base = Naive::new(file);
         let free = base.on_strips(file, "free_reels");
         let free_spins = |naive: &Naive, stops: &[usize; 5], reel: usize| {
             (0..4).any(|row| naive.roles[naive.cell(reel, stops[reel], row)] == "free-spins")

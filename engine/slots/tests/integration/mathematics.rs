@@ -18,7 +18,7 @@ fn ratio(numerator: u64, denominator: u64) -> Exact {
 }
 
 fn windows(model: &Model) -> Vec<Window> {
-    (1..=15).map(|lines| Window::of(model, &moments::spin_table(&model.windows, lines), lines)).collect()
+    (1..=15).map(|lines| Window::new(model, &moments::spin_table(&model.windows, lines), lines)).collect()
 }
 
 /// 94.10 % without the jackpot, 94.60 % with its seed, plus the increments, for each of the 150 stakes at each coin
@@ -29,8 +29,8 @@ fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let mut stakes = 0;
     for (lines, window) in (1..).zip(windows(&model)) {
         for coins_per_line in 1..=10 {
-            let wheel = WheelMoments::of(&model, u64::from(lines * coins_per_line));
-            let round = RoundMoments::of(&model, &window, &wheel);
+            let wheel = WheelMoments::new(&model, u64::from(lines * coins_per_line));
+            let round = RoundMoments::new(&model, &window, &wheel);
             assert_eq!(round.mean, ratio(9410, 10_000));
             for &coin_value_micros in &model.limits.coin_values_micros {
                 let stake = Stake { coin_value_micros, lines, coins_per_line, buy_feature: false };
@@ -324,8 +324,8 @@ fn the_variance_holds_where_free_spins_breed() {
     let strip = "Re Gr Sc Ca Re Gr Bo Ca Me Gr Re Bo Fw Ca Re Wi";
     let model = with_strips([strip; 5]);
     let stake = stake(5, 2);
-    let window = Window::of(&model, &moments::spin_table(&model.windows, 5), 5);
-    let moments = RoundMoments::of(&model, &window, &WheelMoments::of(&model, 10));
+    let window = Window::new(&model, &moments::spin_table(&model.windows, 5), 5);
+    let moments = RoundMoments::new(&model, &window, &WheelMoments::new(&model, 10));
     assert!(moments.free_spins > ratio(1, 1), "{}", moments.free_spins);
     let mut round = BewitchedRound::new(&model, &stake, &crate::common::OPEN).unwrap();
     let mut draws = Draws::from_seed(crate::common::seed(99));
@@ -393,8 +393,8 @@ fn the_moments_are_those_of_every_window_and_prize() {
     let [a, aa, ak, k, kk] = sums(1);
     let mean = a + &k * &mu;
     let variance = aa + &two * &mu * ak + &mu * &mu * kk + k * v - &mean * &mean;
-    let window = Window::of(&model, &moments::spin_table(&model.windows, lines), lines);
-    let round = RoundMoments::of(&model, &window, &WheelMoments::of(&model, u64::from(lines * coins)));
+    let window = Window::new(&model, &moments::spin_table(&model.windows, lines), lines);
+    let round = RoundMoments::new(&model, &window, &WheelMoments::new(&model, u64::from(lines * coins)));
     assert_eq!((round.mean, round.variance), (mean, variance));
 }
 

@@ -15,14 +15,14 @@ use motherlode_slots::{
 use proptest::prelude::*;
 
 const FILE: &str = include_str!("../../games/neptune/1.0.toml");
-static NAIVE: LazyLock<Naive> = LazyLock::new(|| Naive::of(FILE));
+static NAIVE: LazyLock<Naive> = LazyLock::new(|| Naive::new(FILE));
 
 fn neptune() -> &'static dyn Game {
     latest("neptune").unwrap()
 }
 
 fn compile(text: &str) -> Result<Model, ModelError> {
-    let model = Model::of(&file::parse(text)?)?;
+    let model = Model::new(&file::parse(text)?)?;
     par::prove(&model)?;
     Ok(model)
 }
@@ -30,7 +30,7 @@ fn compile(text: &str) -> Result<Model, ModelError> {
 fn with_strips(strips: [&str; 5]) -> Model {
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = strips.map(str::to_owned).to_vec();
-    Model::of(&data).unwrap()
+    Model::new(&data).unwrap()
 }
 
 fn always(cells: [&str; 5]) -> Model {

@@ -64,8 +64,8 @@ fn derived(model: &Model, lines: u32) -> TreasureTable {
 
 #[test]
 fn np_rtp_the_full_cycle_is_what_the_mathematics_says() {
-    let model = Model::of(&file::parse(FILE).unwrap()).unwrap();
-    let naive = Naive::of(FILE);
+    let model = Model::new(&file::parse(FILE).unwrap()).unwrap();
+    let naive = Naive::new(FILE);
     let shows = |reel: usize, stop: u16| (0..3).any(|row| naive.cell(reel, usize::from(stop), row) == 2);
     let may_start = |stops: [u16; 3]| (0..3).all(|reel| shows(reel, stops[reel]));
     let (counted, alone) = counted(&model, 15, may_start);
@@ -97,7 +97,7 @@ proptest! {
     fn np_09_any_full_cycle_is_what_the_mathematics_says(strips in prop::array::uniform5(strip()), lines in 1u32..=15) {
         let mut data: GameData = file::parse(FILE).unwrap();
         data.reels.strips = strips.to_vec();
-        let model = Model::of(&data).unwrap();
+        let model = Model::new(&data).unwrap();
         prop_assert_eq!(counted(&model, lines, |_| true).0, derived(&model, lines));
     }
 }
@@ -106,11 +106,11 @@ proptest! {
 #[test]
 fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let game = latest("neptune").unwrap();
-    let model = Model::of(&file::parse(FILE).unwrap()).unwrap();
-    let amount = Amount::of(&model.objects);
+    let model = Model::new(&file::parse(FILE).unwrap()).unwrap();
+    let amount = Amount::new(&model.objects);
     for lines in 1..=15 {
-        let window = Window::of(&model, lines);
-        assert_eq!(RoundMoments::of(&model, &window, &amount).mean, ratio(96, 100), "{lines} lines");
+        let window = Window::new(&model, lines);
+        assert_eq!(RoundMoments::new(&model, &window, &amount).mean, ratio(96, 100), "{lines} lines");
     }
     let mut pars = Vec::new();
     for coins_per_line in 1..=5 {
@@ -125,11 +125,11 @@ fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
 
 #[test]
 fn np_rtp_equals_the_sum_over_symbol_counts() {
-    let naive = Naive::of(FILE);
+    let naive = Naive::new(FILE);
     let n = naive.codes.len();
     let cycle: u64 = naive.strips.iter().map(|strip| strip.len() as u64).product();
     let counts = |reel: usize, symbol: usize| naive.strips[reel].iter().filter(|&&s| s == symbol).count() as u64;
-    let one_row = Naive { strips: vec![(0..n).collect(); 5], lines: vec![vec![0; 5]], ..Naive::of(FILE) };
+    let one_row = Naive { strips: vec![(0..n).collect(); 5], lines: vec![vec![0; 5]], ..Naive::new(FILE) };
     let (mut coins, mut objects) = (0, 0);
     for place in 0..n.pow(5) {
         let cells: Vec<usize> = (0..5u32).map(|reel| place / n.pow(reel) % n).collect();
@@ -169,9 +169,9 @@ fn np_the_variance_is_that_of_every_window_and_amount() {
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = vec!["Ne Tr Mm Tr Ga Pe St Lo".to_owned(); 5];
     data.symbols[1].free_spins = vec![0, 0, 0, 1, 2];
-    let model = Model::of(&data).unwrap();
+    let model = Model::new(&data).unwrap();
     let lines = 4;
-    let amount = Amount::of(&model.objects);
+    let amount = Amount::new(&model.objects);
     let spread = &amount.squared - &amount.mean * &amount.mean;
     let cycle = exact(model.windows.reels.cycle());
     let bets = exact(lines);
@@ -208,7 +208,7 @@ fn np_the_variance_is_that_of_every_window_and_amount() {
     let [a, aa, ak, phi, kk] = sums(1);
     let mean = a + &phi * &mu;
     let variance = aa + &two * &mu * ak + &mu * &mu * kk + phi * v - &mean * &mean;
-    let round = RoundMoments::of(&model, &Window::of(&model, lines), &amount);
+    let round = RoundMoments::new(&model, &Window::new(&model, lines), &amount);
     assert_eq!((round.mean, round.variance), (mean, variance));
 }
 

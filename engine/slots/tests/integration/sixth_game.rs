@@ -11,7 +11,7 @@ use motherlode_slots::{Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Ga
 const STAKE: Stake = Stake { coin_value_micros: 10_000, lines: 1, coins_per_line: 5, buy_feature: false };
 
 fn lantern() -> &'static dyn Game {
-    static GAME: LazyLock<Lantern> = LazyLock::new(|| Lantern::of(&LANTERN).unwrap());
+    static GAME: LazyLock<Lantern> = LazyLock::new(|| Lantern::new(&LANTERN).unwrap());
     &*GAME
 }
 
@@ -64,5 +64,5 @@ fn a_sixth_game_plays_with_the_shared_gamble() {
 fn a_sixth_game_that_breaks_its_promise_does_not_load() {
     let broken = LANTERN.file.replace("[0, 0, 11, 11, 11]", "[0, 0, 12, 12, 12]");
     let version = Box::leak(Box::new(RulesVersion { file: broken.leak(), ..LANTERN }));
-    assert!(matches!(Lantern::of(version), Err(ModelError::Return { .. })));
+    assert!(matches!(Lantern::new(version), Err(ModelError::Return { .. })));
 }

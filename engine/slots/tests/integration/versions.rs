@@ -95,12 +95,12 @@ fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
     use motherlode_slots::games::neptune::{model::Model, par::prove};
     use motherlode_slots::parts::file::{ModelError, parse};
     let text = file(latest("neptune").unwrap());
-    let model = Model::of(&parse(&text).unwrap()).unwrap();
+    let model = Model::new(&parse(&text).unwrap()).unwrap();
     prove(&model).unwrap();
     assert_eq!((model.treasures.picks_max(), model.objects.highest(), model.objects.max_coins()), (5, 500, 2_500));
     let double = text.replacen("\"Tu Pe Sh Do Sh Tr Oc Pe", "\"Tu Pe Sh Tr Sh Tr Oc Pe", 1);
     assert_ne!(double, text);
-    let compile = |text: &str| Model::of(&parse(text)?).and_then(|model| prove(&model));
+    let compile = |text: &str| Model::new(&parse(text)?).and_then(|model| prove(&model));
     let refused = |text: &str| compile(text).unwrap_err();
     assert!(matches!(refused(&double), ModelError::Part { part: "treasure", .. }), "{}", refused(&double));
     let old = double.replacen("max_coins_of = \"spin\"", "max_coins_of = \"line\"", 1);

@@ -16,7 +16,7 @@ use motherlode_slots::{
 use proptest::prelude::*;
 
 const FILE: &str = include_str!("../../games/witch-feature/1.0.toml");
-static NAIVE: LazyLock<Naive> = LazyLock::new(|| Naive::of(FILE));
+static NAIVE: LazyLock<Naive> = LazyLock::new(|| Naive::new(FILE));
 static FREE_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("free_reels"));
 static RESPIN_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("respin_reels"));
 
@@ -313,7 +313,7 @@ fn wf_10_mega_wilds_are_one_of_3x3_or_two_of_2x2() {
     let corners: Vec<(i32, i32)> = (0..4).flat_map(|reel| (0..3).map(move |row| (reel, row))).collect();
     let apart = |(a, b): &((i32, i32), (i32, i32))| (a.0 - b.0).abs() >= 2 || (a.1 - b.1).abs() >= 2;
     let pairs = corners.iter().enumerate().flat_map(|(at, a)| corners[at + 1..].iter().map(move |b| (*a, *b)));
-    let model = Model::of(&file::parse(FILE).unwrap()).unwrap();
+    let model = Model::new(&file::parse(FILE).unwrap()).unwrap();
     assert_eq!((model.three_by_three.len(), model.two_by_two.len()), (6, pairs.filter(apart).count()));
     assert!(places[1].len() == 6 && places[0].len() > 20, "nearly all are seen");
 }
@@ -470,7 +470,7 @@ fn wf_09_a_long_series_is_cut_into_steps() {
     let mut data: GameData = file::parse(FILE).unwrap();
     // Without a common symbol on the first two reels, no line can win.
     data.respin_reels.strips = ["A K A K", "Q J Q J", "Q J Q J", "Q J Q J", "Q J Q J"].map(str::to_owned).to_vec();
-    let model = Model::of(&data).unwrap();
+    let model = Model::new(&data).unwrap();
     let mut carried = Carried::default();
     carried.0[..3].copy_from_slice(&[1, 3, 4]);
     let mut round = WitchRound::new(&model, &stake(1), &Terms::plain(carried)).unwrap();

@@ -18,7 +18,7 @@ fn witch_feature() -> &'static dyn Game {
 }
 
 fn model() -> Model {
-    Model::of(&file::parse::<GameData>(FILE).unwrap()).unwrap()
+    Model::new(&file::parse::<GameData>(FILE).unwrap()).unwrap()
 }
 
 fn stake(coin_value_micros: u64, coins_per_line: u32) -> Stake {
@@ -36,13 +36,13 @@ fn unlocked() -> Carried {
 fn wf_21_the_long_run_return_is_the_published_one() {
     let model = model();
     par::prove(&model).unwrap();
-    let rtp = Means::of(&model).rtp(&model, 4);
+    let rtp = Means::new(&model).rtp(&model, 4);
     assert!((rtp - ratio(9402, 10_000)).abs() < ratio(1, 1_000_000_000_000_000u64));
     for broken in
         [("rtp = \"0.9402\"", "rtp = \"0.9403\""), ("pays = [0, 0, 20, 100, 500]", "pays = [0, 0, 20, 100, 501]")]
     {
         let data: GameData = file::parse(&FILE.replacen(broken.0, broken.1, 1)).unwrap();
-        assert!(matches!(par::prove(&Model::of(&data).unwrap()), Err(ModelError::Return { .. })), "{broken:?}");
+        assert!(matches!(par::prove(&Model::new(&data).unwrap()), Err(ModelError::Return { .. })), "{broken:?}");
     }
 }
 
@@ -72,8 +72,8 @@ fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     ];
     data.reels.strips = strips.map(str::to_owned).to_vec();
     data.respin_reels.strips = strips.map(|strip| strip.replace("FS", "Bo")).to_vec();
-    let model = Model::of(&data).unwrap();
-    let means = Means::of(&model);
+    let model = Model::new(&data).unwrap();
+    let means = Means::new(&model);
     for (of, mean) in [(&model.base, &means.base), (&model.respin, &means.respin)] {
         let cycle = of.reels.cycle();
         let totals = scan::scan(of, 50, 0..cycle);
@@ -92,16 +92,16 @@ fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
 fn wf_06_every_third_potion_completes_a_combination() {
     let mut data: GameData = file::parse(FILE).unwrap();
     let per_spin = ratio(3 * data.potions.chance.times, data.potions.chance.of);
-    let all: Exact = Means::of(&model()).combinations.iter().sum();
+    let all: Exact = Means::new(&model()).combinations.iter().sum();
     assert_eq!(all, &per_spin / ratio(3, 1));
     // The three are independent draws of the colours: red 1/2, blue and green 1/4.
-    let [high, wilds, multiplier, mega, _] = Means::of(&model()).combinations;
+    let [high, wilds, multiplier, mega, _] = Means::new(&model()).combinations;
     assert_eq!(high, &all * ratio(6, 1) * ratio(1, 2) * ratio(1, 16));
     assert_eq!(wilds, &all * ratio(3, 1) * ratio(1, 2) * ratio(1, 16));
     assert_eq!(multiplier, wilds);
     assert_eq!(mega, &all * ratio(3, 1) * ratio(1, 64));
     data.potions.colours = [1, 0, 0];
-    let only_red = Means::of(&Model::of(&data).unwrap()).combinations;
+    let only_red = Means::new(&Model::new(&data).unwrap()).combinations;
     assert_eq!(only_red[4], per_spin / ratio(3, 1));
 }
 
@@ -139,7 +139,7 @@ fn wf_21_played_rounds_return_what_the_mathematics_says() {
 #[test]
 fn wf_21_locked_states_return_what_the_description_states() {
     let model = model();
-    let means = Means::of(&model);
+    let means = Means::new(&model);
     let par = witch_feature().par(&stake(10_000, 1)).unwrap();
     for (locked, of) in par.conditional_rtps.iter().filter(|of| of.key.starts_with("unlocked_")).enumerate() {
         let explosion = par::chance_of_explosion(&model) * &means.explosion;
@@ -164,16 +164,16 @@ fn a_fault_of_the_data_file_is_refused_with_its_part() {
     ] {
         assert!(FILE.contains(from), "{from}");
         let data: GameData = file::parse(&FILE.replacen(from, to, 1)).unwrap();
-        match Model::of(&data).unwrap_err() {
+        match Model::new(&data).unwrap_err() {
             ModelError::Part { part: found, .. } => assert_eq!(found, part, "{from}"),
             other => panic!("{other}"),
         }
     }
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips[2] = data.reels.strips[0].clone();
-    assert!(matches!(Model::of(&data), Err(ModelError::Part { part: "reels", .. })));
+    assert!(matches!(Model::new(&data), Err(ModelError::Part { part: "reels", .. })));
     let mut data: GameData = file::parse(FILE).unwrap();
     data.respin_reels.strips[0] = data.reels.strips[0].clone();
-    assert!(matches!(Model::of(&data), Err(ModelError::Part { part: "respin_reels", .. })));
+    assert!(matches!(Model::new(&data), Err(ModelError::Part { part: "respin_reels", .. })));
     assert!(file::parse::<GameData>(&FILE.replace("[potions]", "[potions]\nmore = 1")).is_err());
 }

@@ -8,7 +8,7 @@ fn audited_with_keys(log: &[Logged], key: [u8; 32]) -> Report {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), &chained(log));
     let mut options = options(folder.path());
-    options.draws = Some(DrawKeys::of(key));
+    options.draws = Some(DrawKeys::from_key(key));
     audit(&options).unwrap()
 }
 

@@ -39,7 +39,7 @@ pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<M
         let date = days::date(last - back * days::SECONDS);
         let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
         match visit.api.report().get_pool_statement(request).await {
-            Ok(answer) => days.push(Day::of(answer.into_inner())),
+            Ok(answer) => days.push(Day::new(answer.into_inner())),
             Err(status) if status.code() == Code::NotFound => break,
             Err(status) => return section("Course", Err::<Response<()>, _>(status), |()| Markup::default()),
         }
@@ -49,7 +49,7 @@ pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<M
 }
 
 impl Day {
-    fn of(told: GetPoolStatementResponse) -> Self {
+    fn new(told: GetPoolStatementResponse) -> Self {
         let closing = told.closing.unwrap_or_default();
         Self {
             date: told.date,

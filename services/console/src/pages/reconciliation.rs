@@ -143,7 +143,7 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
             Value::Text(&closing.increments_eur),
             Value::Text(&opening.reserve_eur),
             Value::Text(&closing.reserve_eur),
-            Value::of(of.hits.len() as u64)?,
+            Value::from_number(of.hits.len() as u64)?,
             Value::Text(&of.difference_eur),
         ])
     })

@@ -41,7 +41,7 @@ struct Interval {
 }
 
 impl Interval {
-    fn of(visit: &Visit) -> Result<Self, Failure> {
+    fn new(visit: &Visit) -> Result<Self, Failure> {
         let end = days::field(&visit.query, "to")?.map_or(i64::MAX, |begin| begin.saturating_add(days::SECONDS));
         Ok(Self { from: days::field(&visit.query, "from")?.unwrap_or(i64::MIN), end })
     }
@@ -73,7 +73,7 @@ async fn found(visit: &Visit, kinds: &[i32], within: &Interval) -> Result<(Vec<S
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let kinds = asked(&visit);
-    let (events, next) = found(&visit, &kinds, &Interval::of(&visit)?).await?;
+    let (events, next) = found(&visit, &kinds, &Interval::new(&visit)?).await?;
     let wanted = ["kind", "from", "to"].map(|name| (name, visit.query.get(name)));
     let file = |path: &str| query(path, &wanted);
     let later = [&wanted[..], &[("page", &next)]].concat();
@@ -133,7 +133,7 @@ pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
 }
 
 pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
-    let (kinds, within) = (asked(&visit), Interval::of(&visit)?);
+    let (kinds, within) = (asked(&visit), Interval::new(&visit)?);
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
         let request = ListSignificantEventsRequest { kinds: kinds.clone(), page_size: 500, page_token };
@@ -159,7 +159,7 @@ pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Res
             Value::Text(&safe(&form, &of.approver)),
             Value::Text(&safe(&form, &of.reason)),
             Value::Int(of.partition.into()),
-            Value::of(of.position)?,
+            Value::from_number(of.position)?,
             Value::Int(of.number.into()),
         ])
     })
@@ -177,7 +177,7 @@ pub(crate) async fn returns(Path(form): Path<String>, visit: Visit) -> Result<Re
             Value::Int(stake.lines.into()),
             Value::Int(stake.coins_per_line.into()),
             Value::Text(&stake.buy_feature.to_string()),
-            Value::of(of.rounds)?,
+            Value::from_number(of.rounds)?,
             minor(&of.bets_minor)?,
             minor(&of.wins_minor)?,
             Value::Text(&of.rtp),

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
                 println!("counted {} {bytes_allocated}", allocations + reallocations);
             }
         });
-        return motherlode::cli::main(motherlode_spin::Dealer::of);
+        return motherlode::cli::main(motherlode_spin::Dealer::from_keys);
     }
     let args = Args::parse();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -93,7 +93,7 @@ pub async fn measure(
         call(channel).await?;
     }
     let (server, client) = (server.id(), std::process::id());
-    let (start, before) = (Instant::now(), (Usage::of(server)?, Usage::of(client)?));
+    let (start, before) = (Instant::now(), (Usage::for_process(server)?, Usage::for_process(client)?));
     let mut callers = JoinSet::new();
     for caller in 0..in_flight {
         let channel = channels[caller % connections].clone();
@@ -112,8 +112,8 @@ pub async fn measure(
         all.add(latencies?)?;
     }
     let took = start.elapsed();
-    let server = Usage::of(server)?.cost(before.0, all.len());
-    let client = Usage::of(client)?.cost(before.1, all.len());
+    let server = Usage::for_process(server)?.cost(before.0, all.len());
+    let client = Usage::for_process(client)?.cost(before.1, all.len());
     Ok(Cell { cost: Some((server, client)), ..cell(&all, took) })
 }
 

@@ -95,7 +95,7 @@ impl Turn {
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
-        Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
+        Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::from_keys),
         // As in `motherlode serve`: half of the processors.
         Some("echo") => {
             return ended(echo::serve(

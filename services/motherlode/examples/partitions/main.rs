@@ -48,7 +48,7 @@ struct Service {
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("serve") {
-        return motherlode::cli::main(motherlode_spin::Dealer::of);
+        return motherlode::cli::main(motherlode_spin::Dealer::from_keys);
     }
     let args = Args::parse();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -62,7 +62,7 @@ struct Args {
 
 fn main() -> ExitCode {
     let ended = match std::env::args().nth(1).as_deref() {
-        Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
+        Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::from_keys),
         Some("wallet") => wallet::serve(std::env::args().nth(2).and_then(|ms| ms.parse().ok())),
         _ => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -52,6 +52,6 @@ impl LogAccess {
 
     /// Opens a log; one on JetStream is first copied to a temporary folder.
     pub fn local(&self, name: &Path) -> Result<LocalLog, Failure> {
-        Ok(LocalLog::of(name, &self.config()?)?)
+        Ok(LocalLog::open(name, &self.config()?)?)
     }
 }

@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let played = played::played(game, &stake, args.rounds.unwrap_or(usual))?;
     let written = match args.format {
         Format::Text => sheet::text(game, &stake, &par, &played),
-        Format::Json => super::json(&json::Report::of(game, &stake, &par, &played))?,
+        Format::Json => super::json(&json::Report::new(game, &stake, &par, &played))?,
         Format::Html => {
             let cash = cash::returns(game, &par);
             let assumes = &game.info().jackpot_assumes;

@@ -94,7 +94,7 @@ fn export(args: &Args, chain: &mut Chain, to: &mut impl Write) -> io::Result<()>
 }
 
 fn raw(bytes: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
-    let mut left = Left::of(bytes);
+    let mut left = Left::new(bytes);
     while !left.none() {
         let word = chain.draws().word().to_le_bytes();
         let taken = left.take(word.len());
@@ -104,7 +104,7 @@ fn raw(bytes: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
 }
 
 fn lines(bound: NonZeroU32, count: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
-    let mut left = Left::of(count);
+    let mut left = Left::new(count);
     while left.take(1) == 1 {
         writeln!(to, "{}", chain.draws().below(bound.get()))?;
     }
@@ -171,7 +171,7 @@ impl Chain {
 struct Left(Option<u64>);
 
 impl Left {
-    fn of(count: u64) -> Self {
+    fn new(count: u64) -> Self {
         Self((count > 0).then_some(count))
     }
 

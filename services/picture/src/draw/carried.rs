@@ -17,7 +17,7 @@ pub(crate) enum Shelf {
 impl Shelf {
     /// A colour's figure counts its crystals (DM-11); `potion_1` and `potion_2` are 1-based indexes into the collected
     /// symbols (WF-06); `unlocked` counts features (WF-11).
-    pub(crate) fn of(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
+    pub(crate) fn new(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
         let collected: Vec<_> =
             (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
         let count = |key: &str| usize::try_from(figure(key)).unwrap_or_default();
@@ -38,7 +38,7 @@ impl Shelf {
 }
 
 pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> Vec<String> {
-    match Shelf::of(game, figure) {
+    match Shelf::new(game, figure) {
         None => vec![],
         Some(Shelf::Crystals { needs, colours }) => {
             let colours: Vec<_> =

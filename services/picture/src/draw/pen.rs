@@ -50,7 +50,7 @@ impl Hue {
         }
     }
 
-    pub(super) fn of(symbol: &SymbolInfo, index: usize) -> Self {
+    pub(super) fn for_symbol(symbol: &SymbolInfo, index: usize) -> Self {
         match symbol.role {
             SymbolRole::Wild => return Self::Gold,
             SymbolRole::Scatter | SymbolRole::FreeSpins => return Self::Pink,

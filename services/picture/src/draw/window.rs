@@ -115,7 +115,7 @@ fn painted(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen
 }
 
 pub(super) fn hue(game: &GameInfo, index: usize) -> Hue {
-    game.symbols.get(index).map_or(Hue::Plain, |symbol: &SymbolInfo| Hue::of(symbol, index))
+    game.symbols.get(index).map_or(Hue::Plain, |symbol: &SymbolInfo| Hue::for_symbol(symbol, index))
 }
 
 pub(crate) fn name(game: &GameInfo, index: usize) -> String {

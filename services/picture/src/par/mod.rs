@@ -59,7 +59,7 @@ pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<M
     let sheet = Sheet { game, stake: &stake, par: &par, cash, played: None, assumes };
     let at = note(format!(
         "At {}. Exactness: {}. Rounding: {ROUNDING}.",
-        StakeReport::of(game, &stake, &par),
+        StakeReport::new(game, &stake, &par),
         par.exactness
     ));
     let of = if part == Part::Reels { sheet.reels(false) } else { sheet.figures() };
@@ -104,7 +104,7 @@ impl Sheet<'_> {
                 ("rules version", rules.into()),
                 ("model hash (SHA-256 of the data file)", plain("code", hex(&par.model_hash))),
                 ("program", format!("motherlode {}", env!("CARGO_PKG_VERSION")).into()),
-                ("stake", StakeReport::of(game, stake, par).to_string().into()),
+                ("stake", StakeReport::new(game, stake, par).to_string().into()),
                 ("exactness", par.exactness.into()),
             ]),
         ]

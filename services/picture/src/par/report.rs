@@ -36,7 +36,7 @@ impl fmt::Display for StakeReport {
 }
 
 impl StakeReport {
-    pub fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
+    pub fn new(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
         Self {
             lines: stake.lines,
             coins_per_line: stake.coins_per_line,

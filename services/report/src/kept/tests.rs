@@ -10,7 +10,9 @@ use std::{collections::BTreeMap, path::PathBuf};
 fn bets(log: &[Logged]) -> BTreeMap<RoundKey, Bet> {
     let of = |logged: &Logged| {
         let bets = logged.commit.events.iter().filter_map(|event| match event {
-            Event::RoundStarted(started) => Some(((logged.commit.stream.clone(), started.round), Bet::of(started))),
+            Event::RoundStarted(started) => {
+                Some(((logged.commit.stream.clone(), started.round), Bet::from_started(started)))
+            }
             _ => None,
         });
         bets.collect::<Vec<_>>()

@@ -51,7 +51,7 @@ impl Caller {
     }
 
     #[must_use]
-    pub fn of<T>(request: &tonic::Request<T>) -> Self {
+    pub fn from_request<T>(request: &tonic::Request<T>) -> Self {
         request.extensions().get::<Self>().cloned().unwrap_or_default()
     }
 

@@ -166,7 +166,7 @@ impl Accepted {
                 },
             },
         };
-        let peer = Arc::new(Peer::of(peer.ip(), &wire, Arc::clone(&connection)));
+        let peer = Arc::new(Peer::new(peer.ip(), &wire, Arc::clone(&connection)));
         Ok((Opened { wire, connection, peer, by, stop }, admitted))
     }
 }

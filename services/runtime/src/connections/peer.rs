@@ -15,7 +15,7 @@ impl Peer {
         Self { address, certificate: None, connection: None }
     }
 
-    pub(super) fn of(address: IpAddr, wire: &Wire, connection: Arc<Connection>) -> Self {
+    pub(super) fn new(address: IpAddr, wire: &Wire, connection: Arc<Connection>) -> Self {
         let certificate = match wire {
             Wire::Plain(_) => None,
             Wire::Tls(stream) => stream.get_ref().1.peer_certificates().and_then(|certificates| certificates.first()),

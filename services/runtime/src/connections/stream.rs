@@ -165,7 +165,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (stream, address) = listener.accept().await.unwrap();
-        let admitted = Table::new(Bounds::of(&Limits::default(), 1 << 20)).admit(address.ip()).unwrap();
+        let admitted = Table::new(Bounds::for_limits(&Limits::default(), 1 << 20)).admit(address.ip()).unwrap();
         (Greeted::http2(Wire::Plain(stream), Arc::clone(&admitted.0)), peer)
     }
 

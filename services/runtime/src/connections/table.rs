@@ -60,7 +60,7 @@ pub struct Bounds {
 impl Bounds {
     /// Takes the configured limits, within the number of descriptors.
     #[must_use]
-    pub fn of(limits: &Limits, descriptors: u64) -> Self {
+    pub fn for_limits(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
         // Both connections and log get some, however few there are.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);

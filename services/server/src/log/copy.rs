@@ -144,16 +144,16 @@ impl Copying {
         if (target.end(), target.head()) != same {
             return Err(CopyError::Written(Box::new(to.clone())));
         }
-        Ok(Self::of(partition, source, target))
+        Ok(Self::new(partition, source, target))
     }
 
     fn begin_after(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
         let target = to.open(partition)?;
         let source = from.records_after(partition, target.end(), target.head())?;
-        Ok(Self::of(partition, source, target))
+        Ok(Self::new(partition, source, target))
     }
 
-    fn of(partition: u32, source: Records, target: Box<dyn Store>) -> Self {
+    fn new(partition: u32, source: Records, target: Box<dyn Store>) -> Self {
         let before = target.end();
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }

@@ -42,7 +42,7 @@ pub enum LocalError {
 
 impl LocalLog {
     /// Opens or copies the log of a [name](LogLocation::named).
-    pub fn of(name: &Path, config: &Config) -> Result<Self, LocalError> {
+    pub fn open(name: &Path, config: &Config) -> Result<Self, LocalError> {
         let location = LogLocation::named(&name.to_string_lossy(), config)?;
         let LogLocation::Stream(_) = &location else {
             let data = name.to_owned();

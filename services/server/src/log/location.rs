@@ -49,7 +49,7 @@ fn listed(partitions: &BTreeSet<u32>) -> String {
 
 impl LogLocation {
     #[must_use]
-    pub fn of(config: &Config) -> Self {
+    pub fn from_config(config: &Config) -> Self {
         match &config.store.url {
             None => Self::Folder { data: config.data.clone(), segment_bytes: config.limits.segment_bytes },
             Some(_) => Self::Stream(config.log_store()),

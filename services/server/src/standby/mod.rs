@@ -86,7 +86,7 @@ pub(crate) async fn serve(
 
 pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
     let mut replica = Replica::new(config)?;
-    LogLocation::of(config).check_partitions(config.partitions, &config.writes())?;
+    LogLocation::from_config(config).check_partitions(config.partitions, &config.writes())?;
     replica.open(&BTreeMap::new())
 }
 
@@ -142,7 +142,7 @@ impl Candidate {
             };
             let (mut replica, config) = (catch_up.stop().await?, self.config.clone());
             let opening = spawn_blocking(move || {
-                let checked = LogLocation::of(&config).check_partitions(config.partitions, &config.writes());
+                let checked = LogLocation::from_config(&config).check_partitions(config.partitions, &config.writes());
                 let opened = checked.and_then(|()| replica.open(&last_epochs));
                 (replica, opened)
             });

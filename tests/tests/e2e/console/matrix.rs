@@ -145,7 +145,7 @@ struct Names {
 }
 
 impl Names {
-    async fn of(service: &Service) -> Self {
+    async fn new(service: &Service) -> Self {
         let (_, over, open) = rounds(service).await;
         let position = round(service, &over).await.steps[0].position;
         let ledger = service.server.ledgers().of(&motherlode_books::StreamId::player("acme", "alice")).unwrap();
@@ -177,7 +177,7 @@ fn pl_27_every_route_of_the_console_has_its_row() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_27_every_page_and_every_action_is_for_its_roles() {
     let service = service().await;
-    let names = Names::of(&service).await;
+    let names = Names::new(&service).await;
     for row in ROWS.iter().filter(|row| !row.path.is_empty()) {
         let path = names.path(row.path);
         // Without log-in, a page redirects to the log-in, a form has no effect, and a fragment redirects its page.
@@ -216,7 +216,7 @@ async fn pl_27_every_page_and_every_action_is_for_its_roles() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_27_no_action_is_done_without_the_word_of_its_session_or_for_another_site() {
     let service = service().await;
-    let names = Names::of(&service).await;
+    let names = Names::new(&service).await;
     for row in ROWS.iter().filter(|row| row.form.is_some() && !row.path.is_empty()) {
         let token = if row.who == Who::Platform { "platform-all" } else { "acme-all" };
         let mut browser = Browser::logged_in(service.server.console(), token).await;
@@ -260,7 +260,7 @@ async fn pl_27_a_part_that_is_shared_is_for_those_with_the_same_rights_and_a_tok
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_27_another_operators_things_are_to_every_page_and_action_what_is_not_there() {
     let service = service().await;
-    let names = Names::of(&service).await;
+    let names = Names::new(&service).await;
     let nobodys = Names { over: "acme/nobody/1".into(), open: "acme/nobody/1".into(), record: "0/999999".into() };
     for row in ROWS.iter().filter(|row| row.own) {
         let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;

@@ -223,7 +223,7 @@ fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
 }
 
 fn logged(config: &Config) -> Vec<(Logged, Hash)> {
-    let records = LogLocation::of(config).existing(0).unwrap();
+    let records = LogLocation::from_config(config).existing(0).unwrap();
     let read = |record: Record| (record::decode(&record.bytes).unwrap(), hash(&record.bytes));
     records.map(|record| read(record.unwrap())).collect()
 }

@@ -46,7 +46,7 @@ pub enum Fault {
 
 impl Fault {
     /// Returns a random transient fault in `often` of 100 calls.
-    fn by(chance: &mut Chance, often: usize) -> Option<Self> {
+    fn random(chance: &mut Chance, often: usize) -> Option<Self> {
         const ALL: [Fault; 8] = [
             Fault::LostCall,
             Fault::LostAnswer,
@@ -174,7 +174,7 @@ impl Wallet {
                 books.tokens.insert(token.to_str().unwrap().to_owned());
             }
             let of_player = books.of.get(player).copied();
-            let random = books.random.as_mut().and_then(|(often, chance)| Fault::by(chance, *often));
+            let random = books.random.as_mut().and_then(|(often, chance)| Fault::random(chance, *often));
             scripted.or(of_player).or(books.always).or(random).unwrap_or(Fault::None)
         };
         match fault {

@@ -55,7 +55,7 @@ impl World {
 
     /// Starts with a wallet and its settings; `KEY_FILE` in them is replaced by the file of the signing key.
     pub async fn with(wallet: Wallet, of_wallet: &str) -> Self {
-        Self::of(wallet, of_wallet, |config| config).await
+        Self::new(wallet, of_wallet, |config| config).await
     }
 
     /// Starts with the log in a folder and this number of partitions, whatever the other tests use.
@@ -63,10 +63,10 @@ impl World {
         let wallet = Wallet::default();
         let (address, _) = wallet.serve().await;
         let change = |config| Config { store: Store::default(), partitions, ..config };
-        Self::of(wallet, &format!("url = \"http://{address}\""), change).await
+        Self::new(wallet, &format!("url = \"http://{address}\""), change).await
     }
 
-    async fn of(wallet: Wallet, of_wallet: &str, change: impl FnOnce(Config) -> Config) -> Self {
+    async fn new(wallet: Wallet, of_wallet: &str, change: impl FnOnce(Config) -> Config) -> Self {
         let data = tempfile::tempdir().unwrap();
         let key = data.path().join("wallet.key");
         fs::write(&key, format!("{}\n", json::KEY)).unwrap();

@@ -15,7 +15,7 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     let bet_coins = u64::from(model.limits.check(stake)?);
     let windows = &model.windows;
     let table = moments::spin_table(windows, stake.lines);
-    let (window, wheel) = (Window::of(model, &table, stake.lines), WheelMoments::of(model, bet_coins));
+    let (window, wheel) = (Window::new(model, &table, stake.lines), WheelMoments::new(model, bet_coins));
     let (mut money, mut spins) = (0, 0);
     let mut prizes = Vec::new();
     for (prize, weight) in model.wheel.weights(bet_coins) {

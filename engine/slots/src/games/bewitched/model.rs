@@ -53,7 +53,7 @@ pub struct Jackpot {
 
 impl Model {
     /// For tuning: proves nothing.
-    pub fn of(data: &GameData) -> Result<Self, ModelError> {
+    pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
         let limits = data::limits(&data.stake, lines.rows().len())?;

@@ -33,7 +33,7 @@ pub struct Window {
 
 impl Window {
     #[must_use]
-    pub fn of(model: &Model, table: &SpinTable, lines: u32) -> Self {
+    pub fn new(model: &Model, table: &SpinTable, lines: u32) -> Self {
         let cycle = exact(model.windows.reels.cycle());
         let coin = &cycle * exact(lines);
         let scatters = &model.windows.scatters;
@@ -114,7 +114,7 @@ pub struct WheelMoments {
 
 impl WheelMoments {
     #[must_use]
-    pub fn of(model: &Model, coins: u64) -> Self {
+    pub fn new(model: &Model, coins: u64) -> Self {
         let mut sums: [Exact; 5] = std::array::from_fn(|_| Exact::zero());
         let [money, money_squared, spins, spins_squared, jackpot] = &mut sums;
         for (prize, weight) in model.wheel.weights(coins) {
@@ -147,7 +147,7 @@ pub struct RoundMoments {
 impl RoundMoments {
     /// Requires `phi < 1`.
     #[must_use]
-    pub fn of(model: &Model, window: &Window, wheel: &WheelMoments) -> Self {
+    pub fn new(model: &Model, window: &Window, wheel: &WheelMoments) -> Self {
         let phi = window.awarded(wheel);
         let dies = Exact::one() - &phi;
         let (one, k) = (Exact::one(), exact(model.multiplier));

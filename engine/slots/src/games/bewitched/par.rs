@@ -14,9 +14,9 @@ const JACKPOT_SEED: usize = PARTS.len();
 
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
-    let window = Window::of(model, &moments::spin_table(&model.windows, stake.lines), stake.lines);
-    let wheel = WheelMoments::of(model, bet_coins);
-    let round = RoundMoments::of(model, &window, &wheel);
+    let window = Window::new(model, &moments::spin_table(&model.windows, stake.lines), stake.lines);
+    let wheel = WheelMoments::new(model, bet_coins);
+    let round = RoundMoments::new(model, &window, &wheel);
     let cycle = exact(model.windows.reels.cycle());
     let (max_win, max_windows) = moments::max_win(&model.windows, stake.lines);
     let parts = parts(model, stake, &window, &wheel, &round);
@@ -43,12 +43,12 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
 /// Proves the return and the jackpot chance at one line: all lines have the same mean, and the wheel keeps its mean
 /// money.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
-    let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
-    let wheel = WheelMoments::of(model, 1);
+    let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
+    let wheel = WheelMoments::new(model, 1);
     if window.awarded(&wheel) >= Exact::one() {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
     }
-    let round = RoundMoments::of(model, &window, &wheel);
+    let round = RoundMoments::new(model, &window, &wheel);
     let promised = ratio(model.rtp_micros, 1_000_000);
     if round.mean != promised {
         return Err(ModelError::Return { actual: round.mean.to_string(), promised: promised.to_string() });

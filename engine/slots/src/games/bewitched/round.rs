@@ -118,7 +118,7 @@ impl<'a> BewitchedRound<'a> {
         if self.free_spins.left() > 0 {
             Awaiting::FreeSpins
         } else if self.double_allowed && self.line_win_coins > 0 {
-            self.gamble = Gamble::of(self.bet.worth.minor(self.line_win_coins), DOUBLES_MAX);
+            self.gamble = Gamble::new(self.bet.worth.minor(self.line_win_coins), DOUBLES_MAX);
             Awaiting::Double
         } else {
             Awaiting::Nothing

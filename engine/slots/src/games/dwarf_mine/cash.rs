@@ -44,13 +44,13 @@ struct Often {
 impl Cash {
     /// `None` without whole bets.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
-        let often = self.often.get_or_init(|| Often::of(model));
+        let often = self.often.get_or_init(|| Often::new(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
         let (own, collected, doubt, spins) = match place {
             None if coin.denominator > 1 => return None,
             None => (0.0, 0.0, 0.0, 0.0),
             Some(place) => {
-                let residues = self.residues[place].get_or_init(|| Residues::of(model, MODULI[place]));
+                let residues = self.residues[place].get_or_init(|| Residues::new(model, MODULI[place]));
                 let (own, collected) = residues.added(coin, often);
                 (own, collected, residues.doubt(often), often.spins_at_once)
             }
@@ -71,8 +71,8 @@ impl Cash {
 }
 
 impl Often {
-    fn of(model: &Model) -> Self {
-        let returns = Returns::of(model);
+    fn new(model: &Model) -> Self {
+        let returns = Returns::new(model);
         let free = float(&(returns.paid.bonuses(BONUS_REELS.len()) * exact(model.free_spins)));
         let collection = float(&(returns.paid.crystal() * ratio(model.collection_spins, model.needs)));
         // A series of n spins with chance p has mean n p and root mean square n sqrt(p).
@@ -84,7 +84,7 @@ impl Often {
 }
 
 impl Residues {
-    fn of(model: &Model, modulus: u8) -> Self {
+    fn new(model: &Model, modulus: u8) -> Self {
         let collection = std::array::from_fn(|colour: usize| {
             let symbols: Vec<u8> = std::iter::once(model.super_high[colour]).chain(model.regular()).collect();
             of_free(model, &model.collection[colour], &symbols, modulus)

@@ -13,7 +13,7 @@ use crate::math::highest::{exponent, log_chance};
 
 pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
-    let returns = Returns::of(model);
+    let returns = Returns::new(model);
     let (free, chance) = highest_free_spin(model, &model.free, model.regular());
     let free = top(model.free_spins, (free, chance), &returns.free);
     let collected = model.collection.iter().enumerate().map(|(colour, reels)| {

@@ -50,9 +50,9 @@ pub struct DwarfMine {
 }
 
 impl DwarfMine {
-    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+    pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
-        let model = Model::of(&data)?;
+        let model = Model::new(&data)?;
         Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), cash: Cash::default(), model })
     }
 }
@@ -89,7 +89,7 @@ impl Game for DwarfMine {
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         let (needs, spins) = (self.model.needs, self.model.collection_spins);
-        let returns = Returns::of(&self.model);
+        let returns = Returns::new(&self.model);
         let windows = returns.paid.crystal() * exact(CRYSTALS) * exact(spins);
         let collected = returns.collections() * exact(needs);
         let own = returns.base() + returns.free_spins();
@@ -110,7 +110,7 @@ impl Game for DwarfMine {
 
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         let Model { needs, limits, .. } = &self.model;
-        let [now, before, after] = [now, before, after].map(Collections::of);
+        let [now, before, after] = [now, before, after].map(Collections::from_carried);
         now.without(&before, &after, (*needs).into(), limits.coins_within()).carried()
     }
 

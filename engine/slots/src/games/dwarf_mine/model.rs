@@ -59,7 +59,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn of(data: &GameData) -> Result<Self, ModelError> {
+    pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let limits = data::limits(&data.stake, 1)?;
         if (limits.lines, limits.coins_per_line) != ((1, 1), (BET_COINS, BET_COINS)) {
             return Err(ModelError::part("stake", "the bet is not always 25 coins"));

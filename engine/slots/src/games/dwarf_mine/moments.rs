@@ -30,7 +30,7 @@ pub struct FreeSpin {
 
 impl FreeSpin {
     #[must_use]
-    pub fn of(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> Self {
+    pub fn new(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> Self {
         let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
         let law = |reel: usize| Law::new(reels.columns(reel).iter().map(|column| (Law::shown(&column.cells), 1)));
         let sums: [Sums; REELS] = std::array::from_fn(|reel| Sums::new(law(reel), &symbols));
@@ -55,12 +55,12 @@ pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u
 
 impl<'a> Returns<'a> {
     #[must_use]
-    pub fn of(model: &'a Model) -> Self {
+    pub fn new(model: &'a Model) -> Self {
         let collection = std::array::from_fn(|colour: usize| {
             let symbols = std::iter::once(model.super_high[colour]).chain(model.regular()).collect();
-            FreeSpin::of(model, &model.collection[colour], symbols)
+            FreeSpin::new(model, &model.collection[colour], symbols)
         });
-        Self { model, paid: PaidSpin::of(model), free: FreeSpin::of(model, &model.free, model.regular()), collection }
+        Self { model, paid: PaidSpin::new(model), free: FreeSpin::new(model, &model.free, model.regular()), collection }
     }
 
     #[must_use]

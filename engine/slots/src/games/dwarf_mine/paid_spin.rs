@@ -35,10 +35,10 @@ pub struct Cell {
 
 impl PaidSpin {
     #[must_use]
-    pub fn of(model: &Model) -> Self {
+    pub fn new(model: &Model) -> Self {
         let symbols = model.regular();
         let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
-        let laws = Laws::of(model, &symbols);
+        let laws = Laws::new(model, &symbols);
         let mut all = Self {
             ways: vec![std::array::from_fn(|_| Exact::zero()); symbols.len()],
             shows: Default::default(),
@@ -58,8 +58,8 @@ impl PaidSpin {
     pub fn highest_complete(model: &Model) -> (u64, Exact) {
         let symbols = model.regular();
         let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
-        let laws = Laws::of(model, &symbols);
-        let draws = CellDraws::of(model, NEW_ROWS_MAX);
+        let laws = Laws::new(model, &symbols);
+        let draws = CellDraws::new(model, NEW_ROWS_MAX);
         let stops: BigInt = (0..REELS).map(|reel| BigInt::from(model.base.columns(reel).len())).product();
         let (mut best, mut sum) = (0, BigInt::zero());
         for (crystals, times) in draws.patterns() {
@@ -79,7 +79,7 @@ impl PaidSpin {
     }
 
     fn add(&mut self, model: &Model, paying: &Paying, laws: &Laws, rows: usize) {
-        let draws = CellDraws::of(model, rows);
+        let draws = CellDraws::new(model, rows);
         let stops: BigInt = (0..REELS).map(|reel| BigInt::from(model.base.columns(reel).len())).product();
         let unit = draws.unit() * stops;
         let needs = BigInt::from(model.needs);
@@ -153,7 +153,7 @@ impl PaidSpin {
 struct Laws(Vec<[Vec<Sums>; 2]>);
 
 impl Laws {
-    fn of(model: &Model, symbols: &[u8]) -> Self {
+    fn new(model: &Model, symbols: &[u8]) -> Self {
         let weights: Vec<(u8, u32)> = model.expansion.weights().collect();
         let reel = |reel: usize| {
             [false, true].map(|bonus| {
@@ -191,7 +191,7 @@ struct CellDraws {
 }
 
 impl CellDraws {
-    fn of(model: &Model, rows: usize) -> Self {
+    fn new(model: &Model, rows: usize) -> Self {
         let symbols: BigInt = model.expansion.weights().map(|(_, weight)| BigInt::from(weight)).sum();
         let crystal = BigInt::from(model.expansion.crystal());
         let totals = std::array::from_fn(|landed| &symbols + &crystal * (CRYSTALS - landed));

@@ -13,7 +13,7 @@ use crate::parts::ways::WaysReels;
 
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
-    let returns = Returns::of(model);
+    let returns = Returns::new(model);
     let rtp = returns.total();
     let mut rtps = [Exact::zero(), Exact::zero(), Exact::zero()];
     rtps[BASE_WAYS] = returns.base();

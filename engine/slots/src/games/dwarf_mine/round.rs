@@ -37,7 +37,7 @@ impl<'a> DwarfMineRound<'a> {
             coin_micros: stake.coin_value_micros,
             minor_micros: terms.minor_micros,
             worth: CoinWorth::new(stake.coin_value_micros, terms.minor_micros),
-            collections: Collections::of(&terms.carried),
+            collections: Collections::from_carried(&terms.carried),
             free_spins: false,
             completed: [None; CRYSTALS],
             awaiting: Awaiting::Spin,
@@ -93,7 +93,7 @@ impl<'a> DwarfMineRound<'a> {
         out: &mut Outcome,
     ) -> u64 {
         let stops = reels.spin(draws);
-        let mut window = Window::of(reels.rows());
+        let mut window = Window::new(reels.rows());
         for (reel, column) in reels.window(&stops).iter().enumerate() {
             window.counts[reel] = column.counts;
             window.cells[reel * window.rows..][..window.rows].copy_from_slice(&column.cells);
@@ -104,7 +104,7 @@ impl<'a> DwarfMineRound<'a> {
     fn expanded(&self, stops: &StopsAt, draws: &mut Draws, out: &mut Outcome) -> Window {
         let columns = self.model.base.window(stops);
         let bonuses: u8 = BONUS_REELS.iter().map(|&reel| columns[reel].counts.of(self.model.bonus)).sum();
-        let mut window = Window::of(ROWS + usize::from(bonuses));
+        let mut window = Window::new(ROWS + usize::from(bonuses));
         for (reel, column) in columns.iter().enumerate() {
             let top = reel * window.rows;
             window.cells[top..][..ROWS].copy_from_slice(&column.cells[..ROWS]);
@@ -171,7 +171,7 @@ struct Window {
 }
 
 impl Window {
-    fn of(rows: usize) -> Self {
+    fn new(rows: usize) -> Self {
         Self { rows, cells: [0; CELLS_MAX], counts: [Counts::default(); REELS], landed: Landed::default() }
     }
 }
@@ -197,7 +197,7 @@ impl Round for DwarfMineRound<'_> {
     }
 
     fn reopen(&mut self, carried: &Carried) {
-        self.collections = Collections::of(carried);
+        self.collections = Collections::from_carried(carried);
         self.free_spins = false;
         self.completed = [None; CRYSTALS];
         self.awaiting = Awaiting::Spin;

@@ -30,7 +30,7 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     });
     let best = best.max_by_key(Filled::bets).unwrap_or(Filled { special: 0, factor: 1, factors: 0 });
     let lines = exact(moments::max_win(windows, u32::MAX).0) / exact(windows.lines.rows().len());
-    let starts = Window::of(windows, feature.symbol).starts(feature.needs);
+    let starts = Window::new(windows, feature.symbol).starts(feature.needs);
     // Any such round has exactly this content.
     let chance_exponent = exponent(log_chance(&starts) + best.log_chance(model));
     let limit_on_result = model.gamble.limit_on == LimitOn::Result;

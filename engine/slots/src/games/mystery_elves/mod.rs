@@ -34,9 +34,9 @@ pub struct MysteryElves {
 }
 
 impl MysteryElves {
-    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+    pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
-        let model = Model::of(&data)?;
+        let model = Model::new(&data)?;
         Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
     }
 }

@@ -39,7 +39,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn of(data: &GameData) -> Result<Self, ModelError> {
+    pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let windows = windows(data, &data.reels.strips)?;
         let hold_and_win = hold_and_win(data)?;
         let bought = windows_bought(data)?;

@@ -34,7 +34,7 @@ pub struct Window {
 
 impl Window {
     #[must_use]
-    pub fn of(windows: &Windows, bonus: u8) -> Self {
+    pub fn new(windows: &Windows, bonus: u8) -> Self {
         let rows = windows.lines.rows();
         let mut by_held = BTreeMap::new();
         for (held, ways) in read(windows, bonus, None) {
@@ -90,7 +90,7 @@ pub struct RoundMoments {
 
 impl RoundMoments {
     #[must_use]
-    pub fn of(window: &Window, needs: u8, feature: &FeatureMoments) -> Self {
+    pub fn new(window: &Window, needs: u8, feature: &FeatureMoments) -> Self {
         let (lines, mean) = (window.lines(), window.feature(needs, &feature.mean));
         let together: Exact =
             window.starting(needs).map(|((outer, middle), _, coins)| coins * &feature.mean[outer][middle]).sum();
@@ -166,8 +166,8 @@ pub struct FeatureMoments {
 
 impl FeatureMoments {
     #[must_use]
-    pub fn of(model: &Model) -> Self {
-        let (feature, ends) = (&model.hold_and_win, Ends::of(&model.hold_and_win));
+    pub fn new(model: &Model) -> Self {
+        let (feature, ends) = (&model.hold_and_win, Ends::new(&model.hold_and_win));
         let held = |outer, middle| outer + middle >= usize::from(feature.needs);
         let wins: [[(Exact, Exact); MIDDLE + 1]; OUTER + 1] = std::array::from_fn(|outer| {
             std::array::from_fn(|middle| {
@@ -325,7 +325,7 @@ impl Sums {
 
 impl Ends {
     #[must_use]
-    pub fn of(feature: &HoldAndWin) -> Self {
+    pub fn new(feature: &HoldAndWin) -> Self {
         let weight = |of: &[(Bonus, u32)], is: fn(&Bonus) -> bool| -> u64 {
             of.iter().filter(|(bonus, _)| is(bonus)).map(|&(_, weight)| u64::from(weight)).sum()
         };

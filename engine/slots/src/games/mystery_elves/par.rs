@@ -19,9 +19,9 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     let windows = if stake.buy_feature { &model.bought } else { &model.windows };
     let price = exact(if stake.buy_feature { model.buy_bets } else { 1 });
     let (symbol, needs) = (model.hold_and_win.symbol, model.hold_and_win.needs);
-    let feature = FeatureMoments::of(model);
-    let window = Window::of(windows, symbol);
-    let round = RoundMoments::of(&window, needs, &feature);
+    let feature = FeatureMoments::new(model);
+    let window = Window::new(windows, symbol);
+    let round = RoundMoments::new(&window, needs, &feature);
     let cycle = exact(windows.reels.cycle());
     let (max_win, max_windows) = moments::max_win(windows, u32::MAX);
     let rtp = (&round.lines + &round.feature) / &price;
@@ -71,14 +71,14 @@ pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
 }
 
 fn returns(model: &Model, windows: &Windows, feature: &FeatureMoments) -> Exact {
-    let window = Window::of(windows, model.hold_and_win.symbol);
+    let window = Window::new(windows, model.hold_and_win.symbol);
     window.lines() + window.feature(model.hold_and_win.needs, &feature.mean)
 }
 
 fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     let (feature, needs) = (&model.hold_and_win, model.hold_and_win.needs);
     let starts = window.starts(needs);
-    let ends = Ends::of(feature);
+    let ends = Ends::new(feature);
     let full = |outer, middle| if outer + middle == OUTER + MIDDLE { exact(1) } else { Exact::zero() };
     let of_feature = |of: &dyn Fn(usize, usize) -> Exact| window.feature(needs, &at_end(feature, of)) / &starts;
     vec![
@@ -99,7 +99,7 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
 
 fn reel_set(model: &Model, title: &'static str, windows: &Windows) -> ReelSet {
     let on_line = moments::combinations(windows);
-    let window = Window::of(windows, model.hold_and_win.symbol);
+    let window = Window::new(windows, model.hold_and_win.symbol);
     let cycle = exact(windows.reels.cycle());
     let combination = |row: &PayRow| {
         let count = usize::from(row.count);

@@ -76,7 +76,7 @@ impl<'a> MysteryElvesRound<'a> {
     }
 
     fn offer_gamble(&mut self) {
-        self.gamble = ColourGamble::of(
+        self.gamble = ColourGamble::new(
             self.bet.worth.minor(self.win_coins),
             GAMBLES_MAX,
             self.gamble_max_minor,

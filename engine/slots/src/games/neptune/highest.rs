@@ -11,7 +11,7 @@ use crate::math::moments;
 pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     model.limits.check(stake)?;
     let (windows, lines) = (&model.windows, exact(stake.lines));
-    let (window, amount) = (Window::of(model, stake.lines), Amount::of(&model.objects));
+    let (window, amount) = (Window::new(model, stake.lines), Amount::new(&model.objects));
     let multiplier = exact(model.multiplier);
     let highest = exact(moments::max_win(windows, stake.lines).0) / &lines;
     let treasure = exact(model.treasures.picks_max().saturating_mul(model.objects.highest())) / &lines;

@@ -35,9 +35,9 @@ pub struct Neptune {
 }
 
 impl Neptune {
-    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+    pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
-        let model = Model::of(&data)?;
+        let model = Model::new(&data)?;
         par::prove(&model)?;
         Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
     }

@@ -42,7 +42,7 @@ pub struct Model {
 
 impl Model {
     /// For tuning: proves nothing.
-    pub fn of(data: &GameData) -> Result<Self, ModelError> {
+    pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
         let limits = data::limits(&data.stake, lines.rows().len())?;

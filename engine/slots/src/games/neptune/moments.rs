@@ -40,7 +40,7 @@ pub struct Window {
 
 impl Window {
     #[must_use]
-    pub fn of(model: &Model, lines: u32) -> Self {
+    pub fn new(model: &Model, lines: u32) -> Self {
         Self::from_sums(model, &moments::spin_table(&model.windows, lines), &treasure_table(model, lines), lines)
     }
 
@@ -107,7 +107,7 @@ pub struct Amount {
 
 impl Amount {
     #[must_use]
-    pub fn of(objects: &Objects) -> Self {
+    pub fn new(objects: &Objects) -> Self {
         let sum = |of: &dyn Fn(u64) -> Exact| {
             objects.amounts().iter().map(|&(coins, weight)| of(coins) * exact(weight)).sum::<Exact>()
         };
@@ -127,7 +127,7 @@ pub struct RoundMoments {
 impl RoundMoments {
     /// Requires `phi < 1`.
     #[must_use]
-    pub fn of(model: &Model, window: &Window, amount: &Amount) -> Self {
+    pub fn new(model: &Model, window: &Window, amount: &Amount) -> Self {
         let phi = &window.spins;
         let dies = Exact::one() - phi;
         let (one, k) = (Exact::one(), exact(model.multiplier));

@@ -13,9 +13,9 @@ use crate::parts::picks::NEEDS;
 
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
-    let window = Window::of(model, stake.lines);
-    let amount = Amount::of(&model.objects);
-    let round = RoundMoments::of(model, &window, &amount);
+    let window = Window::new(model, stake.lines);
+    let amount = Amount::new(&model.objects);
+    let round = RoundMoments::new(model, &window, &amount);
     let cycle = exact(model.windows.reels.cycle());
     let hits = moments::hits_or(&model.windows, stake.lines, |line, columns| starts(model, line, columns));
     let (max_win, max_windows) = moments::max_win(&model.windows, stake.lines);
@@ -46,11 +46,11 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
 
 /// Proves the return at one line: all have the same mean.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
-    let window = Window::of(model, 1);
+    let window = Window::new(model, 1);
     if window.spins >= Exact::one() {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
     }
-    let actual = RoundMoments::of(model, &window, &Amount::of(&model.objects)).mean;
+    let actual = RoundMoments::new(model, &window, &Amount::new(&model.objects)).mean;
     let promised = ratio(model.rtp_micros, 1_000_000);
     if actual != promised {
         return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });

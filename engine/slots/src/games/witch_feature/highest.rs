@@ -14,7 +14,7 @@ use crate::parts::windows::Windows;
 
 pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     model.limits.check(stake)?;
-    let means = Means::of(model);
+    let means = Means::new(model);
     let most = |of: &Windows, shows: Option<bool>| {
         let stops = |reel: usize, stop: usize| {
             let outer = [0, REELS - 1].contains(&reel);

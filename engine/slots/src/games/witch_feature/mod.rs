@@ -55,9 +55,9 @@ pub struct WitchFeature {
 }
 
 impl WitchFeature {
-    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+    pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
-        let model = Model::of(&data)?;
+        let model = Model::new(&data)?;
         Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
     }
 }
@@ -106,7 +106,7 @@ impl Game for WitchFeature {
     /// In the best state, one Potion completes the best feature.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
-        Ok(MostExpected::of_return(Chain::new(&self.model, &Means::of(&self.model)).most_expected()))
+        Ok(MostExpected::of_return(Chain::new(&self.model, &Means::new(&self.model)).most_expected()))
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -113,7 +113,7 @@ pub struct Model {
 
 impl Model {
     /// [`super::par::prove`] proves the return.
-    pub fn of(data: &GameData) -> Result<Self, ModelError> {
+    pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;
         let free = windows(data, &data.free_reels.strips, [0, data.free_spins.one, data.free_spins.both])?;

@@ -42,7 +42,7 @@ pub struct Means {
 
 impl Means {
     #[must_use]
-    pub fn of(model: &Model) -> Self {
+    pub fn new(model: &Model) -> Self {
         let lines = &model.base.lines;
         let reel_cells = |of: &Windows| -> [Cell; REELS] { std::array::from_fn(|reel| cells(of, reel)) };
         let (base, respin, free) = (reel_cells(&model.base), reel_cells(&model.respin), reel_cells(&model.free));

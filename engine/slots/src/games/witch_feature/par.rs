@@ -21,7 +21,7 @@ const UNLOCK_SPINS: &str = "spins until all features are unlocked, on average, f
 const UNLOCK_COST: &str = "bets that those spins return less than with all features unlocked, on average";
 
 pub fn prove(model: &Model) -> Result<(), ModelError> {
-    let means = Means::of(model);
+    let means = Means::new(model);
     if means.awarded >= Exact::one() {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
     }
@@ -35,7 +35,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
 
 #[must_use]
 pub fn facts(model: &Model) -> Vec<Fact> {
-    let means = Means::of(model);
+    let means = Means::new(model);
     let rtp = |unlocked| decimal(&means.rtp(model, unlocked), 4);
     let unlocking = Chain::new(model, &means).unlocking(&means.rtp(model, 4));
     vec![
@@ -55,7 +55,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
 /// All stakes are equal: wins are proportional to the bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
-    let means = Means::of(model);
+    let means = Means::new(model);
     let rtp = means.rtp(model, 4);
     let (deviation, error) = variance::std_dev(model, &means);
     let (max_win, max_windows) = moments::max_win(&model.base, stake.lines);

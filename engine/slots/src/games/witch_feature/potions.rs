@@ -11,7 +11,7 @@ impl Potion {
     pub const ALL: [Self; 3] = [Self::Red, Self::Blue, Self::Green];
 
     #[must_use]
-    pub fn of(number: i64) -> Option<Self> {
+    pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|&potion| potion as i64 == number)
     }
 }
@@ -33,7 +33,7 @@ pub const FEATURES: u8 = 4;
 
 impl Feature {
     #[must_use]
-    pub fn of(mut potions: [Potion; 3]) -> Option<Self> {
+    pub fn from_potions(mut potions: [Potion; 3]) -> Option<Self> {
         use Potion::{Blue, Green, Red};
         potions.sort_unstable();
         match potions {
@@ -56,10 +56,10 @@ pub struct Shelf {
 impl Shelf {
     /// 0 means no Potion or a new player.
     #[must_use]
-    pub fn of(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
+    pub fn new(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
         let mut shelf = Self { potions: [None; 2], unlocked };
-        for potion in [potion_1, potion_2].into_iter().filter_map(Potion::of) {
+        for potion in [potion_1, potion_2].into_iter().filter_map(Potion::from_number) {
             shelf.collect(potion);
         }
         shelf
@@ -107,7 +107,7 @@ impl Shelf {
 
     /// Returns the combination's feature if unlocked, and unlocks the next one.
     pub fn trigger(&mut self, combination: [Potion; 3]) -> Option<Feature> {
-        let feature = Feature::of(combination).filter(|&feature| feature as u8 <= self.unlocked)?;
+        let feature = Feature::from_potions(combination).filter(|&feature| feature as u8 <= self.unlocked)?;
         self.unlocked = self.unlocked.max((feature as u8 + 1).min(FEATURES));
         Some(feature)
     }

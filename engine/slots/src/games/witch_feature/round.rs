@@ -251,7 +251,7 @@ fn lay(wilds: &MegaWilds, wild: u8, window: &mut Window, out: &mut Outcome) {
 
 pub(super) fn shelf(carried: &Carried) -> Shelf {
     let [potion_1, potion_2, unlocked, ..] = carried.0;
-    Shelf::of(potion_1, potion_2, unlocked)
+    Shelf::new(potion_1, potion_2, unlocked)
 }
 
 pub(super) fn carried(shelf: &Shelf) -> Carried {

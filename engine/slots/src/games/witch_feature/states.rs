@@ -12,7 +12,7 @@ const KEYS: [&str; FEATURES as usize] = ["high_symbols", "random_wilds", "multip
 /// Unlocked features times ten, plus the shelf's index.
 pub(super) fn number(shelf: &Shelf) -> u16 {
     let [first, second, unlocked] = shelf.carried();
-    let mut potions: Vec<Potion> = [first, second].into_iter().filter_map(Potion::of).collect();
+    let mut potions: Vec<Potion> = [first, second].into_iter().filter_map(Potion::from_number).collect();
     potions.sort_unstable();
     let place = shelves().iter().position(|of| *of == potions).unwrap_or(0);
     u16::try_from(unlocked).unwrap_or(1) * 10 + u16::try_from(place).unwrap_or(0)

@@ -45,9 +45,9 @@ impl Sampled {
 
 /// In bets, with the standard error.
 pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
-    let lines = Lines::of(&model.base);
-    let free = Lines::of(&model.free);
-    let respin_squared = Lines::of(&model.respin).squared;
+    let lines = Lines::new(&model.base);
+    let free = Lines::new(&model.free);
+    let respin_squared = Lines::new(&model.respin).squared;
     let respin = |respin| sampled_respin(model, respin);
     let (high, wilds, mega) = (respin(Respin::HighSymbols), respin(Respin::RandomWilds), respin(Respin::MegaWild));
     let (exploded, with_base) = sampled_explosion(model);
@@ -109,7 +109,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(windows: &Windows) -> Self {
+    fn new(windows: &Windows) -> Self {
         let count = windows.lines.rows().len();
         let table = moments::spin_table(windows, u32::try_from(count).unwrap_or(u32::MAX));
         let cycle = exact(windows.reels.cycle());

@@ -16,7 +16,7 @@ pub fn bewitched() -> &'static dyn Game {
 }
 
 pub fn model() -> Model {
-    Model::of(&file::parse(FILE).unwrap()).unwrap()
+    Model::new(&file::parse(FILE).unwrap()).unwrap()
 }
 
 pub fn stake(lines: u32, coins_per_line: u32) -> Stake {
@@ -36,7 +36,7 @@ pub fn seed(number: u64) -> Seed {
 pub fn with_strips(strips: [&str; 5]) -> Model {
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = strips.map(str::to_owned).to_vec();
-    Model::of(&data).unwrap()
+    Model::new(&data).unwrap()
 }
 
 pub fn step(round: &mut dyn Round, choice: Choice, number: u64) -> Outcome {
@@ -77,10 +77,10 @@ pub struct Naive {
 
 impl Naive {
     pub fn read() -> Self {
-        Self::of(FILE)
+        Self::new(FILE)
     }
 
-    pub fn of(file: &str) -> Self {
+    pub fn new(file: &str) -> Self {
         let table: toml::Table = file.parse().unwrap();
         let symbols = table["symbols"].as_array().unwrap();
         let text = |key: &str| symbols.iter().map(|s| s[key].as_str().unwrap().to_owned()).collect();
@@ -107,7 +107,7 @@ impl Naive {
         let strips = table[set]["strips"].as_array().unwrap().iter();
         let place = |code: &str| self.codes.iter().position(|c| c == code).unwrap();
         let strips = strips.map(|s| s.as_str().unwrap().split_whitespace().map(place).collect()).collect();
-        Self { strips, ..Self::of(file) }
+        Self { strips, ..Self::new(file) }
     }
 
     pub fn cell(&self, reel: usize, stop: usize, row: usize) -> usize {

@@ -17,7 +17,7 @@ pub fn dwarf_mine() -> &'static dyn Game {
 }
 
 pub fn model_of(text: &str) -> Model {
-    Model::of(&file::parse::<GameData>(text).unwrap()).unwrap()
+    Model::new(&file::parse::<GameData>(text).unwrap()).unwrap()
 }
 
 pub fn stake(coin_value_micros: u64) -> Stake {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::mystery_elves::naive::{FILE, Naive, elves};
 
 fn compile(text: &str) -> Result<Model, ModelError> {
-    Model::of(&file::parse(text)?)
+    Model::new(&file::parse(text)?)
 }
 
 fn refusal(from: &str, to: &str) -> ModelError {

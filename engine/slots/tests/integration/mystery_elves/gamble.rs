@@ -73,7 +73,7 @@ fn me_14_a_right_guess_doubles_and_a_wrong_one_loses() {
 
 #[test]
 fn me_15_at_most_ten_cards() {
-    let mut gamble = ColourGamble::of(1, 10, LIMIT, FIRST).unwrap();
+    let mut gamble = ColourGamble::new(1, 10, LIMIT, FIRST).unwrap();
     for turn in 1..=10u32 {
         assert!(gamble.open() && gamble.doubles());
         let card = gamble.turn(Card::RedHeart, &mut Draws::from_seed(seed(seed_that(true))));
@@ -117,7 +117,7 @@ fn me_15_collecting_ends_the_gamble() {
 #[test]
 fn me_16_a_half_is_secured_with_the_odd_unit() {
     assert!(elves().info().halve);
-    let mut gamble = ColourGamble::of(7, 10, LIMIT, FIRST).unwrap();
+    let mut gamble = ColourGamble::new(7, 10, LIMIT, FIRST).unwrap();
     gamble.halve();
     let lost = gamble.turn(Card::RedHeart, &mut Draws::from_seed(seed(seed_that(false))));
     assert_eq!((lost.risked_minor, gamble.win_minor(), gamble.open()), (3, 4, false));
@@ -154,7 +154,7 @@ fn me_17_the_card_follows_the_result() {
             (Card::RedHeart, [Card::RedHeart, Card::RedDiamond], [Card::BlackSpade, Card::BlackClub]),
             (Card::BlackSpade, [Card::BlackSpade, Card::BlackClub], [Card::RedHeart, Card::RedDiamond]),
         ] {
-            let mut gamble = ColourGamble::of(100, 10, LIMIT, FIRST).unwrap();
+            let mut gamble = ColourGamble::new(100, 10, LIMIT, FIRST).unwrap();
             let turn = gamble.turn(guess, &mut Draws::from_seed(seed(number)));
             assert_eq!(turn.won, Draws::from_seed(seed(number)).below(2) == 0);
             assert!(if turn.won {
@@ -177,7 +177,7 @@ proptest! {
     /// ME-17: both results have equal chances and sum to twice the amount.
     #[test]
     fn me_17_the_gamble_returns_exactly_everything(win in 1u64..=LIMIT, halves in prop::collection::vec(any::<bool>(), 0..12)) {
-        let mut gamble = ColourGamble::of(win, 10, u64::MAX, FIRST).unwrap();
+        let mut gamble = ColourGamble::new(win, 10, u64::MAX, FIRST).unwrap();
         let mut worth = win;
         for halve in halves {
             if halve && gamble.halves() {

@@ -15,7 +15,7 @@ use crate::mystery_elves::naive::{buy, elves, file, seed, stake, with};
 fn me_rtp_the_return_is_the_published_one() {
     let model = with(|_| ());
     let published = ratio(9501, 10_000);
-    let rtp = base(&model, &FeatureMoments::of(&model));
+    let rtp = base(&model, &FeatureMoments::new(&model));
     assert!((&rtp - &published).abs() <= ratio(5, 100_000));
     let par = elves().par(&stake(1)).unwrap();
     assert_eq!((&par.rtp, &par.rtp_without_jackpot), (&rtp, &rtp));
@@ -49,7 +49,7 @@ fn windows_are_those_of_the_full_cycle() {
         hit += u64::from(coins > 0 || outer + middle >= 6);
         squares += u128::from(coins) * u128::from(coins);
     }
-    let window = Window::of(windows, bonus);
+    let window = Window::new(windows, bonus);
     assert_eq!(window.by_held, by_held);
     assert_eq!(hits(windows, bonus, 6), hit);
     assert_eq!(moments::spin_table(windows, 10).line_coins_squared, squares);
@@ -66,7 +66,7 @@ fn ends_are_those_of_every_possibility() {
         (data.mysteries[1].weight, data.mysteries[2].weight) = (0, 0);
         (data.factors[2].weight, data.factors[3].weight) = (0, 0);
     });
-    let ends = Ends::of(&model.hold_and_win);
+    let ends = Ends::new(&model.hold_and_win);
     for held in [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (2, 1), (1, 2), (0, 3)] {
         let mut found = [Exact::zero(), Exact::zero()];
         let mut state = State { chance: Exact::one(), plain: 0, specials: Vec::new(), factors: 0 };

@@ -20,7 +20,7 @@ pub fn file() -> GameData {
 pub fn with(change: impl FnOnce(&mut GameData)) -> Model {
     let mut data = file();
     change(&mut data);
-    Model::of(&data).unwrap()
+    Model::new(&data).unwrap()
 }
 
 pub fn stake(coins_per_line: u32) -> Stake {

@@ -64,7 +64,7 @@ pub struct Lantern {
 }
 
 impl Lantern {
-    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+    pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data: Data = file::parse(version.file)?;
         let said = (data.name.as_str(), data.rules_version.as_str(), data.rules_date.as_str());
         assert_eq!(said, ("lantern", version.name, version.date));
@@ -221,7 +221,7 @@ impl Round for LanternRound {
                     self.win_coins += out.part_coins[1];
                 }
                 out.jackpot = self.terms.jackpot && draws.below(self.game.one_in) == 0;
-                self.gamble = Gamble::of(self.bet.worth.minor(self.win_coins), DOUBLES_MAX);
+                self.gamble = Gamble::new(self.bet.worth.minor(self.win_coins), DOUBLES_MAX);
                 self.awaiting =
                     if self.terms.double && self.win_coins > 0 { Awaiting::Double } else { Awaiting::Nothing };
             }

@@ -14,7 +14,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     };
     for part in &mut *parts {
         let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
-        match Checkpoints::beside(&proofs_folder(&args.data, part.partition), &key) {
+        match Checkpoints::in_folder(&proofs_folder(&args.data, part.partition), &key) {
             Ok(found) => part.checkpoints = found,
             // The service rebuilds it from the log, which is audited in any case.
             Err(error) => {

@@ -28,7 +28,7 @@ pub(super) fn take(read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<
     for (number, (kind, event)) in (1..).zip(told::events(&read.bytes)?) {
         rows.row(&[
             Value::Int(commit.partition.into()),
-            Value::of(commit.position)?,
+            Value::from_number(commit.position)?,
             Value::Int(number),
             Value::Time(Some(commit.time_ms)),
             Value::Text(&stream),

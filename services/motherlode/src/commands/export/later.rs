@@ -66,7 +66,7 @@ impl Told {
             if let Event::RoundStarted(started) = event {
                 let key = (commit.stream.clone(), started.round);
                 if self.later.0.contains_key(&key) {
-                    self.known.insert(key, Bet::of(started));
+                    self.known.insert(key, Bet::from_started(started));
                 }
             }
         }

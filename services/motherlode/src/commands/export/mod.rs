@@ -89,7 +89,7 @@ enum What {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let wanted = Wanted::of(args.from.as_deref(), args.to.as_deref(), args.operator.clone())?;
+    let wanted = Wanted::new(args.from.as_deref(), args.to.as_deref(), args.operator.clone())?;
     let mut source = match args.place.as_deref() {
         Some(url) if url.contains("://") && !url.starts_with("nats://") => Source::service(&args.target.at(url))?,
         Some(place) => Source::log(args.access.location(place)?)?,

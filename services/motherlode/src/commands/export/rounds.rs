@@ -137,7 +137,7 @@ impl<'a> Rounds<'a> {
             Value::Int(void.map_or(0, |void| void.win_taken_back.0)),
             Value::Int(steps.into()),
             Value::Int(partition.into()),
-            Value::of(position)?,
+            Value::from_number(position)?,
         ])?)
     }
 }

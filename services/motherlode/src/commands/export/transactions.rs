@@ -46,7 +46,7 @@ pub(super) fn take(told: &mut Told, read: &Read, wanted: &Wanted, rows: &mut dyn
             Value::Text(&of.game),
             Value::Text(&commit.request_id),
             Value::Int(commit.partition.into()),
-            Value::of(commit.position)?,
+            Value::from_number(commit.position)?,
             Value::Int(of.number.into()),
         ])?;
     }

@@ -7,7 +7,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(from: Option<&str>, to: Option<&str>, operator: Option<String>) -> Result<Self, Failure> {
+    pub(super) fn new(from: Option<&str>, to: Option<&str>, operator: Option<String>) -> Result<Self, Failure> {
         let day = |name: &str, text: Option<&str>| match text {
             None => Ok(None),
             Some(text) => date::parse(text)

@@ -101,7 +101,7 @@ struct CombinationReport {
 }
 
 impl Report {
-    pub(super) fn of(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -> Self {
+    pub(super) fn new(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -> Self {
         let parts = returns(par, PLACES);
         let highest = highest(game, stake, par).unwrap_or_default();
         Self {
@@ -110,7 +110,7 @@ impl Report {
             rules_date: game.rules_date(),
             program_version: env!("CARGO_PKG_VERSION"),
             model_hash: hex(&par.model_hash),
-            stake: StakeReport::of(game, stake, par),
+            stake: StakeReport::new(game, stake, par),
             rtp: decimal(&par.rtp, PLACES),
             rtp_parts: Named(parts.into_iter().map(|(name, part)| (name.key.to_owned(), part)).collect()),
             rtp_without_jackpot: decimal(&par.rtp_without_jackpot, PLACES),
@@ -127,7 +127,7 @@ impl Report {
             conditional_rtps: Named(
                 par.conditional_rtps.iter().map(|of| (of.key.to_owned(), decimal(&of.rtp, PLACES))).collect(),
             ),
-            reel_sets: par.reel_sets.iter().map(|set| ReelSetReport::of(game.info(), set)).collect(),
+            reel_sets: par.reel_sets.iter().map(|set| ReelSetReport::new(game.info(), set)).collect(),
             win_up_to_bets: highest.bets,
             win_up_to_probability_at_most: highest.chance,
             win_up_to_says: highest.says,
@@ -144,7 +144,7 @@ impl Report {
 }
 
 impl ReelSetReport {
-    fn of(info: &GameInfo, set: &ReelSet) -> Self {
+    fn new(info: &GameInfo, set: &ReelSet) -> Self {
         Self {
             title: set.title,
             cycle: set.cycle(),
@@ -194,7 +194,7 @@ mod tests {
             [(15, 1, 100_000, 50_000), (1, 1, 10_000, 5_000), (9, 7, 10_000_000, 5_000_000)]
         {
             let stake = stake(lines, coins, micros);
-            let report = Report::of(game, &stake, &game.par(&stake).unwrap(), &played(game, &stake, 1_000).unwrap());
+            let report = Report::new(game, &stake, &game.par(&stake).unwrap(), &played(game, &stake, 1_000).unwrap());
             let names: Vec<_> = report.rtp_parts.0.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(names, ["base_lines", "scatter", "bonus", "free_spins", "jackpot_seed"]);
             assert_eq!(report.rtp_parts.0.iter().map(|(_, part)| nanos(part)).sum::<u64>(), 946_000_000);
@@ -209,7 +209,7 @@ mod tests {
     fn the_sheet_says_what_the_paytable_says() {
         let game = newest("bewitched").unwrap();
         let stake = stake(15, 1, 100_000);
-        let report = Report::of(game, &stake, &game.par(&stake).unwrap(), &played(game, &stake, 1_000).unwrap());
+        let report = Report::new(game, &stake, &game.par(&stake).unwrap(), &played(game, &stake, 1_000).unwrap());
         let [set] = &report.reel_sets[..] else { panic!("one set of reels") };
         let wilds = set.combinations.iter().find(|of| of.symbol == "Wild" && of.count == 5).unwrap();
         let per_reel = set.symbol_counts.iter().find(|of| of.symbol == "Wild").unwrap();

@@ -40,7 +40,7 @@ fn head(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
     let mut lines = vec![
         format!("{}: PAR sheet", game.info().title),
         format!("rules {} of {}, model {}", par.rules_version, game.rules_date(), hex(&par.model_hash[..8])),
-        StakeReport::of(game, stake, par).to_string(),
+        StakeReport::new(game, stake, par).to_string(),
     ];
     lines.extend(wrapped(&format!("exactness: {}", par.exactness), ROW_WIDTH));
     lines

@@ -16,7 +16,7 @@ use std::{
 use webpki::EndEntityCert;
 
 pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
-    let (address, log) = (listener.local_addr().unwrap_or(config.listen), LogLocation::of(config));
+    let (address, log) = (listener.local_addr().unwrap_or(config.listen), LogLocation::from_config(config));
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "motherlode listens on {address}, as a standby for log {log}");
 }
@@ -34,7 +34,7 @@ pub(super) fn say_console(address: SocketAddr, config: &Config) {
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
-        true => LogLocation::of(config).to_string(),
+        true => LogLocation::from_config(config).to_string(),
         false => format!("at {}", config.ledger.targets.join(", ")),
     };
     let mut out = std::io::stdout().lock();

@@ -2,7 +2,7 @@ use super::*;
 use futures_util::FutureExt;
 
 fn table(all: usize, per_peer: usize) -> Table {
-    let bounds = Bounds { all, per_peer, per_operator: 2, ..Bounds::of(&Limits::default(), 1 << 20) };
+    let bounds = Bounds { all, per_peer, per_operator: 2, ..Bounds::for_limits(&Limits::default(), 1 << 20) };
     Table::new(bounds)
 }
 
@@ -92,7 +92,7 @@ fn uf_02_an_operator_has_so_many_connections_with_calls_and_no_more() {
 
 #[test]
 fn at_b1_an_operators_connections_are_shared_by_its_credentials() {
-    let bounds = Bounds { per_operator: 4, ..Bounds::of(&Limits::default(), 1 << 20) };
+    let bounds = Bounds { per_operator: 4, ..Bounds::for_limits(&Limits::default(), 1 << 20) };
     let table = Table::new(bounds);
     let open = |credential| {
         let one = table.admit(peer(1)).unwrap();
@@ -125,7 +125,7 @@ fn at_b1_a_young_connection_of_an_address_with_few_is_not_the_least_useful() {
 
 #[test]
 fn uf_02_who_gives_up_more_calls_than_may_be_loses_the_connection() {
-    let bounds = Bounds { cancelled: 3, ..Bounds::of(&Limits::default(), 1 << 20) };
+    let bounds = Bounds { cancelled: 3, ..Bounds::for_limits(&Limits::default(), 1 << 20) };
     let table = Table::new(bounds);
     let one = table.admit(peer(1)).unwrap();
     for (answered, shed) in [(false, false), (false, false), (true, false), (false, false), (false, true)] {
@@ -144,7 +144,7 @@ fn uf_02_a_host_is_one_peer_in_every_notation_and_a_trusted_one_has_its_own_boun
     assert_ne!(six("2001:db8::1"), six("2001:db8:0:1::1"));
     let limits =
         Limits { connections_per_peer_max: 1, connections_of_peers: [(mapped, 3)].into(), ..Limits::default() };
-    let table = Table::new(Bounds::of(&limits, 1 << 20));
+    let table = Table::new(Bounds::for_limits(&limits, 1 << 20));
     let many: Vec<_> = (0..3).map(|_| busy(&table, 1)).collect();
     assert!(table.admit(peer(1)).is_none() && many.iter().all(|one| !is_shed(one)));
     let _one = busy(&table, 2);
@@ -153,7 +153,7 @@ fn uf_02_a_host_is_one_peer_in_every_notation_and_a_trusted_one_has_its_own_boun
 
 #[test]
 fn uf_02_connections_leave_descriptors_for_the_log() {
-    let of = |limits: &Limits, descriptors| Bounds::of(limits, descriptors).all;
+    let of = |limits: &Limits, descriptors| Bounds::for_limits(limits, descriptors).all;
     let limits = Limits { connections_max: 1000, descriptors_reserved: 100, ..Limits::default() };
     assert_eq!(of(&limits, 1_000_000), 1000);
     assert_eq!(of(&limits, 1024), 924);
