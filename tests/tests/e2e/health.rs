@@ -1,4 +1,4 @@
-//! `motherlode health` as a probe: against a service with TLS, by its exit code.
+//! `motherlode health` as a probe of a service with TLS.
 
 use crate::PROGRAM;
 use motherlode_ledger::{DrawKeys, Options};
