@@ -1,4 +1,4 @@
-//! Foreign messages by a NATS user without the stream key (PL-44): a service continues, reports them, and starts no
+//! Foreign messages by a NATS user without the stream key (PL-44): the service reports them, continues, and starts no
 //! second log.
 
 use crate::PROGRAM;

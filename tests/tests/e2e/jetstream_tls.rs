@@ -1,4 +1,4 @@
-//! NATS servers that require TLS and credentials: the service connects, or its error names the cause.
+//! NATS servers that require TLS and credentials.
 
 use crate::PROGRAM;
 use data_encoding::BASE64URL_NOPAD;

@@ -1,5 +1,4 @@
-//! Several partitions with one stream each on JetStream: a writer that loses one steps down from all, and the log moves
-//! there and back.
+//! Several partitions, each with a stream on JetStream.
 
 use crate::PROGRAM;
 use motherlode_books::StreamId;
@@ -56,8 +55,8 @@ fn plays(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> tok
     })
 }
 
-/// Another process takes one partition's stream, idle and under load. The writer notices, stops serving, and takes all
-/// partitions back when the other is gone, which then appends nothing.
+/// Another process takes a partition's stream, idle and under load. The writer stops serving, and takes all partitions
+/// back once the other is gone.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,8 +116,7 @@ async fn serve(data: &Path, store: Store) -> Server {
     start_on(&config, open_stores(&config).unwrap()).await
 }
 
-/// A log of three partitions is copied to streams during play, served from there, and copied back to the old and a new
-/// folder. The records are equal, and audits of streams and folders agree.
+/// The log is copied during play, served from streams, and copied back; records are equal, and audits agree.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_same_hashes() {
     let at = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Proofs of logs on JetStream, after takeovers, and with several writing processes: the log's name stays, each
-//! checkpoint continues the previous ones, and processes without proofs name the one with them.
+//! Proofs on JetStream, after takeovers, and with several writers: the log's name stays, each checkpoint continues the
+//! previous ones, and processes without proofs name the one with them.
 
 use crate::{
     PROGRAM, apart,

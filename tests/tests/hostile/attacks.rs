@@ -58,7 +58,7 @@ impl Tally {
         );
     }
 
-    /// Checks that every attack was made and no answer was an internal error.
+    /// Every attack was made, and no answer was an internal error.
     pub fn check(&self) {
         let tally = self.0.lock().unwrap();
         for what in ATTACKS {
@@ -169,7 +169,6 @@ impl Attack {
         }
     }
 
-    /// Silent connections from four addresses.
     async fn silence(self) {
         let mut kept = VecDeque::new();
         let mut number = 0_u8;
@@ -203,7 +202,7 @@ impl Attack {
         }
     }
 
-    /// Calls opened and reset at once, in bursts of 500.
+    /// In bursts of 500.
     async fn resets(self) {
         while self.again(1).await {
             let Ok((mut send, connection)) = self.mallory.http().await else { continue };
@@ -249,7 +248,7 @@ impl Attack {
         }
     }
 
-    /// Calls whose announced message never comes.
+    /// The announced message never comes.
     async fn half_messages(self) {
         let mut kept: VecDeque<Unread> = VecDeque::new();
         let announced = Bytes::from_static(b"\0\0\0\xff\xff\x0a");
@@ -269,7 +268,7 @@ impl Attack {
         }
     }
 
-    /// Lists of a growing history by a game without rounds.
+    /// Lists a growing history by a game without rounds.
     async fn history(self) {
         let Some(mut client) = self.connected(&self.mallory).await else { return };
         let alice = account("mallory", "alice", "EUR");
@@ -311,7 +310,6 @@ impl Attack {
         }
     }
 
-    /// Play money sessions of new players.
     async fn demo_sessions(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let mut number = 0;
@@ -404,7 +402,7 @@ impl Attack {
         }
     }
 
-    /// Bets by every superseded version, in real and play money (PL-41, DM-14).
+    /// PL-41, DM-14.
     async fn superseded_rules(self) {
         let Some(mut client) = self.connected(&self.mallory).await else { return };
         let older: Vec<_> = games()

@@ -20,7 +20,7 @@ use tonic::{Code, Request, Status};
 
 const DEADLINE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
-/// Enough players for each round to end before the player's next one is due.
+/// Enough for each round to end before the player's next one.
 const PLAYERS: u64 = 400;
 
 #[derive(Clone)]

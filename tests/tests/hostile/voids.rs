@@ -1,7 +1,7 @@
 //! Voids as an attack (PL-38): one operator bets and voids at the highest rate, including its jackpot hits, while
 //! another plays and hits.
 //!
-//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default; in five parts, with a calm one before each.
+//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default; in five parts, each after a calm one.
 
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;
@@ -128,7 +128,7 @@ async fn own_hits(mut client: Client, turn: u32) -> Vec<String> {
     rounds
 }
 
-/// Hits with the honest operator throughout a part; each award must be paid within `award_wait_ms_max`.
+/// Each award must be paid within `award_wait_ms_max`.
 async fn honest_hits(mut client: Client, turn: String, all: Duration) {
     for number in 0..HITS {
         let player = account("honest", &format!("lucky-{}", number % 3));

@@ -39,7 +39,6 @@ fn alternatives(name: &str) -> Vec<String> {
     name[open + 1..close].split(',').flat_map(|part| alternatives(&whole(part))).collect()
 }
 
-/// Checks whether a word in backticks is a path from the root.
 fn is_path(word: &str, folders: &[String]) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./{},".contains(letter);
     let from_root = folders.iter().any(|folder| word.starts_with(folder.as_str()));

@@ -6,7 +6,7 @@ use motherlode_slots::latest_games;
 
 use crate::{root, sources};
 
-/// Folders that may name games: the games with their list, and the example that writes their data.
+/// Folders that may name games.
 const THEIRS: [&str; 2] = ["engine/slots/src/games", "engine/slots/examples"];
 
 fn names() -> BTreeSet<String> {

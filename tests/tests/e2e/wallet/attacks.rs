@@ -78,7 +78,6 @@ async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bri
     }
 }
 
-/// An unanswered player does not affect the operator's other players.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other() {
     for fault in [Fault::LostCall, Fault::Hangs] {
@@ -159,7 +158,7 @@ async fn pl_31_what_answers_with_noise_is_no_wallet_and_draws_nothing() {
     }
 }
 
-/// A wallet that applies a debit after its timeout: the bet was abandoned and its rollback came first.
+/// The bet was abandoned; its rollback came first.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_that_is_applied_long_after_it_was_given_up_takes_nothing() {
     for world in World::both().await {
@@ -364,7 +363,6 @@ async fn pl_31_pl_32_after_a_day_without_its_wallet_all_comes_to_one_end() {
     world.reconciled(&["debited", "winner"]).await;
 }
 
-/// The debit of a cancelled bet is never called, or it is rolled back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_rolled_back() {
     let world = World::start().await;
@@ -397,8 +395,7 @@ async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_roll
     world.reconciled(&["alice"]).await;
 }
 
-/// The wallet confirms a debit while damage of the log is found: the bet is neither played nor refused. New bets are
-/// refused before the wallet is called.
+/// The bet is neither played nor refused. New bets are refused before the wallet is called.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a3_a_debit_in_progress_when_damage_is_found_has_an_unknown_outcome() {
     let world = World::start().await;

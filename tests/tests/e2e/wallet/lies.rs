@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use tonic::Code;
 
 const FUNDS: i64 = 1_000;
-/// Delay of the slowest wallet, on the test's clock.
+/// By the test's clock.
 const HALF_A_MINUTE_MS: i64 = 30_000;
 
 /// A balance in an answer is only displayed; the confirmed debit decides.
@@ -81,7 +81,6 @@ async fn patient() -> [World; 2] {
     [grpc, in_json]
 }
 
-/// The debit is abandoned and rolled back before its confirmation arrives.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_that_is_confirmed_after_30_seconds_is_rolled_back_and_never_played() {
     for world in patient().await {
@@ -108,7 +107,7 @@ async fn pl_31_a_debit_that_is_confirmed_after_30_seconds_is_rolled_back_and_nev
     }
 }
 
-/// A late credit delays no round, not even of the same player, and is paid once.
+/// A late credit delays no round, not even the same player's.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_credit_that_is_confirmed_after_30_seconds_is_paid_once_and_holds_up_nobody() {
     for world in patient().await {

@@ -1,4 +1,4 @@
-//! Metrics of operators' wallets, as a collector receives them from a process.
+//! Metrics of operators' wallets.
 
 use super::{bet_within, scripted::Fault, scripted::Wallet};
 use crate::{

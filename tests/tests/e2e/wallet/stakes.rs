@@ -1,4 +1,4 @@
-//! Stakes other than plain bets with a wallet: bought features, gambles, securing half (PL-31).
+//! Bought features, gambles and secured halves with a wallet (PL-31).
 
 use super::{
     World, bet_within, looked_up, rounds,
@@ -15,7 +15,7 @@ use tonic::Code;
 
 const TRIES: usize = 100;
 
-/// A bought feature of Mystery Elves on ten lines of a cent: 70 bets of 0.10 EUR.
+/// A feature of Mystery Elves on ten lines of a cent: 70 bets of 0.10 EUR.
 const PRICE: i64 = 700;
 
 fn bought(id: &str, account: &Account) -> SpinRequest {
@@ -69,7 +69,7 @@ async fn pl_31_me_18_a_feature_that_the_wallet_does_not_pay_for_or_does_not_answ
     world.reconciled(&["poor", "elsa"]).await;
 }
 
-/// A gamble risks the unpaid win: the wallet is called only at its end, and may be unreachable before.
+/// The wallet is called only at the gamble's end, and may be unreachable before.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credited_once() {
     let world = World::start().await;
