@@ -1,5 +1,3 @@
-//! Logs written before the ceilings existed.
-
 use crate::config;
 use motherlode_books::{Commit, Currency, Event, Minor, StreamId};
 use motherlode_log::Store;

@@ -1,4 +1,4 @@
-//! Simulated player that checks acknowledged answers and repeats requests without one.
+//! Simulated player that checks answers and repeats requests without one.
 
 use crate::client::{Client, bet};
 use motherlode_proto::{
@@ -14,15 +14,14 @@ use std::{
 };
 use tonic::Status;
 
-/// Player with the answers received.
 #[derive(Debug)]
 pub struct Player {
     account: Account,
     coin_value: &'static str,
     round: u64,
-    /// Answers by request id, without the jackpot's state, which may still change.
+    /// By request id, without the jackpot's state, which may still change.
     answers: BTreeMap<String, Played>,
-    /// Reported jackpots by position of the hit.
+    /// By position of the hit.
     jackpots: BTreeMap<u64, JackpotWin>,
 }
 
@@ -54,7 +53,7 @@ impl Player {
         Ok(())
     }
 
-    /// Plays one round from its start. Repeated requests must get the same answers.
+    /// Repeated requests must get the same answers.
     pub async fn play_round(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Result<(), Status> {
         let id = format!("r{}", self.round);
         let mut last = client.spin(bet(&id, &self.account, self.coin_value), None).await?;
@@ -67,7 +66,6 @@ impl Player {
         Ok(())
     }
 
-    /// Advances to the next round.
     pub fn next_round(&mut self) {
         self.round += 1;
     }
@@ -83,7 +81,7 @@ impl Player {
         }
     }
 
-    /// Checks that each answer is repeated unchanged and the balance is their sum.
+    /// Each answer is repeated unchanged, and the balance is their sum.
     pub async fn check(&mut self, client: &mut Client) {
         let (rounds, answers) = (self.round, Arc::default());
         // Completes the interrupted round.
@@ -100,7 +98,7 @@ impl Player {
         assert_eq!(client.balance(&self.account).await, DEPOSIT - bets + wins + jackpots);
     }
 
-    /// Checks that the balance can be read.
+    /// The balance can be read.
     pub async fn balance_is_served(&self, client: &mut Client) {
         client.balance(&self.account).await;
     }

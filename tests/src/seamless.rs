@@ -30,7 +30,7 @@ use tonic::{Request, Response, Status, transport::Server};
 
 static WALLET: OnceLock<Wallet> = OnceLock::new();
 
-/// Returns whether operators keep their players' money.
+/// Operators keep their players' money.
 #[must_use]
 pub fn is_on() -> bool {
     env::var("MOTHERLODE_TESTS_WALLET").is_ok_and(|kind| kind == "seamless")
@@ -64,7 +64,6 @@ fn parsed(text: &str) -> Operator {
     config.operators.into_iter().next().expect("it is named")
 }
 
-/// Returns whether the process's wallet keeps an account's money.
 #[must_use]
 pub fn keeps(account: &Account) -> bool {
     let play_money = account.currency_code == "XTS";
@@ -75,7 +74,7 @@ pub(crate) fn fund(account: &Account, minor: i64) {
     *wallet().books().balances.entry(key(account)).or_default() += minor;
 }
 
-/// Returns the wallet's balance once no transfer of the player is pending.
+/// The wallet's balance once no transfer of the player is pending.
 pub(crate) async fn balance(account: &Account) -> i64 {
     settled(account).await;
     wallet().books().balances.get(&key(account)).copied().unwrap_or_default()
@@ -149,7 +148,7 @@ struct Books {
 }
 
 impl Wallet {
-    /// Serves on another thread, because a test's single thread may block.
+    /// On another thread, because a test's single thread may block.
     fn serve() -> Self {
         let (bound, listens) = mpsc::channel();
         let books = Arc::new(Mutex::new(Books::default()));

@@ -1,5 +1,5 @@
 //! Logs with the events missing from the golden logs. Each ends with pending work, so that no part of the state is
-//! empty. They never change, or their digests would: new events go into new logs.
+//! empty. They never change: new events go into new logs.
 
 use super::{
     Log,
@@ -270,7 +270,7 @@ fn system() -> World {
     world
 }
 
-/// Consecutive pools at home: hits, awards, voids of every effect, incidents, suspensions, a retirement.
+/// Consecutive pools: hits, awards, every void, incidents, suspensions, a retirement.
 fn pool() -> World {
     let mut world = World::new(0);
     for pool in [POOL, "heir", "third"] {
@@ -298,7 +298,6 @@ fn pool() -> World {
     world.settle_pools();
     world.pay_awards();
     world.write(bewitched(), vec![Event::PoolTermsChanged { terms: terms(3) }]);
-    // A void of each effect, and the reversals.
     let old = round(&mut world, "ben", POOL);
     world.settle_pools();
     let kept = world.hit("ben");
@@ -409,7 +408,6 @@ pub(super) fn incident(world: &World, id: &str, rules_version: &str) -> Event {
     Event::IncidentDeclared(incident.into())
 }
 
-/// Returns a free round of a campaign, which does not contribute to a pool.
 pub(super) fn free_bet(world: &World, name: &str, game: &str, currency: Currency, campaign: &str) -> RoundStarted {
     RoundStarted { campaign: Some(campaign.into()), contribution: None, ..world.bet(name, game, currency, 300) }
 }

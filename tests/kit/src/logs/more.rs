@@ -1,4 +1,4 @@
-//! More made logs, with values of the fields that are empty in the first ones.
+//! Made logs with values of the fields that are empty in the first ones.
 
 use super::{
     Log,
@@ -80,7 +80,7 @@ fn hit(world: &mut World, name: &str, is_open: bool) {
     world.write(player(name), events.into_iter().chain(end).collect());
 }
 
-/// Open rounds of a session with a bought feature, and of a campaign.
+/// Of a session with a bought feature, and of a campaign.
 fn open_rounds(world: &mut World) {
     world.write(player("ann"), vec![session(7, "neptune", EUR)]);
     let carried =
