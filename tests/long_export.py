@@ -2,8 +2,8 @@
 
     python3 tests/long_export.py MOTHERLODE [ROUNDS ...]
 
-For each length, plays rounds with `loadtest` and exports each table in each format by a new process, whose peak the
-kernel reports. Fails if a peak is above the bound, or grows from the shortest log to the longest.
+For each number of rounds, exports each table in each format by a new process. Fails if a peak is above the bound, or
+grows from the shortest log to the longest.
 """
 
 import os

@@ -8,10 +8,9 @@ logs, all of one build. ROUNDS is the length of Find's log, 10,000,000 by defaul
 all but `spinning` and `lengths`.
 
 `spinning` is the control of `readers`, with two busy processes of the lowest priority instead: it shows the resolution
-of a machine with two cores. Readers simulate other machines and run with SCHED_IDLE unless FIGURES_READERS is `equal`.
-`lengths` plays on the logs in the folders of FIGURES_LOGS, separated by colons, shortest first. FIGURES_TURNS sets the
-number of turns (default 9) and FIGURES_SECONDS the seconds per part of a turn (default 40). p99 covers all bets of a
-part, so that a pause of the machine affects one part.
+of a machine with two cores. Readers run with SCHED_IDLE unless FIGURES_READERS is `equal`. `lengths` plays on the logs
+in the folders of FIGURES_LOGS, separated by colons, shortest first. FIGURES_TURNS sets the number of turns (default 9)
+and FIGURES_SECONDS the seconds per part of a turn (default 40).
 
 Needs the packages and stubs of `tests/run python`; run it with tests/.venv/bin/python.
 """
@@ -99,7 +98,7 @@ def told(what, of, median, longest, base):
 
 
 def page_of_sixty(scripted):
-    """Times the page of a round with 60 free spins, and the call that it is made of."""
+    """The page of a round with 60 free spins, and the call that it is made of."""
     with tempfile.TemporaryDirectory() as data, serving(scripted, data) as (address, console):
         client = Client(address)
         alice = client.fund("alice")
@@ -124,7 +123,7 @@ def page_of_sixty(scripted):
 
 
 def found(motherlode, long_log, rounds):
-    """Times Find by each kind of name, and a point read, in a long log."""
+    """Find by each kind of name, and a point read."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data:
         subprocess.run([long_log, str(rounds), str(PLAYERS), data], check=True)
         with serving(motherlode, data) as (address, console):
@@ -203,7 +202,7 @@ def bets_beside(motherlode, share, who, beside):
 
 
 def by_length(motherlode, folders):
-    """Compares bets' p99 at one rate on logs of different lengths, in turns, with the shortest."""
+    """Compares bets' p99 at one rate on logs of different lengths with the shortest, in turns."""
     with ExitStack() as services:
         opened = [services.enter_context(serving(motherlode, folder)) for folder in folders]
         lengths = [Client(address).position() for address, _ in opened]
@@ -221,11 +220,11 @@ def by_length(motherlode, folders):
 
 @contextmanager
 def readers(motherlode, address, console):
-    """Runs all readers at once: an audit, a copy that follows, four clients that page through histories, reports."""
+    """An audit, a copy that follows, four clients that page through histories, reports."""
     over = threading.Event()
 
     def stand_behind():
-        """Lowers the calling thread's priority; the follower lowers its own."""
+        """Lowers the calling thread's priority."""
         if not EQUAL:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
@@ -295,7 +294,7 @@ def spinning(_motherlode, _address, _console):
 
 @contextmanager
 def consoles(_motherlode, _address, console):
-    """Loads fifty counter pages, each polling every three seconds as a browser does."""
+    """Fifty counter pages, each polling every three seconds as a browser does."""
     over = threading.Event()
 
     def watch(number):
@@ -315,8 +314,7 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Returns the highest sustained constant rate. A closed loop would measure another: it waits for answers, and so
-    makes larger groups."""
+    """Highest sustained constant rate. A closed loop waits for answers, and so makes larger groups."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):
@@ -328,7 +326,7 @@ def highest_rate(motherlode, address):
 
 
 def load(motherlode, address, rounds, rate):
-    """Plays rounds by unary calls; returns the rate in rounds per second and p99 in milliseconds."""
+    """Unary calls; returns rounds per second and p99 in milliseconds."""
     command = [motherlode, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--concurrency", "32"]
     command += ["--players", "500", "--format", "json", *(["--rate", str(rate)] if rate else [])]
     said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

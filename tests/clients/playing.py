@@ -1,4 +1,4 @@
-"""Players, bets and lost answers for the tests of each client."""
+"""Players, bets and lost answers."""
 
 from contextlib import contextmanager
 from itertools import count

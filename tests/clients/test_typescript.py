@@ -1,4 +1,4 @@
-"""The TypeScript package, packed and imported as by a user, with real services (PL-11, PL-33)."""
+"""The TypeScript package as a user installs it, with real services (PL-11, PL-33)."""
 
 import json
 import re
@@ -30,7 +30,7 @@ UNREACHABLE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMED
 
 
 def npm(folder, *command):
-    """Runs npm; skips the test if packages cannot be fetched."""
+    """Skips the test if packages cannot be fetched."""
     # One retry, so that the test is skipped soon without a network.
     told = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefer-offline", "--no-audit", "--no-fund"]
     ran = subprocess.run(["npm", *command, *told], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -1,5 +1,3 @@
-"""Paths, and the program whose flags deploy/ uses."""
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""deploy/kubernetes/distributed: roles, ledgers and NATS servers refer to each other by the right names."""
+"""deploy/kubernetes/distributed: names of roles, ledgers and NATS servers are consistent."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ def test_the_configurations_files_are_mounted():
 
 
 def test_mf_e6_each_role_mounts_its_own_secrets_alone():
-    """The shared configuration has only digests; each role mounts its credentials."""
+    """The shared configuration has only digests."""
     secrets = {}
     for found in render(FOLDER):
         if pod(found):
@@ -76,7 +76,7 @@ def test_the_configuration_names_the_charts_servers():
 
 @pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (tests/run nats): the chart's values are not tried")
 def test_the_server_takes_what_the_values_tell_it(tmp_path):
-    """The chart copies `merge` to the server's configuration; a log needs both of these."""
+    """A log needs both."""
     told = NATS["config"]
     assert told["jetstream"]["merge"] == {"sync_interval": "always"}
     assert told["merge"] == {"max_payload": "<< 8MB >>"}

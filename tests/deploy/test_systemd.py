@@ -1,4 +1,4 @@
-"""deploy/systemd: checks the unit with systemd's tools, if installed."""
+"""deploy/systemd, checked with systemd's tools if installed."""
 
 import shlex
 import shutil

@@ -1,7 +1,7 @@
 """Computes exactly how rounding to minor units changes the return of a ways game (DM-17, DM-19).
 
 A coin of n fifths of a minor unit rounds a win by the residue of its coins modulo 5; there are no halves. So all
-windows are counted by residue, reel by reel, merging equal states. All numbers are integers.
+windows are counted by residue, reel by reel, merging equal states.
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ DIGITS = {"JPY": 0, "KWD": 3}
 
 
 def minor_micros(currency):
-    """Returns the value of a minor unit in 1e-6 of the major unit."""
+    """In 1e-6 of the major unit."""
     return 10 ** (6 - DIGITS.get(currency, 2))
 
 
@@ -31,7 +31,7 @@ def rounded(coins, worth):
 
 
 class Drawn:
-    """Cells of a reel that are drawn singly (DM-08, DM-09): how many crystals land on them, and their other symbols."""
+    """Cells of a reel that are drawn singly (DM-08, DM-09): landing crystals and other symbols."""
 
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
@@ -46,7 +46,7 @@ class Drawn:
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
     def landing(self, cells, before):
-        """Returns the probabilities of 0, 1, ... crystals, given the number landed before."""
+        """Probabilities of 0, 1, ... crystals, given the number landed before."""
         chances = {0: Fraction(1)}
         for _ in range(self.number):
             after = Counter()
@@ -59,7 +59,7 @@ class Drawn:
 
 
 def shown(cells, weights, others):
-    """Counts the ways to show symbols of these weights on some cells; `others` is the weight of the rest."""
+    """Ways to show symbols of these weights; `others` is the weight of the rest."""
     ways = {}
     for counts in product(range(cells + 1), repeat=len(weights)):
         rest = cells - sum(counts)
@@ -123,7 +123,7 @@ EXPONENTS = sum(3 << BITS * place for place in range(SYMBOLS))
 
 
 def packed(figures):
-    """Packs figures modulo 5 into four bits each; 0 means that the symbol's run has ended."""
+    """Four bits per figure modulo 5; 0 means that the symbol's run has ended."""
     assert len(figures) <= SYMBOLS
     places = ((place, figure % FIFTHS) for place, figure in enumerate(figures))
     return sum((RUN | POWERS.index(figure)) << BITS * place for place, figure in places if figure)
@@ -147,7 +147,7 @@ def contents_of(columns, symbols, drawn):
 
 
 def projected(contents, runs, goes_on):
-    """Restricts the contents of a reel to the symbols that still run."""
+    """Contents of a reel, restricted to the symbols that still run."""
     on, seen = runs & goes_on, Counter()
     on |= on >> 2 | on >> 3
     for (counts, shown), times in contents.items():

@@ -1,5 +1,3 @@
-"""Reads a game's published data file without further computation."""
-
 import hashlib
 import tomllib
 from fractions import Fraction
@@ -18,7 +16,7 @@ def micros(values):
 
 
 class GameFile:
-    """A game's data. Symbols are numbered in the order of the file, as in outcomes."""
+    """Symbols are numbered in the order of the file, as in outcomes."""
 
     def __init__(self, name, version):
         content = (GAMES / name / f"{version}.toml").read_bytes()

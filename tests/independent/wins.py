@@ -24,12 +24,12 @@ def count(window, symbols):
 
 
 def minor(coins, coin_micros, minor_micros):
-    """Converts coins to minor units, half to even (DM-17), as Python rounds fractions."""
+    """Half to even (DM-17), as Python rounds fractions."""
     return round(coins * Fraction(coin_micros) / minor_micros)
 
 
 class Lines:
-    """Line wins from left to right with a wild: only the highest of each line is paid."""
+    """From left to right with a wild: only the highest of each line is paid."""
 
     def __init__(self, file, rows):
         self.file = file
@@ -52,8 +52,7 @@ class Lines:
         return highest, found[highest]
 
     def wins(self, window, lines, coins, shown):
-        """Returns the wins of the first `lines` lines at `coins` coins each. If two combinations pay the same, such as
-        wilds alone or with another symbol, takes the shown one."""
+        """If two combinations pay the same, such as wilds alone or with another symbol, takes the shown one."""
         named = {line: (symbol, length) for kind, line, symbol, length, _ in shown if kind == "line"}
         cells, wins = flat(window), []
         for line, on_line in enumerate(self.on[:lines]):
@@ -71,8 +70,7 @@ def scatter_wins(file, window, symbol, coins):
 
 
 def ways_wins(file, window, symbols):
-    """Returns each symbol's win on consecutive reels from the left: its payment times the product of its counts
-    (DM-03)."""
+    """Each symbol's payment on consecutive reels from the left, times the product of its counts (DM-03)."""
     wins = []
     for symbol in symbols:
         counts = []

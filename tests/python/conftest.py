@@ -29,7 +29,7 @@ ON_ONE_SERVER = "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_in
 
 
 def generate():
-    """Compiles the protos with the stock compiler at every run, so that the stubs are current."""
+    """At every run, so that the stubs are current."""
     # Only the process that starts the workers generates stubs.
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
@@ -51,7 +51,7 @@ from client import Client  # noqa: E402  (it imports what was generated just now
 
 
 def give_draw_key(data):
-    """Writes a constant draw key to a new data folder, so that failures are reproducible."""
+    """Constant, so that failures are reproducible."""
     file = data / "keys" / "draws"
     if data.exists() and any(data.iterdir()):
         return
@@ -62,7 +62,7 @@ def give_draw_key(data):
 
 
 class Service:
-    """A running service with a configuration text. Its log remains, so it can be restarted."""
+    """Its log remains, so it can be restarted."""
 
     def __init__(self, data, config="", binary=BINARY):
         give_draw_key(data)
@@ -149,7 +149,7 @@ def start_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """Service shared by most tests, each with other players. At the end it must stop cleanly."""
+    """Shared by most tests, each with other players. At the end it must stop cleanly."""
     service = Service(tmp_path_factory.mktemp("shared") / "data")
     yield service
     service.end()

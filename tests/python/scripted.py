@@ -1,8 +1,7 @@
 """Rounds of the scripted dealer: one for each feature of each game, with its expected display.
 
-`SCRIPTS` is complete: a feature in a game's description (`declared`) without a round (`shown_by`) fails the test.
-`KINDS` assigns the contract's kinds (of spins, marks, choices, cards, states) to the games and the platform, and must
-have all of them.
+A feature in a game's description (`declared`) without a round (`shown_by`) fails the test. `KINDS` assigns all the
+contract's kinds to the games and the platform.
 """
 
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ SKIP, CLOSE, LEAVE = "skip", "close", "leave"
 
 @dataclass(frozen=True)
 class Script:
-    """A round: the wish for its bet, choices with wishes, and the way to end it."""
+    """The wish for its bet, choices with wishes, and the way to end it."""
 
     rules: str
     bet: str = ""

@@ -1,4 +1,4 @@
-"""Access over TLS: calls without a token, with a wrong one, without the role, about another operator's player (PL-27)."""
+"""Access over TLS (PL-27)."""
 
 import grpc
 import pytest

@@ -1,4 +1,4 @@
-"""The reference integration as in its README, against a protected service and over a connection that loses answers."""
+"""The reference integration as in its README, and over a connection that loses answers."""
 
 import re
 import subprocess

@@ -1,8 +1,5 @@
-"""The console's page of a round in each feature of each game, in a browser, on phone and desktop, in light and dark
-mode.
-
-The rounds are those of scripted.py, which covers all declared features and rule numbers.
-"""
+"""The console's page of a round in each feature of each game (scripted.py), on phone and desktop, in light and dark
+mode."""
 
 import re
 from itertools import cycle
@@ -61,8 +58,7 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
 
 
 def holds(page, name, game, script, round):
-    """Checks that the page has a picture of every window, the balance before and after each step, and the feature's
-    words."""
+    """A picture of every window, the balance before and after each step, and the feature's words."""
     content = page.content()
     for words in script.shows:
         assert words.lower() in content.lower(), f"{name} shows {words}"

@@ -1,4 +1,4 @@
-"""The tutorials work as written: each command is run in order, and its output is compared with the printed one."""
+"""Runs the tutorials' commands in order, and compares their output with the printed one."""
 
 import ctypes
 import fcntl
@@ -23,7 +23,7 @@ DEADLINE_S = 120
 
 
 def steps(markdown):
-    """Pairs of a command and its printed output, from the blocks named `console`. The command `^C` stops the newest server."""
+    """Pairs of a command and its printed output, from the blocks named `console`. `^C` stops the newest server."""
     found = []
     for block in re.findall(r"^```console\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
@@ -44,7 +44,7 @@ def pattern(printed):
 
 
 def own_network():
-    """A network namespace, so that the documented ports are free; without the permission, the machine's own ports are used."""
+    """A network namespace, so that the documented ports are free; without the permission, the machine's own ports."""
     try:
         os.unshare(os.CLONE_NEWNET)
     except (AttributeError, PermissionError):
@@ -55,7 +55,7 @@ def own_network():
 
 
 class Server:
-    """A command in the background, with its output until now."""
+    """A command in the background."""
 
     def __init__(self, command, place):
         self.process = subprocess.Popen(

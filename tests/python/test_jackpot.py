@@ -1,4 +1,4 @@
-"""Figures of the progressive jackpot and administration of pools (BW-11 to BW-20)."""
+"""Jackpot figures and administration of pools (BW-11 to BW-20)."""
 
 from decimal import Decimal
 from itertools import islice

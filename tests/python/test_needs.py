@@ -1,4 +1,4 @@
-"""Both scripts report at the start which tools of the README are missing, with the packages to install."""
+"""Both scripts report missing tools with the packages to install."""
 
 import os
 import shutil

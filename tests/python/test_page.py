@@ -1,4 +1,4 @@
-"""The support page of a round (PL-19), read by an XML parser, agrees with GetRound."""
+"""The support page of a round (PL-19) agrees with GetRound."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""Rounds: every choice, repetitions, voids, deadlines, streams (BW-05 to BW-28, PL-02, PL-11)."""
+"""Rounds: choices, repetitions, voids, deadlines, streams (BW-05 to BW-28, PL-02, PL-11)."""
 
 import grpc
 import pytest

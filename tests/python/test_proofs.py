@@ -1,5 +1,5 @@
-"""Signatures of a running service, checked by programs that share no code with it: tlog-scales 0.0.3 over HTTP, and
-examples/verify_round.py, written from the specifications alone."""
+"""Signatures of a service, checked by programs that share no code with it: tlog-scales over HTTP, and
+examples/verify_round.py."""
 
 import base64
 import hashlib

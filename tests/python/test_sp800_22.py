@@ -16,7 +16,7 @@ def bits(text):
 
 
 def split(low, high):
-    """Returns a part of the sum of 1/n! as numerator and product."""
+    """A part of the sum of 1/n! as numerator and product."""
     if high - low == 1:
         return 1, high
     middle = (low + high) // 2
@@ -26,7 +26,7 @@ def split(low, high):
 
 @pytest.fixture(scope="module")
 def e():
-    """Returns the first million bits of e; 70,000 terms suffice."""
+    """First million bits; 70,000 terms suffice."""
     above, below = split(0, 70_000)
     return bits(bin((above + below << 1_000_000) // below)[2:1_000_002])
 
