@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUITE = "bookworm"
 SOURCES = "root/motherlode"
-# Steps of tests/run before its first build: requirements, nats-server, Python packages.
+# Steps of tests/run before its first build.
 ENVIRONMENT = "tests/run -h && tests/run nats && source <(sed -n '/^python_packages()/,/^}/p' tests/run) && python_packages && $python -c 'import grpc, pytest'"
 
 

@@ -12,8 +12,7 @@ import sys
 import tempfile
 
 PLAYERS = 5_000
-# Limits of an export's peak and of its growth, megabytes. Peaks vary between runs, and the shorter log does not fill a
-# row group of Parquet.
+# Megabytes. Peaks vary between runs, and the shorter log does not fill a row group of Parquet.
 BOUND, MORE = 128, 16
 WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl", "parquet"]
 

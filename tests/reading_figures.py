@@ -45,7 +45,7 @@ TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
 # Highest accepted ratio of p99, median of the turns.
 RATIO_MAX = 1.2
-# Whether readers have the same priority as bets.
+# Readers have the same priority as bets.
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 
 
@@ -192,7 +192,7 @@ def bets_beside(motherlode, share, who, beside):
         for told, all_of in [("p50", all_p50), ("p99", all_p99)]:
             within, without = (statistics.median(all_of[watched]) for watched in [True, False])
             print(f"  {told}, median of the turns: {within:.2f} ms with {who}, {without:.2f} ms without: {within / without:.2f}")
-        # Noise: how p99 changes between halves without other load. Smaller ratios are not significant.
+        # How p99 changes between halves without other load. Smaller ratios are not significant.
         noise = [max(pair) / min(pair) for pair in zip(all_p99[False], all_p99[False][1:])]
         median, quarters = statistics.median(ratios), statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         print(f"  ratio: median {median:.2f}, half of the turns {quarters[0]:.2f} to {quarters[2]:.2f}, all {min(ratios):.2f} to {max(ratios):.2f}")
@@ -319,7 +319,6 @@ def highest_rate(motherlode, address):
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):
         rate = (low + high) / 2
-        # Rounds of five seconds must be over by then.
         held = load(motherlode, address, int(rate * 5) + 1, rate)["rate"] >= rate * 0.97
         low, high = (rate, high) if held else (low, rate)
     return low

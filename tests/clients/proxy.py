@@ -117,7 +117,6 @@ def pass_on(source, drain, bytes_max=float("inf")):
         while (came := source.recv(65536)) and (passed := passed + len(came)) <= bytes_max:
             drain.sendall(came)
     except OSError:
-        # The other direction closed them.
         pass
     for end in [drain, source]:
         try:

@@ -16,7 +16,7 @@ from conftest import BINARY
 from kustomization import containers, pod, render
 from test_distributed import FOLDER, SERVER
 
-# A takeover takes some seconds, a start a few more on a busy machine.
+# A takeover takes some seconds, a start a few more.
 SECONDS_MAX = 120
 CERTIFICATE = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={0} -addext subjectAltName=DNS:{0}"
 ROLES = ["ledger", "spin", "jackpot"]
@@ -180,7 +180,6 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
     standby = [node for node in ledgers if node is not writer]
     assert not writer.passes("liveness") and not writer.passes("readiness")
     wait_until(lambda: ready(standby) == standby, log)
-    # The killed process restarts; then one is ready again, and all are live.
     wait_until(lambda: writer.kept().passes("liveness"), log)
     wait_until(writes, log)
     assert all(node.passes("liveness") for node in nodes.values()), "standing by is no reason to be killed"

@@ -13,7 +13,7 @@ ROWS = 3
 
 class Bewitched:
     NAME = "bewitched"
-    # Kinds of figures without influence on others.
+    # Figures without influence on others.
     DECIDES_NOTHING = ()
 
     def __init__(self, version):
@@ -36,7 +36,7 @@ class Bewitched:
         weight = sum(prize["weight"] for prize in prizes)
         money = bonus * sum(prize.get("multiple", 0) * prize["weight"] for prize in prizes) / weight
         bonus_spins = bonus * sum(prize.get("free_spins", 0) * prize["weight"] for prize in prizes) / weight
-        # Each spin of either kind wins free spins, each of which wins more (BW-09).
+        # Each free spin wins more of both kinds (BW-09).
         spins = scatter_spins + bonus_spins
         free = spins / (1 - spins) * (self.multiplier * line + scatter + money)
         seed = Fraction(self.file.data["jackpot"]["seed_coins"], self.file.data["jackpot"]["odds"])

@@ -13,7 +13,7 @@ from expanding import CRYSTALS
 
 # Residues count fifths of a minor unit.
 FIFTHS = 5
-# Decimals of currencies with a coin ladder, if not 2 (ISO 4217).
+# If not 2 (ISO 4217).
 DIGITS = {"JPY": 0, "KWD": 3}
 
 
@@ -35,7 +35,7 @@ class Drawn:
 
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # Probability by crystals landed before and here, with a common denominator.
+        # By crystals landed before and here, with a common denominator.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number
         self.landed = [
@@ -115,7 +115,7 @@ def residues(reels, pays, cells=None, grown=0):
 
 
 # Four bits per symbol: a running flag, a carry bit, and an exponent. Modulo 5 every number but 0 is a power of 2, so a
-# product is a sum of exponents modulo 4. A product of 0 adds no residue.
+# product is a sum of exponents modulo 4.
 POWERS = [1, 2, 4, 3]
 BITS, RUN, SYMBOLS = 4, 8, 8
 RUNS = sum(RUN << BITS * place for place in range(SYMBOLS))

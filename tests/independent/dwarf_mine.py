@@ -21,7 +21,7 @@ COLOURS = ("green", "yellow", "blue", "red")
 
 class DwarfMine:
     NAME = "dwarf-mine"
-    # Kinds of figures without influence on others: drawn cells that win nothing.
+    # Figures without influence on others: drawn cells that win nothing.
     DECIDES_NOTHING = ("spins[].cells[]",)
 
     def __init__(self, version):
@@ -35,7 +35,7 @@ class DwarfMine:
         expansion = self.file.data["expansion"]
         weights = {self.file.codes.index(each["code"]): each["weight"] for each in expansion["symbols"]}
         self.cells = Cells(weights, expansion["crystal"])
-        # Fractions of minor units in wins of free spins, with their counts.
+        # With their counts, in wins of free spins.
         self.fractions = Counter()
 
     def free(self, super_high=None):
@@ -123,7 +123,7 @@ class Round(rounds.Round):
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
         self.carried = dict(terms["carried"])
-        # Pending series: kind of windows, number, reels, and coin value.
+        # Kind of windows, number, reels, and coin value.
         self.series = []
 
     def resolve(self, choice, shown):

@@ -21,8 +21,8 @@ TURNS_MAX = 10
 
 class MysteryElves:
     NAME = "mystery-elves"
-    # Kinds of figures without influence on others: a card's face beyond its colour (ME-17), symbols that are not held,
-    # and Bonus symbols without the feature.
+    # Figures without influence on others: a card's face beyond its colour (ME-17), symbols that are not held, and Bonus
+    # symbols without the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):
@@ -35,7 +35,7 @@ class MysteryElves:
         self.bonus = self.file.only("bonus")
         self.mysteries = {special["name"]: special["bets"] for special in data["mysteries"]}
         self.factors = [factor["times"] for factor in data["factors"]]
-        # Defaults: rules of version 1.0.
+        # Rules of version 1.0.
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
@@ -131,7 +131,7 @@ class Round(rounds.Round):
             spins.append(self.held_window(spin))
         bets = self.functions(windows, spins)
         expect(next(windows, None) is None, "a window too many")
-        # A full screen pays twice, shown by the last window (ME-12).
+        # A full screen pays twice (ME-12).
         spins[-1]["multiplier"] = 2 if len(self.held) == CELLS else 1
         bets *= spins[-1]["multiplier"]
         coins = bets * self.bet

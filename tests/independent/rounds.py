@@ -12,7 +12,7 @@ from wins import flat, minor, total
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYER = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples") / "outcomes"
-# Maximum windows per step.
+# Per step.
 WINDOWS_MAX = 100
 
 CHOICES = {

@@ -14,9 +14,9 @@ from games import GAMES, LATEST, returns
 from rounds import ROOT, played
 
 BINARY = os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode"
-# Maximum deviation of the cash return from the published one (DM-19).
+# Of the cash return from the published one (DM-19).
 APART = Fraction(5, 10_000)
-# Tolerance for the engine's floating point sums.
+# For the engine's floating point sums.
 WITHIN = Fraction(1, 10**10)
 PLAY_MONEY = "XTS"
 OTHERS = {"buy_feature", "unlocked_1", "unlocked_2", "unlocked_3"}

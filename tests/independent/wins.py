@@ -35,7 +35,6 @@ class Lines:
         self.file = file
         self.wilds = file.numbered("wild")
         self.paying = file.numbered("regular") + self.wilds
-        # Indexes of each line's cells in the window.
         self.on = [itemgetter(*(reel * rows + row for reel, row in enumerate(line))) for line in file.lines]
         self.best = cache(self.best)
 

@@ -7,7 +7,7 @@ from wins import Lines, at_stops
 from witch_means import returns
 
 REELS, ROWS = 5, 4
-# Potions by the number that the collection keeps, and their features in the order of unlocking (WF-07 to WF-11).
+# Numbers in the collection; features in the order of unlocking (WF-07 to WF-11).
 RED, BLUE, GREEN = 1, 2, 3
 FEATURES = {
     "high symbols": [RED, BLUE, GREEN],
@@ -19,8 +19,8 @@ FEATURES = {
 
 class WitchFeature:
     NAME = "witch-feature"
-    # Kinds of figures without influence on others: a drawn cell that wins nothing; a Potion's place, and its colour in
-    # a combination without a feature; the multiplier of a respin that wins nothing.
+    # Figures without influence on others: a drawn cell that wins nothing; a Potion's place, and its colour in a
+    # combination without a feature; the multiplier of a respin that wins nothing.
     DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[]", "spins[].marks[][1]", "spins[].marks[][2]",
                        "spins[].multiplier")
 

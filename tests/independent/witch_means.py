@@ -88,7 +88,7 @@ def returns(game):
         "mega_wild": means.mega_wild(),
     }
     exploded = means.scattered_any(means.replaced(game.strips, means.high), data["explosion"]["counts"])
-    # Combinations per spin equal Potions per reel: three reels land Potions, three Potions make a combination.
+    # Three reels land Potions, three Potions make a combination.
     often = chance(data["potions"]["chance"])
     red, blue, green = (Fraction(weight, sum(data["potions"]["colours"])) for weight in data["potions"]["colours"])
     chances = 6 * red * blue * green, 3 * red * blue**2, 3 * red * green**2, 3 * blue**2 * green

@@ -18,19 +18,19 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 GENERATED = HERE / "gen"
 BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
-# The service with a dealer for forced outcomes.
+# Has a dealer for forced outcomes.
 SCRIPTED = BINARY.with_name("motherlode-under-test")
 EXAMPLES = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples").resolve()
 PLAYERS = count(1)
 
-# NATS server for the services' logs, one stream per service.
+# NATS server; one stream per service.
 STORE = os.environ.get("MOTHERLODE_TESTS_STORE")
 ON_ONE_SERVER = "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_interval = true}\n"
 
 
 def generate():
     """At every run, so that the stubs are current."""
-    # Only the process that starts the workers generates stubs.
+    # Once for all workers.
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     import grpc_tools
@@ -88,7 +88,6 @@ class Service:
             if line.startswith("console for people: "):
                 self.console, _, apart = line.removeprefix("console for people: ").strip().partition(", of the services at ")
                 if apart:
-                    # A separate console listens nowhere else.
                     self.address = self.console
                     break
             if line.startswith("motherlode listens on "):
@@ -103,7 +102,7 @@ class Service:
     def held(self):
         """Suspends the process until the block ends."""
         self.process.send_signal(signal.SIGSTOP)
-        # Waits until all threads have stopped.
+        # Until all threads have stopped.
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
         try:
             yield

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from motherlode.log.v1 import log_pb2
 from motherlode.proof.v1 import proof_pb2
 
-# PARTLY: everything in the proof is valid, but seals are not shown.
+# PARTLY: the proof is valid, but seals are not shown.
 PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
 
 

@@ -9,9 +9,9 @@ from math import comb
 import numpy as np
 from scipy.special import gammaincc
 
-# Classes with fewer expected draws are merged, since chi-square needs this many.
+# Chi-square needs this many expected draws per class.
 EXPECTED_MIN = 10
-# Maximum number of classes; larger bounds are divided into ranges.
+# Larger bounds are divided into ranges.
 CLASSES_MAX = 64
 
 

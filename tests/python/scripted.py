@@ -22,7 +22,7 @@ class Script:
     bet: str = ""
     # "pick", "start", "red", "black", "halve" or "collect", then the wish for the result.
     then: tuple = ()
-    # Earlier bets, skipped to their ends, that collect crystals and Potions.
+    # Earlier bets that collect crystals and Potions.
     before: tuple = ()
     shows: tuple = ()
     coin: str = ""
@@ -175,7 +175,7 @@ KINDS = {
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
     "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
-    # Kinds without a round: a round cannot await its own bet, and expiry needs a controlled clock.
+    # A round cannot await its own bet, and expiry needs a controlled clock.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }
 

@@ -120,7 +120,7 @@ def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
     return gammaincc(blocks / 2, chi_square / 2)
 
 
-# Exact values from the suite's code. Those in 3.8 are too inaccurate for a million bits.
+# From the suite's code. The values in 3.8 are too inaccurate for a million bits.
 OVERLAPPING = (0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865)
 
 

@@ -176,7 +176,6 @@ def another_site(content):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    # Another site on this machine.
     yield f"http://localhost:{server.server_port}/"
     server.shutdown()
 
@@ -212,7 +211,7 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
         read = "url => fetch(url, {credentials: 'include'}).then(answer => answer.text(), error => String(error))"
         assert "Failed to fetch" in page.evaluate(read, f"{service.console}trust")
     assert client.round(played.round_id).state != round_pb2.ROUND_STATE_VOIDED
-    # The redirect after a log-in must stay in the console.
+    # Redirects after a log-in must stay in the console.
     for path in ["login?next=https://evil.example/", "login?next=//evil.example/", "login?next=/%5Cevil.example"]:
         page.goto(service.console + path)
         page.get_by_role("button", name="Open the console").click()

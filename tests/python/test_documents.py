@@ -17,7 +17,7 @@ import pytest
 from conftest import BINARY, ROOT
 
 TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
-# Commands that run until they are interrupted.
+# Run until they are interrupted.
 SERVERS = ("motherlode serve", ".venv/bin/python deploy/examples/wallet")
 DEADLINE_S = 120
 
@@ -116,7 +116,7 @@ def play_through(tutorial, folder):
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
 def test_every_command_of_a_tutorial_works_as_written(tutorial, tmp_path):
     assert len(steps(tutorial.read_text())) > 4, "its commands are found"
-    # In a process of its own: the network namespace ends with it.
+    # The network namespace ends with the process.
     child = os.fork()
     if child == 0:
         status = 1

@@ -15,7 +15,7 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 SIGNIFICANCE = 1e-6
-# 100 sequences of a million bits, as in SP 800-22; a single test fails one in a hundred.
+# As in SP 800-22; a single test fails one in a hundred.
 SEQUENCES, BITS, ALPHA = 100, 1_000_000, 0.01
 # Cards, small wheels, a die, reels of 30 to 120 stops, weights of prizes.
 BOUNDS = (2, 3, 5, 30, 32, 37, 64, 120, 1_000, 1_000_003, 3 << 30)

@@ -131,7 +131,7 @@ def played(client, account, number):
         steps.append(patient(lambda: client.choose(named, steps[0].round_id, choice)))
     jackpot = 0
     if steps[0].HasField("jackpot"):
-        # The award may come after the answer: a repetition has its amount.
+        # The award may come after the answer.
         paid = lambda: patient(lambda: client.spin(request)).jackpot.amount
         deadline = time.monotonic() + 300
         while not paid().amount_minor and time.monotonic() < deadline:

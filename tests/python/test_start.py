@@ -117,7 +117,6 @@ def test_uf_09_a_laboratory_computes_the_digest_of_the_configuration_by_itself(s
     assert hashlib.sha256(printed).hexdigest() == stated
     said = subprocess.run([BINARY, "config", "--config", file], stdout=subprocess.PIPE, check=True, text=True).stdout
     assert stated in said
-    # Computed without the program, from the file and the defaults.
     defaults = json.loads(subprocess.run([BINARY, "config", "--canonical"], stdout=subprocess.PIPE, check=True).stdout)
     by_hand = canonical(merged(defaults, tomllib.loads(config)))
     assert by_hand == printed and hashlib.sha256(by_hand).hexdigest() == stated
