@@ -4,9 +4,8 @@
     deploy/container/check.py [--binary FILE] [--keep FOLDER]
 
 Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or
---binary. The image runs in its own namespaces as its USER, on a read-only root with loopback only: the check reads its
-health, plays rounds over TLS, restarts it on its volume, and audits the log. Base images, layers and caches are not
-covered.
+--binary. The image runs as its USER in its own namespaces, on a read-only root with loopback only: the check reads its
+health, plays rounds over TLS, restarts it on its volume, and audits the log.
 """
 
 import argparse
@@ -31,7 +30,7 @@ RUST, DISTROLESS = "docker.io/library/rust:", "gcr.io/distroless/cc-debian12:non
 RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
 NONROOT = 65532
-# Longest start on an empty log.
+# For a start on an empty log.
 START_SECONDS_MAX = 120
 
 
@@ -84,7 +83,7 @@ def base(image, root):
 
 @contextmanager
 def mounted(*mounts):
-    """Mounts (source, target, read only) within the context."""
+    """(source, target, read only) within the context."""
     done = []
     try:
         for source, target, read_only in mounts:
@@ -100,7 +99,7 @@ def mounted(*mounts):
 
 
 def execute(stage, rest, binary, cache):
-    """Executes a RUN with folders as cache mounts, and this machine's toolchain."""
+    """With folders as cache mounts, and this machine's toolchain."""
     words = rest.split()
     caches = [word.split("target=")[1] for word in words if word.startswith("--mount=type=cache")]
     line = " ".join(word for word in words if not word.startswith("--mount"))
@@ -221,13 +220,13 @@ class Container:
             time.sleep(0.2)
 
     def is_running(self):
-        """Whether the program runs; its process id outside the namespaces."""
+        """Process id outside the namespaces."""
         children = Path(f"/proc/{self.outer.pid}/task/{self.outer.pid}/children").read_text().split()
         self.id = int(children[0]) if children else None
         return bool(children) and os.readlink(f"/proc/{self.id}/exe").endswith("/motherlode")
 
     def inside(self, *arguments):
-        """Runs the image's program in the namespaces, on the root and as the user of the service."""
+        """In the namespaces, on the root and as the user of the service."""
         user, group = self.stage.user.split(":")
         spaces = [f"--target={self.id}", "--mount", "--net", "--pid", f"--root=/proc/{self.id}/root"]
         command = ["nsenter", *spaces, f"--setuid={user}", f"--setgid={group}", "/usr/local/bin/motherlode", *arguments]

@@ -11,20 +11,20 @@ PAGE_SIZE = 100
 
 @dataclass
 class Round:
-    """A round by the answers to its calls; money in minor units."""
+    """Money in minor units."""
 
     bet: int
     win: int
-    # Parts of the win credited before the round's end, by step (ME-16).
+    # By step, before the round's end (ME-16).
     credited: dict
     jackpot: int
     open: bool
-    # Campaign of a free round, whose bet the operator paid (PL-18).
+    # The operator paid the bet (PL-18).
     campaign: str
 
     @staticmethod
     def of(round, credited, jackpots):
-        """Creates it from a Played or a Round of the service, which have the same field names."""
+        """From a Played or a Round of the service, which have the same field names."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
         return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 
@@ -32,7 +32,7 @@ class Round:
         return 0 if self.campaign else self.bet
 
     def net(self):
-        """Returns the change of the balance. Wins count at settlement, except parts credited by HALVE."""
+        """Change of the balance. Wins count at settlement, except parts credited by HALVE."""
         return (sum(self.credited.values()) if self.open else self.win) + self.jackpot - self.paid()
 
 
@@ -41,13 +41,13 @@ class Books:
     deposits: dict = field(default_factory=dict)
     withdrawals: dict = field(default_factory=dict)
     rounds: dict = field(default_factory=dict)
-    # Rounds with a jackpot whose award was pending in the answer.
+    # Rounds whose answer had a pending award.
     pending: set = field(default_factory=set)
-    # Client seeds sent, by round and step.
+    # By round and step.
     client_seeds: dict = field(default_factory=dict)
 
     def told(self, played, client_seed=None):
-        """Records a step's answer; idempotent."""
+        """Idempotent."""
         if client_seed is not None:
             self.client_seeds[played.round_id, played.step] = client_seed
         before = self.rounds.get(played.round_id)
@@ -69,12 +69,11 @@ class Books:
 
 
 def credited(round):
-    """Returns the amount that each step of a service's round credited before its end."""
+    """Credits before the round's end, by step."""
     return {step.number: step.outcome.credited_minor for step in round.steps}
 
 
 def jackpots(round):
-    """Returns the jackpots won in a service's round."""
     return sum(won.amount.amount_minor for won in round.jackpots)
 
 
@@ -90,7 +89,7 @@ def history(service, account):
 
 
 def differences(service, account, books):
-    """Returns the differences of ledger and books in words."""
+    """In words."""
     found = []
 
     def compare(what, told, ledger):

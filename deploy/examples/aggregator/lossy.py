@@ -13,7 +13,7 @@ PIECE = 1 << 16
 
 
 class Lossy:
-    """Listens on loopback and forwards connections to the service."""
+    """Listens on loopback."""
 
     def __init__(self, target, pieces, silence_s):
         """Forwards about `pieces` pieces per connection; every third connection is silent for `silence_s` before it is
@@ -52,7 +52,7 @@ class Lossy:
 
 
 def copy(source, sink, pieces):
-    """Copies up to a number of pieces; true if the number was reached, false if an end closed first."""
+    """True if the number of pieces was reached, false if an end closed first."""
     try:
         while piece := source.recv(PIECE):
             if pieces == 0:

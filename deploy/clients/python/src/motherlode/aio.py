@@ -56,7 +56,6 @@ class AsyncClient:
         self.proof = ProofServiceStub(self._channel)
 
     async def close(self) -> None:
-        """Closes the connection and ends its calls."""
         await self._channel.close()
 
     async def __aenter__(self) -> AsyncClient:
@@ -103,6 +102,6 @@ def as_text(method: str | bytes) -> str:
 
 
 def shown(target: Target, details: Any, timeout: float | None) -> aio.ClientCallDetails:
-    """Returns call details with the token and the attempt's timeout."""
+    """Call details with the token and the attempt's timeout."""
     metadata = aio.Metadata(*target.metadata(list(details.metadata or ())))
     return aio.ClientCallDetails(details.method, timeout, metadata, details.credentials, details.wait_for_ready)

@@ -1,4 +1,4 @@
-"""Client for threads: generated stubs over a channel that retries by the rules of request ids."""
+"""Client for threads, which retries by the rules of request ids."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Client:
         self.proof = ProofServiceStub(channel)
 
     def close(self) -> None:
-        """Closes the connection and ends its calls, including those waiting to retry."""
+        """Ends calls, including those waiting to retry."""
         self._closing.set()
         self._channel.close()
 

@@ -13,7 +13,7 @@ DETAILS = "grpc-status-details-bin"
 
 
 class MotherlodeError(Exception):
-    """Base of all errors of a call. `request_id` is the sent one, empty for calls without."""
+    """`request_id` is the sent one, empty for calls without."""
 
     def __init__(self, message: str, request_id: str = "") -> None:
         super().__init__(message)
@@ -110,7 +110,7 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
-    """Converts gRPC's own error, such as a stream's, to a refusal."""
+    """Converts gRPC's own error, such as a stream's."""
     # Raised errors are calls too, except those of tests.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
@@ -121,7 +121,7 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, str], float | None]:
-    """Returns ErrorInfo, fields and retry delay of a status; empty if it has none of Motherlode's."""
+    """ErrorInfo, fields and retry delay; empty if the status has none of Motherlode's."""
     info, fields = error_details_pb2.ErrorInfo(), {}
     retry_after_s: float | None = None
     try:
@@ -134,6 +134,6 @@ def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, st
             elif detail.Unpack(retry):
                 retry_after_s = max(0.0, retry.retry_delay.ToMilliseconds() / 1000)
     except DecodeError:
-        # Details of another sender, such as a proxy; the status is still valid.
+        # Details of another sender, such as a proxy.
         pass
     return info, fields, retry_after_s
