@@ -1,5 +1,4 @@
-//! Generated events on the books: no panic, balanced postings, no negative balance, and the folds of writer and replay
-//! agree.
+//! No panic, balanced postings, no negative balance; the folds of writer and replay agree.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;

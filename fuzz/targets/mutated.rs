@@ -1,5 +1,4 @@
-//! Damaged files of a real partition. A log that opens has an exact prefix of its records; after a crash it has all
-//! acknowledged ones.
+//! A damaged log that opens has an exact prefix of its records; after a crash it has all acknowledged ones.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -43,7 +42,7 @@ fn files(disk: &SimDisk) -> Vec<PathBuf> {
     logs.into_iter().map(|name| Path::new("p").join(name)).collect()
 }
 
-/// Writes until an operation of the disk fails; returns the number of acknowledged records.
+/// Writes until the disk fails; returns the number of acknowledged records.
 fn write(disk: &SimDisk) -> usize {
     let Ok(mut store) = open(disk) else { return 0 };
     let mut acknowledged = 0;
