@@ -60,14 +60,14 @@ fn main() {
         }
         for round in rounds * first / players..rounds * (first + cohort) / players {
             tale.request_id = Some(format!("bet-{round:032x}"));
-            // The stride is coprime to the number of players, so neighbours in the log have different players.
+            // The stride is coprime to the number of players, so neighbours differ.
             tale.plain_spin(&name(first + round * 617 % cohort));
             if round % POOL_EVERY == 0 {
                 tale.tend();
             }
             append(&mut tale, BLOCK);
         }
-        // These players do not play again and leave memory, as they would for a snapshot.
+        // These players do not play again and leave memory.
         tale.books.freeze();
         drop(tale.books.thaw(None));
         let mut hand = Hand::default();
@@ -79,7 +79,7 @@ fn main() {
     println!("{rounds} rounds of {players} players, {bytes} bytes of records, in {:.1?}", begun.elapsed());
 }
 
-/// Writes the draw key for a service, dated now, since a service would replace an older one at once (PL-28).
+/// Dated now, since a service would replace an older key at once (PL-28).
 fn leave_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;

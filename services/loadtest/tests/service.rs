@@ -1,4 +1,4 @@
-//! The load test against a service in this process, on an in-memory log.
+//! The load test against a service in this process.
 
 use motherlode_ledger::Options as LedgerOptions;
 use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
@@ -87,7 +87,7 @@ async fn players_that_are_there_play_on_run_after_run() {
     server.stop().await.unwrap();
 }
 
-/// UF-03: histories are read while others play, all calls are answered, and the books agree.
+/// All calls are answered, and the books agree.
 #[tokio::test]
 async fn uf_03_readers_of_histories_read_while_others_play() {
     let data = tempfile::tempdir().unwrap();
@@ -168,7 +168,7 @@ async fn a_stake_that_is_not_offered_stops_the_run_before_it_starts() {
     server.stop().await.unwrap();
 }
 
-/// Calls to the stopped service are counted as failed or retried, and the run ends.
+/// Calls to the stopped service are counted as failed or retried.
 #[tokio::test]
 async fn a_service_that_stops_meanwhile_is_an_error_and_no_hang() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! PL-19, PL-05: a picture has all data of its outcome, which is read back without the drawing code. Messages are
-//! destructured by all fields, so that a new field doesn't compile until this test handles it.
+//! PL-19, PL-05: a picture has all data of its outcome. Messages are destructured by all fields, so that a new field
+//! doesn't compile until this test handles it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -42,7 +42,7 @@ fn place(spin: &SpinResult, cell: u32) -> String {
     format!("reel {}, row {}", cell / spin.rows + 1, cell % spin.rows + 1)
 }
 
-/// Returns required texts, in part with their numbers.
+/// Required texts, in part with their numbers.
 fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
     let Outcome {
         spins,
@@ -229,7 +229,7 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
             add(&mut texts, text);
         } else if let Some((place, what)) = win(&words) {
             match place {
-                // Grouped lines: win, number of lines, then the lines.
+                // Win, number of lines, then the lines.
                 [_, "line" | "lines", "of", each] => {
                     while let Some(numbers) =
                         lines.next_if(|line| line.trim().split(' ').all(|of| of.parse::<u32>().is_ok()))
@@ -338,7 +338,7 @@ fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     outcome
 }
 
-/// Plays rounds and checks every picture. Returns occurrences of each feature.
+/// Checks every picture. Returns occurrences of each feature.
 fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -> BTreeMap<String, u64> {
     let mut terms = Terms::plain(carried);
     (terms.double, terms.gamble_max_minor) = (game.info().doubles_max > 0, 12_500_000);

@@ -1,4 +1,4 @@
-//! Automatic steps are checked against the rule of their game (PL-03).
+//! Automatic steps follow their game's rule (PL-03).
 
 use crate::common::{Tale, audited, divergence, step};
 use motherlode_books::{Automatic, Event};

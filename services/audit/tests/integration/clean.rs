@@ -1,4 +1,4 @@
-//! Sound logs: the audit finds no fault, and its figures are those of the tale.
+//! Sound logs have no fault, and the audit's figures are those of the tale.
 
 use crate::common::{Tale, audited, chained, options, player, segments, store};
 use motherlode_audit::{Comparison, Unusable, audit};
@@ -119,7 +119,7 @@ fn no_folder_and_no_log_are_unusable() {
     assert_eq!(empty.to_string(), format!("{}: no log there", folder.path().display()));
 }
 
-/// PL-37: a log without its first records is refused, and is damaged only if its folder records no start.
+/// It is damaged only if its folder records no start.
 #[test]
 fn pl_37_a_log_whose_first_records_are_archived_is_not_audited() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! An operator's copy of the log (PL-30): a sound one passes, changed or missing records are found.
+//! An operator's copy of the log (PL-30): changed or missing records are found.
 
 use crate::common::{Tale, chained, options, store};
 use bytes::Bytes;

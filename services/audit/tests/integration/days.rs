@@ -1,5 +1,4 @@
-//! A player's day in a log (PL-26, uf_06): a bet past the limit of a session of the day is found, and a sound log
-//! passes.
+//! A player's day in a log (PL-26, uf_06): a bet past a session's limit is found.
 
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Currency, DayLimits, Event, Minor, SessionOpened};

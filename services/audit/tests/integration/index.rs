@@ -1,4 +1,4 @@
-//! Comparison of the index with the books, at each balance's position.
+//! The index, compared with the books at each balance's position.
 
 use crate::common::{Tale, chained, player, step, store};
 use motherlode_audit::{Comparison, Options, Report, audit};
@@ -86,7 +86,7 @@ async fn pl_09_another_balance_in_the_index_is_found_at_its_position() {
     assert_eq!(found.position, balance.position);
     assert!(found.what.starts_with("the index has another balance"), "{found}");
 
-    // A position of another stream, and one past the end.
+    // Another stream's position, and one past the end.
     for position in [1, tale.log.len() as u64 + 1] {
         put(&options, ProjectedBalance { position, ..balance.clone() });
         assert!(audited(&options).divergence.unwrap().what.starts_with("the index has a balance of"));
@@ -111,7 +111,7 @@ async fn pl_06_a_log_rewritten_without_a_trace_is_found_by_the_hash_that_the_ind
     let tale = Tale::of_everything();
     let (_folder, options) = data(&tale);
     serve_once(&options).await;
-    // A request id affects no figure; only the hash chain protects it.
+    // Only the hash chain protects a request id.
     let mut log = tale.log.clone();
     log[10].commit.request_id = "another".into();
     assert!(step(&mut log[10]).step > 0);

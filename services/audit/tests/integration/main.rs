@@ -1,5 +1,3 @@
-//! Tests of the crate's public interface, as one program.
-
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod automatic;

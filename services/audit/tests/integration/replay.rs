@@ -1,5 +1,3 @@
-//! Replay of single rounds.
-
 use crate::common::{Tale, chained, change_outcome, player, segments, step, store};
 use motherlode_audit::{ReplayError, Replayed, replay};
 use motherlode_books::{Currency, Event, Minor, StreamId};
@@ -61,7 +59,7 @@ fn pl_05_money_before_and_after_and_the_jackpot_are_the_logs() {
     assert_eq!(round.voided, None);
 }
 
-/// Rounds of all kinds, and two in one commit, each with its own balance before the bet.
+/// Of all kinds, and two in one commit, each with its own balance before the bet.
 #[tokio::test]
 async fn pl_05_the_ledger_and_the_audit_tell_a_round_alike() {
     let mut tale = Tale::of_everything();

@@ -1,4 +1,4 @@
-//! Voids of settled rounds (PL-04): refund, win, contribution and collection are compared with the round's records.
+//! Voids of settled rounds (PL-04), compared with the rounds' records.
 
 use crate::common::{Tale, audited, divergence, found, player};
 use motherlode_books::{Currency, Event, Minor, SettledRound};
@@ -25,7 +25,6 @@ fn changed(changes: &[(&str, i64)]) -> Event {
     Event::CollectionChanged { game: "dwarf-mine".into(), scope: "EUR".into(), changes }
 }
 
-/// PL-37: the stated facts of a void are checked against the round's own records.
 #[test]
 fn mf_b1_pl_04_false_facts_of_a_voided_round_are_found() {
     let mut tale = Tale::with_players(&["alice"]);
@@ -106,7 +105,7 @@ fn pl_04_a_void_that_leaves_a_collection_or_takes_too_much_is_found() {
     assert_eq!(gift_kept.expected, r#"dwarf-mine "EUR": red 0, red_gifted 0, given 0"#);
 }
 
-/// A forger moves money with a void, and corrects the stated balance.
+/// The forger also corrects the stated balance.
 #[test]
 fn pl_04_pl_09_a_void_of_another_refund_or_win_is_found_even_when_the_balance_is_put_right() {
     let (tale, first, _) = mine();
@@ -152,7 +151,7 @@ fn pl_04_a_void_that_changes_what_an_open_round_plays_with_is_found() {
     );
 }
 
-/// BW-19: the pool returns the contribution of the voided round once, at the void's place.
+/// Once, at the void's place.
 #[test]
 fn bw_19_pl_04_the_pool_takes_back_what_a_voided_settled_round_had_added() {
     let mut tale = Tale::with_players(&["alice"]);
@@ -177,7 +176,7 @@ fn bw_19_pl_04_the_pool_takes_back_what_a_voided_settled_round_had_added() {
     assert!(less.what.starts_with("the books refuse the commit"), "{less}");
 }
 
-/// PL-09: money that a player had withdrawn is reported as the house's loss.
+/// The player had withdrawn the win.
 #[test]
 fn pl_09_pl_04_a_spent_win_is_reported_as_the_houses_loss() {
     let mut tale = Tale::with_players(&["dora"]);

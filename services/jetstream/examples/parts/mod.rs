@@ -1,11 +1,9 @@
-//! Shared helpers.
-
 use std::io::{self, Write};
 
 /// Payload of a 250-byte record.
 pub const PAYLOAD: [u8; 213] = [0xA5; 213];
 
-/// Prints the median rate of each store, and its share of the first store's rate.
+/// Median rate of each store, and its share of the first store's.
 pub fn print(what: &str, names: &[&str], rates: &[Vec<f64>]) -> io::Result<()> {
     let first = rates.first().map_or(&[][..], Vec::as_slice);
     for (name, of) in names.iter().zip(rates) {
@@ -16,7 +14,7 @@ pub fn print(what: &str, names: &[&str], rates: &[Vec<f64>]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns minimum, median and maximum.
+/// Minimum, median and maximum.
 fn spread(mut figures: Vec<f64>) -> (f64, f64, f64) {
     figures.sort_by(f64::total_cmp);
     let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);

@@ -1,4 +1,4 @@
-//! The store on three servers, some of which are killed.
+//! Three servers, some of which are killed.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::{JetStreamStore, OpenError};

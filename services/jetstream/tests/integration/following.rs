@@ -41,7 +41,7 @@ fn ask(node: &Node, subject: &'static str) {
     });
 }
 
-/// Records the sequence numbers of message requests.
+/// Sequence numbers of message requests.
 struct Asked {
     runtime: tokio::runtime::Runtime,
     client: async_nats::Client,
@@ -60,7 +60,6 @@ impl Asked {
         Self { runtime, client, requests }
     }
 
-    /// Returns the sequence numbers requested so far.
     fn since(mut self) -> Vec<u64> {
         self.runtime.block_on(async {
             // A marker after the earlier requests.
@@ -74,7 +73,7 @@ impl Asked {
     }
 }
 
-/// If both took the log, both would be ready until the first reads the other's epoch.
+/// Both would be ready until the first reads the other's epoch.
 #[test]
 fn at_a2_of_two_that_find_no_writer_at_the_same_time_one_takes_the_log() {
     let (_folder, _node, config) = server();

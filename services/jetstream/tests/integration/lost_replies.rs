@@ -1,4 +1,4 @@
-//! Appends with a lost acknowledgement or request, through a proxy that cuts the connection.
+//! Appends with a lost acknowledgement or request.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::JetStreamStore;
@@ -12,7 +12,6 @@ use std::{
     thread,
 };
 
-/// Moment of the cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Never,
@@ -22,7 +21,7 @@ enum Cut {
     After,
 }
 
-/// Starts a proxy for a server, and returns its address and the switch.
+/// Returns the proxy's address and switch.
 fn proxy(server: &str) -> (String, Arc<Mutex<Cut>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("nats://{}", listener.local_addr().unwrap());
@@ -41,7 +40,7 @@ fn proxy(server: &str) -> (String, Arc<Mutex<Cut>>) {
     (address, switch)
 }
 
-/// Forwards until the connection ends or the message to cut arrives.
+/// Until the connection ends or the message to cut arrives.
 fn forward(mut from: TcpStream, mut to: TcpStream, what: &[u8], when: Cut, cut: &Mutex<Cut>) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read) = from.read(&mut buffer) {

@@ -1,4 +1,4 @@
-//! The store on one server: contract, openings, one writer at a time, and refusals.
+//! One server: contract, openings, one writer at a time, and refusals.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::{JetStreamStore, OpenError, scan};
@@ -71,7 +71,7 @@ fn whoever_opens_takes_over_and_the_one_before_appends_nothing_more() {
     assert_eq!(holds(&config, &all), 4);
 }
 
-/// Two writers append the same bytes in different epochs.
+/// The same bytes in different epochs.
 #[test]
 fn an_append_of_another_writer_is_never_taken_for_ones_own() {
     let (_folder, node) = server("");

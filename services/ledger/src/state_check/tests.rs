@@ -29,7 +29,7 @@ fn books(log: &Log, records: u64) -> Books {
     books
 }
 
-/// The state of the sample's players equals that of the whole fold at each position of every log.
+/// At each position of every log.
 #[test]
 fn mf_34_1_a_sample_is_folded_to_the_state_of_the_whole_fold() {
     for log in logs::all() {

@@ -1,4 +1,4 @@
-//! Archived records (PL-37): reads are refused as archived, never answered as if the record did not exist.
+//! Reads of archived records (PL-37) are refused, never answered as if the record did not exist.
 
 use motherlode_books::{Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, FetchError, Handle, Held, OpenError, Options, Proposal, Recovered, rounds};
@@ -55,7 +55,6 @@ async fn pl_37_a_repetition_of_an_archived_request_is_refused_and_never_applied(
     assert!(matches!(refused, AppendError::Unknown { .. }), "{refused:?}");
     log.answer_nothing(false);
     assert_eq!((ledger.durable(), balance(&ledger, 0), balance(&ledger, 1)), (12, Some(Minor(100)), Some(Minor(100))));
-    // Retained records are answered as before.
     assert_eq!(ledger.append(deposit(4)).await.unwrap().commit.position, 10);
     let another = Proposal { request_id: "another".into(), ..deposit(0) };
     assert_eq!(ledger.append(another).await.unwrap().commit.position, 13);

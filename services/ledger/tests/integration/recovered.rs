@@ -14,7 +14,7 @@ struct Log {
     reader: Arc<Watched>,
 }
 
-/// Records the positions of reads of several records, as in a fold.
+/// Positions of reads of several records, as in a fold.
 struct Watched {
     store: Arc<Mutex<MemoryStore>>,
     folded: Mutex<Vec<Position>>,
@@ -146,7 +146,7 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         let books = ledger.books(Books::clone);
         ledger.close().await;
 
-        // State and index equal those of a normal start.
+        // As after a normal start.
         let ledger = log.open(&standbys);
         assert_eq!(ledger.books(Books::clone), books);
         ledger.close().await;
@@ -175,7 +175,7 @@ async fn pl_30_what_is_held_of_another_log_is_let_go_of() {
     assert_eq!(ledger.books(Books::clone), books);
     ledger.close().await;
 
-    // A log that replaced the one that was read.
+    // The log was replaced.
     std::fs::remove_dir_all(&index).unwrap();
     let recovered = one.load(&index);
     std::mem::swap(&mut *one.store.lock().unwrap(), &mut *other.store.lock().unwrap());

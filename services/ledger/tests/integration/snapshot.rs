@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-/// Records the first position of a large read, as in a replay.
+/// First position of a large read, as in a replay.
 struct Watched {
     store: SegmentStore,
     first: Arc<AtomicU64>,
@@ -93,7 +93,7 @@ impl Folder {
         self.folder.path().join("log")
     }
 
-    /// Opens the ledger; also returns the first replayed position.
+    /// Also returns the first replayed position.
     fn try_open(&self) -> Result<(Handle, Position), OpenError> {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
@@ -120,7 +120,6 @@ impl Folder {
     }
 }
 
-/// Loads all players.
 fn whole(ledger: &Handle) -> Books {
     for player in 0..40 {
         ledger.player(&StreamId::player("acme", format!("p{player}"))).unwrap();
@@ -214,7 +213,7 @@ async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
     for bytes in damaged {
         fs::write(folder.snapshot(), bytes).unwrap();
         let (ledger, first) = folder.open();
-        // The index has all records; the fold starts at the first.
+        // The index has all records.
         assert_eq!(first, 1);
         assert_eq!(whole(&ledger), before);
         ledger.close().await;
@@ -238,7 +237,7 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
     let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..5).await;
     other.commit(0..3).await;
-    // A lost end of the log, and of the index.
+    // Log and index lost their end.
     fs::remove_dir_all(one.index()).unwrap();
     fs::remove_dir_all(one.log()).unwrap();
     fs::rename(other.log(), one.log()).unwrap();
@@ -263,7 +262,7 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     index.close().unwrap();
 }
 
-/// Copies a log with its snapshot while commits continue.
+/// Copies while commits continue.
 fn copy(from: &Folder, to: &Folder) {
     let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     let images = |folder: &Folder| folder.index().with_extension("images");

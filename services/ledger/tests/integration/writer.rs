@@ -184,7 +184,6 @@ async fn pl_11_a_rejection_or_a_repetition_that_rests_on_a_staged_commit_waits_f
             (5, refused(Refused::InsufficientFunds { currency: Currency::EUR, balance: Minor(0), needed: Minor(1) })),
         ]
     );
-    // Durable state decides, whatever the disk does.
     desk.propose([(6, deposit("alice", "d", 1))]);
     desk.begun();
     desk.propose([(7, opening("alice"))]);
@@ -298,7 +297,7 @@ async fn pl_11_of_an_append_in_doubt_only_its_own_requests_are_unknown() {
     desk.ledger.clone().close().await;
 }
 
-/// Returns a ledger with one durable, unpublished group, while the next is being appended.
+/// One durable, unpublished group; the next is being appended.
 fn one_durable() -> (Desk, Runtime) {
     let (mut desk, runtime) = (Desk::open(), Builder::new_current_thread().build().unwrap());
     desk.ledger.publish_on(runtime.handle());
@@ -358,7 +357,7 @@ fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendErr
     verdicts.unwrap().into_iter().map(|(ticket, verdict)| (ticket, verdict.map(|made| made.commit.position))).collect()
 }
 
-/// B2: a flood of one operator delays another operator's proposal by one group, and keeps its order.
+/// Another operator's proposal is delayed by one group, and keeps its order.
 #[tokio::test]
 async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     // Group size while operators compete.
@@ -393,7 +392,7 @@ async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     ledger.close().await;
 }
 
-/// B2: parked proposals are answered when the log is not writable, and when the ledger closes.
+/// Parked proposals are answered.
 #[tokio::test]
 async fn mf_b2_what_waits_for_its_turn_is_answered_when_the_disk_fails_and_at_the_end() {
     for fails in [true, false] {

@@ -1,5 +1,5 @@
-//! Kills and power cuts at every disk operation: acknowledged appends survive byte for byte, and the interrupted append
-//! is whole or absent.
+//! Kills and power cuts at every disk operation: acknowledged appends survive, and the interrupted append is whole or
+//! absent.
 
 use std::{
     path::{Path, PathBuf},
@@ -30,7 +30,7 @@ fn chained(appends: &[Vec<Vec<u8>>]) -> Vec<Vec<Bytes>> {
     appends.iter().map(chain).collect()
 }
 
-/// Appends the rest, and returns the number of acknowledged appends.
+/// Returns the number of acknowledged appends.
 fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     let Ok(mut store) = open(disk) else { return present };
     let mut acknowledged = present;
@@ -46,7 +46,7 @@ fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     acknowledged
 }
 
-/// Asserts that the log has the first `least` appends or one more.
+/// The log has the first `least` appends or one more.
 fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> usize {
     let store = open(disk).unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let found = read_all(&*store.reader(), 1);
@@ -69,7 +69,7 @@ fn check_another_way(disk: &SimDisk, when: &str) {
     assert_eq!(read_all(&*store.reader(), 1), expected, "{when}, then another append");
 }
 
-/// Difficult payloads: empty, long runs of equal bytes, and noise.
+/// Empty, long runs of equal bytes, and noise.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let fill = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
     prop_oneof![
@@ -115,7 +115,7 @@ proptest! {
         }
     }
 
-    /// Interrupts the recovery at each operation, and recovers again.
+    /// At each operation.
     #[test]
     fn an_interrupted_recovery_loses_nothing(appends in appends(), at in any::<prop::sample::Index>(), seed in any::<u64>()) {
         let appends = chained(&appends);
@@ -319,8 +319,7 @@ fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Injects random faults and power cuts. Each append is acknowledged once or refused and absent; one unknown append
-    /// may remain.
+    /// Each append is acknowledged once or refused and absent; one unknown append may remain.
     #[test]
     fn uf_10_random_faults_lose_and_double_nothing_and_heal(
         payloads in prop::collection::vec(prop::collection::vec(payload(), 1..3), 4..24),

@@ -27,7 +27,7 @@ impl Log {
         Self::beginning_with(b"one")
     }
 
-    /// Creates three segments: short blocks, blocks over several sectors, and mostly zeros.
+    /// Three segments: short blocks, blocks over several sectors, and mostly zeros.
     fn beginning_with(first: &[u8; 3]) -> Self {
         let appends: &[&[&[u8]]] = &[
             &[first],
@@ -87,7 +87,7 @@ fn found(disk: &SimDisk, what: &str) -> Damage {
     }
 }
 
-/// Asserts that a scan and an opening report the same damage and leave the disk unchanged.
+/// A scan and an opening report the same damage and leave the disk unchanged.
 fn damage(disk: &SimDisk, what: &str) -> Damage {
     let found = found(disk, what);
     let before = disk.operations();

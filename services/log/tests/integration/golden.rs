@@ -1,4 +1,4 @@
-//! Format version 1 is frozen: the bytes of old and new logs are equal.
+//! Format version 1 is frozen.
 //!
 //! An independent implementation made the file in `golden/` from the format's description.
 

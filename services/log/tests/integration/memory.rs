@@ -1,5 +1,3 @@
-//! The memory store fulfils the contract.
-
 use motherlode_log::{LogStart, MemoryStore, Store};
 use motherlode_testkit::conformance::{self, records};
 

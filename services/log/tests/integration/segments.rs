@@ -1,4 +1,4 @@
-//! The store in segment files: contract, reopening, rolling, locking and limits.
+//! Segment files: contract, reopening, rolling, locking and limits.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -178,7 +178,7 @@ fn what_a_running_service_is_writing_is_an_unfinished_tail_to_a_scan() {
     assert_eq!(scan.verified(), (1, store.head()));
 }
 
-/// Short blocks in long segments need searches between the marks of the sparse index.
+/// Searches between the marks of the sparse index.
 #[test]
 fn any_position_can_be_read_in_any_size() {
     let options = Options { segment_bytes: 600 * 1024, zero_bytes: 64 * 1024 };
@@ -208,8 +208,8 @@ fn any_position_can_be_read_in_any_size() {
     }
 }
 
-/// A record takes a read of 64 KiB, the distance of two marks, and sometimes a second one. A read to the end takes
-/// longer reads and hardly repeats a byte.
+/// A record takes a read of 64 KiB, the distance of two marks, and sometimes a second one. A read to the end hardly
+/// repeats a byte.
 #[test]
 fn a_record_is_read_without_what_follows_it() {
     const MARKS: u64 = 64 << 10;

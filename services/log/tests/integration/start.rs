@@ -1,4 +1,4 @@
-//! A log with archived segments starts at the recorded position, and nowhere else.
+//! A log with archived segments starts at the recorded position.
 
 use std::{
     fs,

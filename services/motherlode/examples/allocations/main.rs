@@ -109,7 +109,7 @@ impl Service {
         Ok([allocations.parse()?, bytes.parse()?])
     }
 
-    /// Returns the rest of the next line with these words.
+    /// Rest of the next line with these words.
     fn heard(&mut self, words: &str) -> Result<String, Box<dyn Error>> {
         let line = self.said.by_ref().map_while(Result::ok).find_map(|line| Some(line.split_once(words)?.1.to_owned()));
         line.ok_or_else(|| "the service has ended".into())

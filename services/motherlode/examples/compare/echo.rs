@@ -74,7 +74,6 @@ pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error
     })
 }
 
-/// Measures calls.
 pub async fn measure(
     server: &Process,
     connections: usize,

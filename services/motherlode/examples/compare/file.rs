@@ -18,20 +18,19 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Size of the file; appends restart at its front.
+/// Appends restart at the file's front.
 const BYTES: usize = 64 << 20;
 const BATCH_MAX: usize = 512;
 
 type Waiting = oneshot::Sender<()>;
 
-/// Plain file.
 pub struct Plain {
     file: Arc<File>,
     record: usize,
 }
 
 impl Plain {
-    /// Creates the file for records of this size in bytes.
+    /// Record size in bytes.
     pub fn create(folder: &Path, record: usize) -> io::Result<Self> {
         let file = File::create(folder.join("plain"))?;
         file.write_all_at(&vec![0; BYTES], 0)?;
@@ -40,7 +39,7 @@ impl Plain {
     }
 }
 
-/// Measures appends; the second figure is the median of the bare write and sync in milliseconds.
+/// The second figure is the median of the bare write and sync in milliseconds.
 pub async fn measure(plain: &Plain, in_flight: usize, time: Duration) -> Result<(Cell, f64), Box<dyn Error>> {
     let (file, record) = (Arc::clone(&plain.file), plain.record);
     let (appends, inbox) = mpsc::channel(in_flight);

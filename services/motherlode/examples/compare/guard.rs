@@ -9,26 +9,24 @@ const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
 const TOKEN: &str = "a token that only this comparison has";
 
-/// Certificate and key, as PEM.
+/// PEM.
 pub struct Identity {
     pub certificate: String,
     pub key: String,
 }
 
 impl Identity {
-    /// Creates an identity for this host.
     pub fn make() -> Result<Self, Box<dyn Error>> {
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()])?;
         Ok(Self { certificate: cert.pem(), key: signing_key.serialize_pem() })
     }
 
-    /// Reads the identity from a folder.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let read = |name| fs::read_to_string(folder.join(name));
         Ok(Self { certificate: read(CERTIFICATE)?, key: read(KEY)? })
     }
 
-    /// Writes the identity into a folder, and returns configuration that serves with it to holders of the token.
+    /// Returns configuration that serves with the identity to holders of the token.
     pub fn write(&self, folder: &Path) -> Result<String, Box<dyn Error>> {
         fs::write(folder.join(CERTIFICATE), &self.certificate)?;
         fs::write(folder.join(KEY), &self.key)?;
@@ -40,7 +38,6 @@ impl Identity {
         Ok(section)
     }
 
-    /// Returns the client's credentials.
     pub fn credentials(&self) -> Credentials {
         Credentials {
             token: Some(TOKEN.to_owned()),

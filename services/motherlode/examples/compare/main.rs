@@ -4,7 +4,7 @@
 //!
 //! Each turn measures all ways in a rotating order. Prints ratios within a turn and processor microseconds per call of
 //! server and client, as the median and range of the turns; other absolute figures go to standard error. A second part
-//! plays rounds at constant rates, as shares of the highest rate found, timed from their scheduled starts.
+//! plays rounds at shares of the highest rate found, timed from their scheduled starts.
 
 mod echo;
 mod file;
@@ -58,7 +58,7 @@ struct Args {
     store: Option<String>,
 }
 
-/// Record size of the plain file if the log is not in files.
+/// Of the plain file, if the log is not in files.
 const RECORD_BYTES: usize = 350;
 
 #[derive(Debug, Clone, Copy)]
@@ -66,17 +66,16 @@ struct Cell {
     rate: f64,
     p50: f64,
     p99: f64,
-    /// Costs of server and client.
+    /// Of server and client.
     cost: Option<(Cost, Cost)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    /// Empty call, on the service's runtime.
+    /// On the service's runtime.
     Echo,
-    /// Empty call on a runtime of one thread, the least cost of the transport.
+    /// On a runtime of one thread, the least cost of the transport.
     Lean,
-    /// Appends to a plain file.
     File,
     Unary,
     Stream,
@@ -130,7 +129,7 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // The system's temporary folder can be in memory, where a sync costs nothing.
+    // In memory a sync would cost nothing.
     std::fs::create_dir_all(&args.folder)?;
     let data = tempfile::tempdir_in(&args.folder)?;
     let identity = if args.guarded { Some(Identity::make()?) } else { None };

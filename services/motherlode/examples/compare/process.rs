@@ -6,11 +6,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Running server.
 pub struct Process {
     child: Child,
     address: String,
-    /// Credentials of its callers; `None` without TLS.
+    /// `None` without TLS.
     pub credentials: Option<Credentials>,
 }
 
@@ -30,12 +29,10 @@ impl Process {
         if process.address.is_empty() { Err(io::Error::other("the server did not start")) } else { Ok(process) }
     }
 
-    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns the address for clients.
     pub fn target(&self) -> String {
         format!("{}://{}", if self.credentials.is_some() { "https" } else { "http" }, self.address)
     }

@@ -1,4 +1,4 @@
-//! Printed table: ratios within a turn and processor time per call, as the median and range of the turns.
+//! Ratios within a turn and processor time per call, as the median and range of the turns.
 
 use crate::{Cell, Turn, Way};
 
@@ -41,7 +41,7 @@ const FIGURES: [Figure; 19] = [
     ("PlayStream: client CPU, us", |turn| client_us(turn, Way::Stream)),
 ];
 
-/// Prints a table with a column for each number in flight.
+/// A column for each number in flight.
 pub fn print(table: &[(usize, Vec<Turn>)]) {
     print!("| figure |");
     table.iter().for_each(|(in_flight, _)| print!(" {in_flight} in flight |"));
@@ -55,7 +55,7 @@ pub fn print(table: &[(usize, Vec<Turn>)]) {
     }
 }
 
-/// Formats figures like `1.20 (1.10 to 1.30)`; empty without figures.
+/// Like `1.20 (1.10 to 1.30)`; empty without figures.
 pub fn median_and_span(figures: impl Iterator<Item = f64>) -> String {
     let mut found: Vec<f64> = figures.collect();
     found.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! A wallet with a fixed latency: each player has enough money, and each transaction is applied once.
+//! A wallet with a fixed latency: players have enough money, and each transaction is applied once.
 
 use motherlode_proto::wallet::v1::{
     CreditRequest, CreditResponse, DebitRequest, DebitResponse, GetBalanceRequest, GetBalanceResponse, Outcome,
@@ -18,14 +18,14 @@ use tonic::{
     transport::{Server, server::TcpIncoming},
 };
 
-/// Wallet and its latency; without one it never answers.
+/// Without a latency it never answers.
 #[derive(Clone)]
 struct Wallet {
     takes: Option<Duration>,
     applied: Arc<Mutex<HashSet<String>>>,
 }
 
-/// Serves on one thread until killed.
+/// On one thread until killed.
 pub fn serve(ms: Option<u64>) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

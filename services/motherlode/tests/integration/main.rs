@@ -1,4 +1,4 @@
-//! End-to-end tests of the binary: error messages, and printed commands.
+//! Error messages and printed commands of the binary.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 

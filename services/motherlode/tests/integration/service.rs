@@ -1,25 +1,19 @@
-//! The binary as a service.
-
 use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Child, Command, Output, Stdio},
 };
 
-/// Path of the binary.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode");
 
-/// Running service; killed when dropped.
+/// Killed when dropped.
 pub struct Service {
     child: Child,
-    /// Address of the service.
     pub address: String,
-    /// Address of the console.
     pub console: String,
 }
 
 impl Service {
-    /// Starts a service.
     pub fn start(data: &Path, config: Option<&Path>) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(["serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data"]).arg(data);
@@ -40,7 +34,7 @@ impl Service {
         Self { child, address: address.unwrap(), console: console.unwrap() }
     }
 
-    /// Stops it by SIGINT, and waits for its end.
+    /// Sends SIGINT and waits for the end.
     pub fn stop(mut self) {
         interrupt(&self.child);
         assert!(self.child.wait().unwrap().success());
@@ -54,17 +48,16 @@ impl Drop for Service {
     }
 }
 
-/// Sends SIGINT.
 pub fn interrupt(child: &Child) {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
 
-/// Runs the binary with an empty input.
+/// With an empty input.
 pub fn run(words: &str) -> Output {
     Command::new(PROGRAM).args(words.split_whitespace()).stdin(Stdio::null()).output().unwrap()
 }
 
-/// Returns the output of both streams.
+/// Both streams.
 pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }

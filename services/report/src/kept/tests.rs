@@ -1,4 +1,4 @@
-//! Kept figures equal those folded from the log, at any position, and foreign files are not used.
+//! Kept figures equal those folded from the log at any position; foreign files are not used.
 
 use super::*;
 use crate::{events::Filter, follower::Follower};
@@ -179,7 +179,6 @@ async fn pl_22_a_start_goes_on_from_what_was_kept_of_this_very_log_and_begins_an
     another.close().await;
 }
 
-/// Events in files are not folded again, and foreign files are not used.
 #[tokio::test]
 async fn pl_22_a_start_finds_the_events_that_were_put_away_or_makes_them_anew() {
     let (folder, config) = (Folder::new(), Report::default());

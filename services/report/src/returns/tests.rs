@@ -95,8 +95,7 @@ fn figure(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// Crystals are collected at a high stake and won at a low one: the low level returns several times its bets, without
-/// an alarm.
+/// The low level returns several times its bets.
 #[test]
 fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     let found = Player::new(100).play(12_000);
@@ -115,7 +114,7 @@ fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     assert!((figure(&found.totals[1].effective_rounds) - rounds as f64).abs() < 1.0, "{:?}", found.totals);
 }
 
-/// The same play of a game that pays three times the right amount.
+/// The game pays three times the right amount.
 #[test]
 fn pl_23_a_fault_is_found_at_mixed_coin_values() {
     let found = Player::new(300).play(8_000);
@@ -123,7 +122,7 @@ fn pl_23_a_fault_is_found_at_mixed_coin_values() {
     assert!(found.totals.iter().all(|of| of.out_of_band), "{:?}", found.totals);
 }
 
-/// Each feature's number in whole rounds is within 5 standard errors of its chance, which 1 figure in 500,000 exceeds.
+/// Within 5 standard errors, which 1 figure in 500,000 exceeds.
 #[test]
 fn pl_23_features_come_as_often_as_they_should() {
     for game in slots::latest_games() {
@@ -144,8 +143,7 @@ fn pl_23_features_come_as_often_as_they_should() {
     }
 }
 
-/// Features of new players, 40 rounds each, match the chances in the players' states. Long-run chances would be far off
-/// for games that unlock features.
+/// 40 rounds each. Long-run chances would be far off for games that unlock features.
 #[test]
 fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     for game in slots::latest_games() {
@@ -180,8 +178,7 @@ fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     }
 }
 
-/// The mean of the chances over the states of long play is the long-run chance. Players are independent, so the spread
-/// of their means gives the standard error.
+/// Players are independent, so the spread of their means gives the standard error.
 #[test]
 fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
     const PLAYERS: u8 = 100;
@@ -221,7 +218,7 @@ fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
     }
 }
 
-/// A window of an unknown kind is no collected win, and does not end the round's own part.
+/// The window is no collected win, and does not end the round's own part.
 #[test]
 fn mf_d6_an_unknown_spin_kind_is_not_collected() {
     let mut player = Player::at("witch-feature", 100);
@@ -244,7 +241,7 @@ fn mf_d6_an_unknown_spin_kind_is_not_collected() {
     player.round(coin);
 }
 
-/// Nothing is subtracted from a return without a jackpot, and only declared parts count as collected.
+/// Nothing is subtracted from a return without a jackpot.
 #[test]
 fn mf_d6_only_collected_parts_are_left_out_of_a_rounds_own_return() {
     for game in slots::games() {

@@ -1,5 +1,3 @@
-//! Tests of rounds through the crate's public interface, as one program that is linked once.
-
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod shown;

@@ -1,5 +1,3 @@
-//! Tests of configuration files.
-
 use super::*;
 use crate::{connect::Credentials, roles::Roles};
 

@@ -46,7 +46,7 @@ async fn finish(api: &SpinApi, mut played: Played) {
     }
 }
 
-/// Plays a series. Returns its answers and the elapsed time.
+/// Returns the answers and the elapsed time.
 async fn play(api: &SpinApi, request: AutospinRequest) -> (Vec<AutospinResponse>, Duration) {
     let begun = Instant::now();
     let mut series = SpinService::autospin(api, Request::new(request)).await.unwrap().into_inner();
@@ -82,7 +82,6 @@ async fn pl_07_the_pause_lies_between_the_rounds_and_not_between_answers_given_a
     };
     let (answers, took) = play(&api, request.clone()).await;
     assert_eq!(answers.last().unwrap().stop(), AutospinStop::Complete);
-    // No pause before the first spin or after the last.
     assert_eq!(took.as_secs(), 19 * 60);
     let (again, took) = play(&api, request).await;
     assert_eq!(again, answers);

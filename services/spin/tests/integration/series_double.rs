@@ -20,7 +20,7 @@ use tonic::{Request, Status};
 
 type Series = Pin<Box<dyn Stream<Item = Result<AutospinResponse, Status>> + Send>>;
 
-/// Service with one funded player.
+/// With one funded player.
 struct Table {
     ledger: Handle,
     api: SpinApi,

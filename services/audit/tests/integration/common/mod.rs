@@ -36,7 +36,7 @@ pub fn pool() -> StreamId {
     StreamId::pool(POOL)
 }
 
-/// Terms of BW-11, BW-12, BW-14, BW-17.
+/// BW-11, BW-12, BW-14, BW-17.
 pub fn terms() -> PoolTerms {
     PoolTerms {
         version: 1,
@@ -53,19 +53,19 @@ pub fn terms() -> PoolTerms {
 pub struct Tale {
     pub books: Books,
     pub log: Vec<Logged>,
-    /// Hash of the last record.
+    /// Of the last record.
     pub head: Option<RecordHash>,
     pub now_ms: i64,
     pub double: bool,
-    /// Campaign that pays for the bets as free rounds.
+    /// Pays for the bets as free rounds.
     pub campaign: Option<String>,
     pub partition: u32,
-    /// Request id of the next commit.
+    /// Of the next commit.
     pub request_id: Option<String>,
     pub seeds: u64,
     /// Draw key of sealed players; older logs have none.
     pub key: Option<[u8; 32]>,
-    /// Currency of bets, by default EUR.
+    /// Of bets, by default EUR.
     pub currency: Option<Currency>,
     /// Older rules version of bets, which also defines the shared figures.
     pub version: Option<&'static str>,
@@ -74,12 +74,11 @@ pub struct Tale {
 }
 
 impl Tale {
-    /// Creates a log with a pool and players with a million EUR each.
+    /// A pool, and players with a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
         Self::with_key(names, None)
     }
 
-    /// Creates the same log with sealed draws.
     pub fn sealed(names: &[&str]) -> Self {
         Self::with_key(names, Some([42; 32]))
     }
@@ -91,7 +90,7 @@ impl Tale {
         tale
     }
 
-    /// Opens a player's account with a million EUR.
+    /// With a million EUR.
     pub fn join(&mut self, name: &str) {
         let currency = Currency::EUR;
         let deposit = Event::Deposited { currency, amount: Minor(100_000_000) };
@@ -110,7 +109,7 @@ impl Tale {
         self.key.map(|key| (draw::epoch(&key), draw::seal(&draw::deal(&key, stream, number))))
     }
 
-    /// Writes a commit and returns its position.
+    /// Returns the commit's position.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         self.write_recalling(stream, events, None)
     }
@@ -162,7 +161,6 @@ impl Tale {
         self.bet(name, 15, 1, CoinValue(100_000), wish)
     }
 
-    /// Plays any round that ends at once.
     pub fn plain_spin(&mut self, name: &str) -> u64 {
         self.spin(name, |outcome| outcome.awaiting == Awaiting::Nothing)
     }
@@ -179,7 +177,7 @@ impl Tale {
         self.bet_on("bewitched", name, stake, wish)
     }
 
-    /// Bets on a game with a seed for a wanted outcome, and returns the round's number.
+    /// Bets with a seed for a wanted outcome, and returns the round's number.
     pub fn bet_on(&mut self, game: &str, name: &str, stake: slots::Stake, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let stream = player(name);
         let player = self.books.player(&stream).expect("a player");
@@ -221,7 +219,7 @@ impl Tale {
         number
     }
 
-    /// Makes a choice in an open round, with a seed for a wanted outcome.
+    /// With a seed for a wanted outcome.
     pub fn choose(&mut self, name: &str, number: u64, choice: Choice, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let open = self.books.player(&player(name)).and_then(|player| player.open_round(number)).cloned();
         let open = open.expect("an open round");
@@ -299,7 +297,6 @@ impl Tale {
         events
     }
 
-    /// Returns the reveal for the void of an open round.
     pub fn revealed(&self, name: &str, round: u64) -> Option<Event> {
         let key = self.key?;
         let open = self.books.player(&player(name))?.open_round(round)?;
@@ -307,7 +304,7 @@ impl Tale {
         Some(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Plays a round that hits the jackpot at the highest stake, and returns the hit's position.
+    /// Highest stake; returns the hit's position.
     pub fn hit(&mut self, name: &str, coin_value: CoinValue) -> u64 {
         let round = self.bet(name, 15, 10, coin_value, |outcome| outcome.awaiting == Awaiting::Pick);
         self.choose(name, round, Choice::Pick(slots::Picked::new(&[0, 2, 4]).expect("three vials")), |outcome| {
@@ -329,12 +326,11 @@ impl Tale {
         }
     }
 
-    /// Creates a log with all kinds of steps, a jackpot, a void and an open round.
+    /// All kinds of steps, a jackpot, a void and an open round.
     pub fn of_everything() -> Self {
         Self::everything(Self::with_players(&["alice", "bob"]))
     }
 
-    /// Creates the same log with sealed draws.
     pub fn of_everything_sealed() -> Self {
         Self::everything(Self::sealed(&["alice", "bob"]))
     }
@@ -377,18 +373,17 @@ impl Tale {
         tale
     }
 
-    /// Returns the index of the first commit with such an event.
     pub fn find(&self, wanted: impl Fn(&Event) -> bool) -> usize {
         self.log.iter().position(|logged| logged.commit.events.iter().any(&wanted)).expect("such an event")
     }
 }
 
-/// Returns the records of a log, chained.
+/// Records of a log, chained.
 pub fn chained(log: &[Logged]) -> Vec<Bytes> {
     linked(log).into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// Chains commits; steps name the current records of their seals.
+/// Steps name the current records of their seals.
 pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     let mut sealed_by = BTreeMap::new();
     chaining(log, |logged, before| {
@@ -407,7 +402,7 @@ pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     })
 }
 
-/// Chains commits without changing the steps.
+/// Steps are not changed.
 pub fn chained_as_they_are(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     chaining(log, |_, _| {})
 }
@@ -424,12 +419,11 @@ fn chaining(log: &[Logged], mut change: impl FnMut(&mut Logged, &RecordHash)) ->
     log.iter().map(chain).collect()
 }
 
-/// Writes records to a folder's log, several per block, in small segments.
+/// Several records per block, in small segments.
 pub fn store(folder: &Path, records: &[Bytes]) {
     store_partition(folder, 0, records);
 }
 
-/// Writes records to a partition's log.
 pub fn store_partition(folder: &Path, partition: u32, records: &[Bytes]) {
     let options = StoreOptions { segment_bytes: 16 << 10, zero_bytes: 512 };
     let mut store = SegmentStore::open(folder, partition, options).expect("a log");
@@ -442,14 +436,13 @@ pub fn options(folder: &Path) -> Options {
     Options { log: folder.to_owned(), index: None, partition: 0, ..Options::default() }
 }
 
-/// Audits a log in a temporary folder.
 pub fn audited(log: &[Logged]) -> Report {
     let folder = tempfile::tempdir().expect("a folder");
     store(folder.path(), &chained(log));
     audit(&options(folder.path())).expect("a log that can be read")
 }
 
-/// Returns the divergence, which must exist.
+/// Must exist.
 pub fn divergence(log: &[Logged]) -> Divergence {
     audited(log).divergence.expect("a divergence")
 }
@@ -465,7 +458,6 @@ pub fn found(tale: &Tale, at: usize, change: impl FnOnce(&mut Logged)) -> Diverg
     found
 }
 
-/// Returns the segment files of a log.
 pub fn segments(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> =
         std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path()).collect();
@@ -474,7 +466,6 @@ pub fn segments(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the step of a commit.
 pub fn step(logged: &mut Logged) -> &mut StepResolved {
     let steps = logged.commit.events.iter_mut();
     let mut steps = steps.filter_map(|event| match event {
@@ -484,7 +475,6 @@ pub fn step(logged: &mut Logged) -> &mut StepResolved {
     steps.next().expect("a step")
 }
 
-/// Changes the outcome of a step.
 pub fn change_outcome(step: &mut StepResolved, change: impl FnOnce(&mut v1::Outcome)) {
     let mut outcome = v1::Outcome::decode(step.outcome.as_slice()).expect("an outcome");
     change(&mut outcome);

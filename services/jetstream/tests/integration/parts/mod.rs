@@ -1,5 +1,3 @@
-//! Shared helpers.
-
 use bytes::Bytes;
 use motherlode_jetstream::JetStreamStore;
 use motherlode_log::{AppendError, Position, Store};
@@ -7,10 +5,10 @@ use motherlode_runtime::config::Store as Config;
 use motherlode_testkit::conformance::records;
 use std::collections::BTreeMap;
 
-/// Acknowledged records by position.
+/// Records by position.
 pub type Acknowledged = BTreeMap<Position, Bytes>;
 
-/// Appends records, and notes them if they are acknowledged.
+/// Notes acknowledged records.
 pub fn append(
     store: &mut JetStreamStore,
     payloads: &[Vec<u8>],
@@ -32,7 +30,7 @@ pub fn holds(config: &Config, acknowledged: &Acknowledged) -> Position {
     all.len() as Position
 }
 
-/// Returns unique payloads of an append.
+/// Unique per append.
 pub fn payloads(writer: &str, append: usize) -> Vec<Vec<u8>> {
     (0..append % 4 + 1).map(|record| format!("{writer} {append} {record}").into_bytes()).collect()
 }

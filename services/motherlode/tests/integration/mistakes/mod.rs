@@ -11,7 +11,7 @@ use world::World;
 /// Command, exit code, and words of the failure, its cause and the next step.
 type Mistake = (&'static str, i32, [&'static str; 3]);
 
-/// Words of Rust's Debug output and of panics, which no message may have.
+/// Words of Rust's Debug output and of panics.
 const INTERNAL: [&str; 9] =
     ["panicked", "RUST_BACKTRACE", "Some(", "Err(", "Ok(", "Error {", "kind: ", "Os {", "code: "];
 

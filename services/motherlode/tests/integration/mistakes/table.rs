@@ -1,4 +1,4 @@
-//! Table of mistakes. [`super::world::World::run`] replaces `@NAMES` by addresses and keys.
+//! Table of mistakes. [`super::world::World::run`] replaces `@NAMES`.
 
 use super::Mistake;
 

@@ -1,5 +1,3 @@
-//! Services, folders and files of the test of mistakes.
-
 use crate::service::{PROGRAM, Service, run, text};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
@@ -22,13 +20,13 @@ pub struct World {
     expired: Service,
     /// Public keys: of the log in `stopped`, and of another log.
     keys: [String; 2],
-    /// Proof of alice's round, as `proof` prints it.
+    /// Of alice's round.
     pub proof: String,
     folder: tempfile::TempDir,
 }
 
 const SEGMENT: &str = "log/0/00000000000000000001.log";
-/// Bytes that are neither UTF-8 nor PEM, TOML or a record.
+/// Neither UTF-8 nor PEM, TOML or a record.
 const BINARY: [u8; 64] = [0xf7; 64];
 
 impl World {
@@ -130,12 +128,11 @@ impl World {
         Self { open, closed, tls, expired, keys: [key, other], proof, folder }
     }
 
-    /// Folder in which the commands run.
     pub fn files(&self) -> PathBuf {
         self.folder.path().join("files")
     }
 
-    /// Runs a command after replacing the names in capitals by addresses and keys.
+    /// Replaces the names in capitals by addresses and keys.
     pub fn run(&self, command: &str) -> (Option<i32>, String) {
         let port = |service: &Service| service.address.rsplit(':').next().unwrap().to_owned();
         let names = [
@@ -160,7 +157,7 @@ impl World {
         (output.status.code(), text(&output))
     }
 
-    /// Content of all files and folders, except the note of a refused start, which `serve` writes.
+    /// All files and folders, except the note of a refused start, which `serve` writes.
     pub fn content(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.files()];

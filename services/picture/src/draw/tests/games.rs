@@ -1,5 +1,3 @@
-//! Pictures of features of single games.
-
 use super::*;
 use motherlode_proto::round::v1::{CarriedFigure, Mark, MarkKind, MeanCoinValue, Reveal, SpinKind};
 

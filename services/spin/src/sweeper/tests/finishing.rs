@@ -1,5 +1,3 @@
-//! Finishing of half-finished rounds.
-
 use crate::api::SpinApi;
 use crate::sweeper::*;
 use motherlode_books::{Currency, Event, Minor, StreamId};
@@ -41,8 +39,7 @@ fn causes(ledger: &Handle, round: &RoundId) -> Vec<i32> {
     round.steps.iter().map(|step| step.automatic.as_ref().map_or(0, |automatic| automatic.cause)).collect()
 }
 
-/// After a crash between two steps, any later attempt finishes the round with its original reason. A repetition of the
-/// request returns all steps.
+/// After a crash between two steps, any later attempt finishes the round with its original reason.
 #[tokio::test]
 async fn pl_03_pl_11_what_a_crash_left_half_finished_is_finished_once() {
     for sweeper_first in [true, false] {
