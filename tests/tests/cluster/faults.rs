@@ -27,7 +27,6 @@ use tonic_types::StatusExt;
 /// Bound until processes without a writer are NOT_SERVING.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 const TAKEOVER_MAX: Duration = Duration::from_secs(6);
-/// Extra time on a busy machine.
 const ROOM: Duration = Duration::from_millis(1_500);
 const AT_ONCE: Duration = Duration::from_millis(500);
 const OFTEN: Duration = Duration::from_millis(25);
@@ -92,7 +91,6 @@ struct Watched {
     task: JoinHandle<Option<Duration>>,
 }
 
-/// Returns the time until a process has the wanted health, or the timeout.
 async fn watch(name: &'static str, process: &Process, wanted: ServingStatus, most: Duration) -> Watched {
     let channel = connect(process.address).await.expect("it listens");
     let begun = Instant::now();

@@ -1,5 +1,5 @@
-//! A distributed installation on loopback (3 JetStream servers, 2 ledgers, 2 spin processes, 1 jackpot process):
-//! processes are killed and links cut under load, and acknowledged answers survive exactly once.
+//! A distributed installation on loopback: processes are killed and links cut under load, and acknowledged answers
+//! survive exactly once.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -65,7 +65,6 @@ async fn writes(address: SocketAddr) -> bool {
     LogServiceClient::new(channel).get_head(GetHeadRequest { partition: 0 }).await.is_ok()
 }
 
-/// Returns the index of the only process that writes the log.
 async fn writer(ledgers: &[SocketAddr]) -> usize {
     let found = Mutex::new(0);
     until("a writer", async || {
@@ -85,7 +84,6 @@ async fn client(spin: SocketAddr, ledger: SocketAddr) -> Client {
     Client { spin: Client::connect(spin).await.spin, ..Client::connect(ledger).await }
 }
 
-/// Players who retry through all faults.
 struct Load {
     spins: Arc<Mutex<Vec<SocketAddr>>>,
     answers: Vec<Arc<AtomicU64>>,

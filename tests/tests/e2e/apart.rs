@@ -1,4 +1,4 @@
-//! One log whose partitions several processes write: every process serves all players.
+//! One log with partitions of several processes: each serves all players.
 
 use motherlode_books::{Nano, StreamId};
 use motherlode_ledger::{Options, Origin};
@@ -269,7 +269,7 @@ async fn what_does_not_fit_the_log_that_is_there_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let (installation, [at_a, at_b]) = Installation::new(data.path());
     let (a, b) = tokio::join!(installation.start(0, at_a), installation.start(1, at_b));
-    // Another number of partitions moves players.
+    // A player's partition depends on the number of partitions.
     let mut other =
         Config { role: Role::Spin, partitions: 2, data: data.path().join("x"), ..installation.configs[0].clone() };
     other.ledger.writes = BTreeSet::new();

@@ -11,7 +11,7 @@ use motherlode_tests::{Client, EUR, Force, config, next_choice, start, start_fre
 
 const DEPOSIT: i64 = 100_000_000;
 
-/// Bet with the largest coin below 1 EUR, and a gamble if the game has one.
+/// Bet with the largest coin below 1 EUR.
 fn spin(game: &dyn Game, id: &str, account: &Account) -> SpinRequest {
     let limits = &game.info().limits;
     let whole = limits.coin_values_micros.iter().filter(|micros| micros.is_multiple_of(10_000));
@@ -176,7 +176,6 @@ async fn dm_22_me_22_np_14_wf_22_a_malfunction_voids_the_round_and_refunds_the_b
     server.stop().await.unwrap();
 }
 
-/// After a restart the player sees the last state, and can continue an open feature.
 #[tokio::test(flavor = "multi_thread")]
 async fn wf_20_pl_02_on_return_the_final_state_is_shown_and_features_go_on() {
     let data = tempfile::tempdir().unwrap();

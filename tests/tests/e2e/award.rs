@@ -1,5 +1,3 @@
-//! A hit in its round and in its pool's statement.
-
 use motherlode_books::Nano;
 use motherlode_ledger::Options;
 use motherlode_proto::{

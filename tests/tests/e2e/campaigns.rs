@@ -91,7 +91,7 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-/// PL-21: free rounds cost player and pools nothing and pay wins.
+/// PL-21: wins are paid in real money.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     let data = tempfile::tempdir().unwrap();
@@ -146,7 +146,6 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     assert_eq!(replayed.view.balance_before.0, 0);
 }
 
-/// PL-11: grants, free rounds and revocations are idempotent.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
     let data = tempfile::tempdir().unwrap();
@@ -182,7 +181,6 @@ async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
     checked(data.path());
 }
 
-/// PL-12, PL-18: invalid grants, free rounds and revocations are refused with their reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_what_no_campaign_can_be_is_refused_and_nothing_is_logged() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Changes of pools and switches: one actor can stop play, other changes need a second one (PL-25, PL-27).
+//! Changes of pools and switches: only a stop needs no second actor (PL-25, PL-27).
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -396,7 +396,6 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     let change = propose(&mut other, own(on("yours", "neptune"), "other")).await;
     approve(&mut service.client("o2").await, "z", change).await.unwrap();
 
-    // Only the platform can start a game that it stopped.
     stop(&mut first, own(off("again", "neptune"), "acme")).await;
     let change = propose(&mut first, own(on("t", "neptune"), "acme")).await;
     stop(&mut ann, own(off("platform", "neptune"), "acme")).await;

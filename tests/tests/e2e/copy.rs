@@ -1,4 +1,4 @@
-//! `copy` from a folder to a stream and back, while the source is played.
+//! `copy` from a folder to a stream and back during play.
 
 use crate::PROGRAM;
 use motherlode_log::Record;

@@ -167,7 +167,6 @@ async fn bw_16_an_award_comes_once_when_the_process_is_killed_after_the_hit() {
     }
 }
 
-/// The jackpot process is killed first, then the others, then the restarted jackpot process.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_16_an_award_comes_once_when_all_roles_are_killed_between_it_and_the_hit() {
     let data = tempfile::tempdir().unwrap();
@@ -223,7 +222,7 @@ mod jackpots {
         (account, spun.round_id)
     }
 
-    /// Checks that each award is paid and listed once. Returns the rounds in the order of awards.
+    /// Returns the rounds in the order of awards, each paid and listed once.
     pub(crate) async fn paid_once(spin: &mut Client, ledger: &mut Client, rounds: &[(Account, String)]) -> Vec<String> {
         for (account, round) in rounds {
             let answer = Mutex::new((spin.clone(), None));

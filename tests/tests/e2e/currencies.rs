@@ -95,7 +95,6 @@ async fn dm_19_a_coin_value_that_returns_less_in_cash_is_refused() {
     server.stop().await.unwrap();
 }
 
-/// Balances can still be withdrawn.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_what_it_has() {
     let data = tempfile::tempdir().unwrap();

@@ -123,7 +123,6 @@ async fn pl_17_demo_play_has_the_same_odds() {
     assert_eq!(outcomes[0], outcomes[1]);
 }
 
-/// PL-17, PL-11: up to the configured balance.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let data = tempfile::tempdir().unwrap();
@@ -165,7 +164,6 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     checked(data.path());
 }
 
-/// PL-17, PL-12: a mode requires its currency.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_no_call_mixes_money_and_play_money() {
     let data = tempfile::tempdir().unwrap();

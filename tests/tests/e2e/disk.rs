@@ -1,4 +1,4 @@
-//! Disks that fail for a while (UF-10): the service refuses accurately and recovers without a restart.
+//! Disks that fail for a while (UF-10).
 
 use crate::PROGRAM;
 use motherlode_ledger::{Handle, LedgerApi, Options};
@@ -56,7 +56,6 @@ async fn deposit_all(client: &mut Client, account: &Account) -> (usize, Status) 
     panic!("no deposit is refused");
 }
 
-/// Repetitions are answered; health is NOT_SERVING.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals() {
     let disk = SimDisk::new();
@@ -88,7 +87,7 @@ async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals()
     server.stop().await.unwrap();
 }
 
-/// Spin processes report the writer's full disk, and recover without a call, even after a takeover.
+/// Spin processes recover without a call, even after a takeover.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_heals() {
     let disk = SimDisk::new();
@@ -221,7 +220,6 @@ async fn list(api: &LedgerApi, account: &Account, game: &str) -> Result<Vec<Stri
     Ok(page.rounds.into_iter().map(|round| round.round_id).collect())
 }
 
-/// The index recovers without a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     let data = tempfile::tempdir().unwrap();

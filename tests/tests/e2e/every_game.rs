@@ -1,4 +1,4 @@
-//! Returns, simulations, descriptions and play of every listed game (PL-02, PL-13, PL-43).
+//! Tests of every listed game (PL-02, PL-13, PL-43).
 
 use motherlode_jobs::compared::Report;
 use motherlode_proto::{
@@ -118,7 +118,6 @@ fn simulated(game: &'static dyn Game, stake: &Stake) -> Tally {
     simulate(game, stake, carried, ROUNDS, [4; 32]).unwrap()
 }
 
-/// A simulation passes, and one wrong figure is detected.
 #[test]
 fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
     for game in latest_games().iter().copied() {
@@ -155,7 +154,6 @@ fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
 const STRETCH: u64 = 4_000_000;
 const STRETCHES_MAX: u8 = 40;
 
-/// Twice and two thirds of the variance are detected.
 #[test]
 fn pl_43_mf_d7_the_variance_of_every_game_is_judged_from_both_sides() {
     for game in latest_games().iter().copied() {

@@ -1,4 +1,4 @@
-//! `motherlode export` (PL-34): tables of a running service and of its log are equal in each format.
+//! `motherlode export` (PL-34) of a running service and of its log.
 
 use crate::{
     PROGRAM,

@@ -1,4 +1,4 @@
-//! Every game from bet to settlement with all choices, across a restart, and audited.
+//! Every game from bet to settlement with all choices, across a restart.
 
 use motherlode_books::CoinValue;
 use motherlode_proto::{
@@ -81,7 +81,6 @@ async fn collection(client: &mut Client, account: &Account, game: &str, scope: &
     mine.into_iter().flat_map(|of| of.figures).map(|figure| (figure.key, figure.value)).collect()
 }
 
-/// DM-15: marks at mixed coin values.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_14_dm_16_crystals_are_those_that_landed_and_survive_a_restart() {
     let game = latest("dwarf-mine").unwrap();
@@ -121,7 +120,6 @@ async fn dm_14_dm_16_crystals_are_those_that_landed_and_survive_a_restart() {
     }
 }
 
-/// PL-04: the first play's gift is reverted.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_22_a_voided_round_changes_no_collection() {
     let game = latest("dwarf-mine").unwrap();
@@ -273,7 +271,6 @@ fn minor(money: Option<&Money>) -> i64 {
     money.unwrap().amount_minor
 }
 
-/// PL-04: a void takes back both.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_takes_back_both() {
     let data = tempfile::tempdir().unwrap();
@@ -510,7 +507,6 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
     checked(data.path());
 }
 
-/// Names as in the description.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_05_special_wins_are_called_by_their_names_in_answers_and_in_history() {
     let game = latest("mystery-elves").unwrap();

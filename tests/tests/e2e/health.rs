@@ -1,5 +1,3 @@
-//! `motherlode health` as a probe of a service with TLS.
-
 use crate::PROGRAM;
 use motherlode_ledger::{DrawKeys, Options};
 use motherlode_runtime::Config;

@@ -76,7 +76,6 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
     server.stop().await.unwrap();
 }
 
-/// Even behind 1,000 later rounds, also after a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     let data = tempfile::tempdir().unwrap();

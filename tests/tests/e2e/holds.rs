@@ -67,7 +67,6 @@ async fn pl_09_pl_12_a_process_serves_the_partitions_that_it_holds_and_names_tho
     let account = account(&living_in(2), EUR);
     at[1].spin(bet("r1", &account, "0.05"), None).await.unwrap();
 
-    // Calls about the whole log are refused.
     let asked = wallets[1].ledger.get_account(GetAccountRequest { account: Some(account) }).await;
     elsewhere(&asked.unwrap_err(), 2);
     let mut reports = ReportServiceClient::new(channel(b.address()).await);

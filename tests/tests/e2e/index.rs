@@ -114,7 +114,7 @@ impl Logs {
         Self { data, oldest, older, newest, others: saved(other.path()) }
     }
 
-    /// Restores the newest indexes and applies `change` to each, which gets its folder and paths in other copies.
+    /// Applies `change` to the newest indexes; it gets the index folder and paths in other copies.
     fn change(&self, change: impl Fn(&Path, &dyn Fn(&TempDir) -> PathBuf)) {
         for (partition, folder) in (0..).zip(indexes(self.data.path())) {
             fs::remove_dir_all(&folder).unwrap();
@@ -144,7 +144,6 @@ impl Logs {
     }
 }
 
-/// Combines every `sled` folder with every `held` file.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a4_lists_answer_alike_whatever_sled_folder_stands_beside_whatever_mark() {
     let logs = Logs::new().await;
@@ -181,7 +180,6 @@ async fn at_a4_lists_answer_alike_whatever_sled_folder_stands_beside_whatever_ma
     }
 }
 
-/// Replaces sled's data and page table.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a4_lists_answer_alike_when_single_files_of_sled_are_older_cut_or_gone() {
     let logs = Logs::new().await;

@@ -244,7 +244,6 @@ async fn me_20_an_incomplete_game_is_resolved_after_120_hours_over_a_restart_and
     assert_eq!(timed.client.balance(&alice).await, before[0] + round.win.as_ref().unwrap().amount_minor);
     assert_eq!(timed.round(&gamble.round_id).await.state(), RoundState::Open);
     timed.pass(HOUR - 1);
-    // A start sweeps rounds that expired while the service was down.
     timed.pass(1);
     let mut timed = timed.restart().await;
     timed.sweep().await;
@@ -399,7 +398,7 @@ async fn pl_03_pl_04_a_round_that_was_resolved_for_the_player_can_be_voided() {
     timed.audited().await;
 }
 
-/// The next load shows the logged state, and a repetition plays the round at most once.
+/// A repetition plays the round at most once.
 #[tokio::test(flavor = "multi_thread")]
 async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_shown() {
     let data = tempfile::tempdir().unwrap();
@@ -446,7 +445,6 @@ async fn pl_03_a_choice_of_the_players_own_comes_before_the_sweep_or_after_it() 
     timed.audited().await;
 }
 
-/// The round is paid once.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_pl_11_sweepers_the_operator_and_the_player_at_once_resolve_each_step_once() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,3 @@
-//! Pool and gamble from the player's view.
-
 use motherlode_proto::round::v1::RoundState;
 use motherlode_tests::{
     Client, EUR, Force, Server, bet, checked, config, partitions::settled, pool::pool_model, start, start_fresh, vials,

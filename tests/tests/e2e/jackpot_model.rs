@@ -1,5 +1,5 @@
 //! Random bets, hits, voids, suspensions, rates and restarts, compared with an independent model of the pool's rules
-//! after every operation (BW-11 to BW-19, PL-38). Cases, seeds and the clock are fixed.
+//! (BW-11 to BW-19, PL-38). Seeds and clock are fixed.
 
 use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::{Handle, Options};

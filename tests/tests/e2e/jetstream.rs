@@ -1,4 +1,4 @@
-//! A log on JetStream: kills of service and server, takeover, and a new node with an empty disk.
+//! Kills, takeover, and a new node on JetStream.
 
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::GetAccountRequest;
@@ -142,7 +142,7 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
     tokio::time::timeout(Duration::from_secs(120), stands_by).await.expect("it steps down");
     let mut at_first = Client::connect(first.address).await;
     let account = GetAccountRequest { account: Some(account("p", EUR)) };
-    // A connection opened during the change of roles is closed; the channel reconnects.
+    // A connection opened during the change of roles is closed.
     let refused = loop {
         let refused = at_first.ledger.get_account(account.clone()).await.unwrap_err();
         if refused.source().is_none() {

@@ -1,5 +1,4 @@
-//! Foreign messages by a NATS user without the stream key (PL-44): the service reports them, continues, and starts no
-//! second log.
+//! A service reports foreign messages in its stream (PL-44) and continues.
 
 use crate::PROGRAM;
 use motherlode_jetstream::exists;

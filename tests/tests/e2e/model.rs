@@ -1,5 +1,5 @@
-//! Random operations, compared with an independent model of the player's view after each (PL-09, BW-11, DM-16, WF-12,
-//! PL-04, PL-17, PL-18). Cases and seeds are fixed.
+//! Random operations, compared with an independent model of the player's view (PL-09, BW-11, DM-16, WF-12, PL-04,
+//! PL-17, PL-18). Seeds are fixed.
 
 use motherlode_books::{Account as Books, CoinValue, Currency};
 use motherlode_proto::{

@@ -261,7 +261,6 @@ async fn mf_e2_the_writer_checks_actors_and_second_actors() {
     service.stop().await;
 }
 
-/// A suspension needs one actor (PL-25).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pools_are_changed_at_the_ledger_process_and_not_at_a_jackpot_process() {
     let service = Service::start().await;

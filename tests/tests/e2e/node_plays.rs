@@ -111,7 +111,6 @@ async fn mf_e3_a_win_against_the_outcome_is_refused_by_the_writer() {
     service.stop().await;
 }
 
-/// Also a step in the format of older logs.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     let service = Service::start().await;
@@ -154,7 +153,6 @@ async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     service.stop().await;
 }
 
-/// A stolen token and other draw keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_a_process_with_draw_keys_of_its_own_plays_nothing() {
     let service = Service::start().await;

@@ -1,5 +1,4 @@
-//! Pools, partitions, campaigns and rules versions forged with nodes' credentials (PL-44): the writer refuses events
-//! that contradict the logs.
+//! Events of pools, partitions and campaigns forged with nodes' credentials (PL-44).
 
 use crate::node_forgeries::{Service, acted, client, join, terms};
 use motherlode_books::{
@@ -35,7 +34,6 @@ fn award(stream: &StreamId, amount: i64) -> Event {
     }))
 }
 
-/// With the credentials of both roles.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_forged_awards_and_steps_of_a_pool_are_refused() {
     let service = Service::start().await;
@@ -245,7 +243,6 @@ async fn mf_e2_pl_41_the_writer_refuses_bets_on_superseded_versions() {
     service.stop().await;
 }
 
-/// Free rounds of an operator with a cap need a reservation (PL-36).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     let service = Service::start_with(1, "campaign_liability_eur_max = 1000000\n").await;

@@ -1,5 +1,3 @@
-//! Several partitions in one process: a player's partition follows from the hash.
-
 use crate::PROGRAM;
 use motherlode_books::{CoinValue, Event, Nano, StreamId};
 use motherlode_ledger::Handle;
@@ -162,7 +160,6 @@ async fn switch(client: &mut Client, id: &str, state: State) {
     assert_eq!(set.pending_partitions, Vec::<u32>::new());
 }
 
-/// From the answer on, in every partition and after a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_11_pl_25_rates_and_switches_hold_in_all_partitions_when_they_are_answered() {
     let data = tempfile::tempdir().unwrap();
@@ -235,7 +232,6 @@ async fn bw_20_a_suspended_pool_takes_nothing_from_any_partition() {
     audited(data.path(), 4);
 }
 
-/// Each void is reported once.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_pl_22_voids_of_all_partitions_are_returned_for_an_incident_and_told_of() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A log of several partitions: copied during writes, audited, inspected.
+//! Backups, audits and inspection of a log with several partitions.
 
 use crate::PROGRAM;
 use motherlode_audit::audit_all;
@@ -45,7 +45,6 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Each state of a backup extended during writes is consistent.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     let at = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Concurrent jackpots in partitions: decided at home in one order, and paid once in the winner's partition.
+//! Concurrent jackpots: decided at home in one order, and paid once in the winner's partition.
 
 use motherlode_books::{Event, Nano, StreamId};
 use motherlode_jackpot::Steward;
@@ -40,7 +40,7 @@ async fn hit(client: &mut Client, player: &str, coin: &str) -> Played {
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()
 }
 
-/// Checks by the model that every hit is awarded and paid once; returns the payments.
+/// Returns the payments, checked by the model.
 async fn paid_once(server: &Server, hits: usize) -> BTreeMap<Hit, i128> {
     settled(server.ledgers()).await;
     balanced(server.ledgers());

@@ -1,5 +1,3 @@
-//! Several partitions, each with a stream on JetStream.
-
 use crate::PROGRAM;
 use motherlode_books::StreamId;
 use motherlode_jetstream::JetStreamStore;
@@ -55,8 +53,7 @@ fn plays(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> tok
     })
 }
 
-/// Another process takes a partition's stream, idle and under load. The writer stops serving, and takes all partitions
-/// back once the other is gone.
+/// The writer takes all partitions back once the other is gone.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,7 +113,6 @@ async fn serve(data: &Path, store: Store) -> Server {
     start_on(&config, open_stores(&config).unwrap()).await
 }
 
-/// The log is copied during play, served from streams, and copied back; records are equal, and audits agree.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_same_hashes() {
     let at = tempfile::tempdir().unwrap();

@@ -135,7 +135,7 @@ fn neptune(request_id: &str, account: &Account, coin: &str, lines: u32) -> SpinR
     SpinRequest { game: "neptune".into(), stake, witch: 0, ..bet(request_id, account, coin) }
 }
 
-/// BW-21: the promised return includes the jackpot, so the game cannot be played without it.
+/// BW-21: the promised return includes the jackpot.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_26_where_jackpots_are_forbidden_a_game_with_one_is_refused_and_the_others_are_played() {
     let data = tempfile::tempdir().unwrap();

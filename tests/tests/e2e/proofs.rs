@@ -130,7 +130,6 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
     checked(data.path());
 }
 
-/// Random substitutions of records, proofs, indexes and keys are refused.
 fn forged(files: &[(Proof, VerifierKey)]) {
     let mut state = 1_u64;
     let mut roll = |below: usize| {

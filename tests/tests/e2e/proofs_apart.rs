@@ -1,5 +1,5 @@
-//! Proofs on JetStream, after takeovers, and with several writers: the log's name stays, each checkpoint continues the
-//! previous ones, and processes without proofs name the one with them.
+//! Proofs after takeovers and with several writers: the log's name stays, and each checkpoint continues the previous
+//! ones.
 
 use crate::{
     PROGRAM, apart,

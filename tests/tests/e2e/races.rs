@@ -1,5 +1,5 @@
-//! Spin processes race for one player (PL-28, PL-30) despite kills, cut links and a lost key file. Each request id has
-//! one outcome, no dealt value is used twice, and each reseal is logged.
+//! Spin processes race for one player (PL-28, PL-30): each request id has one outcome, no dealt value is used twice,
+//! and each reseal is logged.
 
 use crate::PROGRAM;
 use motherlode_books::{Dealt, Event, Seal, SealReason, draw};

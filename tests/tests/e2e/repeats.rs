@@ -1,4 +1,4 @@
-//! Idempotent requests (PL-11) after the configuration removed their currency or feature.
+//! Repeated requests (PL-11) after the configuration removed their currency or feature.
 
 use motherlode_proto::{
     jackpot::v1::SuspendPoolRequest,
@@ -139,7 +139,6 @@ impl Asked {
     }
 }
 
-/// Currency, coin values, autoplay, buying and gambling are removed.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offered_now() {
     let data = tempfile::tempdir().unwrap();

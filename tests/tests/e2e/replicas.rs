@@ -1,4 +1,4 @@
-//! A replica stops permanently if the log does not continue its own, and its process exits with the reason.
+//! A replica stops if the log does not continue its own.
 
 use crate::PROGRAM;
 use motherlode_ledger::{Options, Standing};
@@ -102,7 +102,7 @@ async fn pl_30_a_log_that_stays_shorter_than_its_replica_stops_it() {
     }
 }
 
-/// Another player's bet has the position of a bet that the replica has.
+/// The other bet has the same position.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_bet_that_another_log_took_is_not_answered_with_what_the_replica_has_in_its_place() {
     let data = tempfile::tempdir().unwrap();

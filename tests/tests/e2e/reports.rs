@@ -1,4 +1,4 @@
-//! Reports: significant events, returns, statements of pools, identity (PL-22, PL-23, PL-24, PL-29).
+//! PL-22, PL-23, PL-24, PL-29.
 
 use crate::PROGRAM;
 use crate::apart::shared_stream_key;
@@ -299,7 +299,6 @@ async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_an
     server.stop().await.unwrap();
 }
 
-/// Wins far above the math.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     let data = tempfile::tempdir().unwrap();
@@ -528,7 +527,6 @@ async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_
     server.stop().await.unwrap();
 }
 
-/// PL-27: the same bet, played more often at one operator.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_23_an_operator_sees_its_own_returns_and_the_platform_those_of_all_and_of_each() {
     let roles = r#"["play", "wallet", "audit"]"#;

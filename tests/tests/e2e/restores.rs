@@ -1,4 +1,4 @@
-//! No restore deals a revealed draw again (PL-40): each test compares the values revealed by two continuations of one
+//! No restore deals a revealed draw again (PL-40): each test compares the revealed values of two continuations of one
 //! log.
 
 use crate::{
@@ -123,7 +123,6 @@ async fn mf_a1_a_restart_in_the_same_boot_ends_no_seals() {
     assert_eq!((seals.unsure_starts, seals.ended), (0, 0));
 }
 
-/// Of a whole folder, a stopped service and a running one.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
     for running in [false, true] {
@@ -308,7 +307,6 @@ async fn mf_a1_keys_that_know_of_a_longer_log_refuse_a_shorter_one() {
     assert!(error.contains(&format!("a record at position {signed} was acknowledged")), "{error}");
 }
 
-/// The spin process has a copy of the keys from before the restore.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a2_a_spin_process_with_its_own_keys_deals_nothing_that_was_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -377,7 +375,6 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
     }
 }
 
-/// The processes have empty data folders.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a7_a_stream_without_its_last_records_deals_nothing_that_was_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());

@@ -1,4 +1,4 @@
-//! Split roles: an acknowledged change is visible at every process despite broken links; only nodes may read the log.
+//! Split roles despite broken links.
 
 use motherlode_ledger::{DrawKeys, Options, Standing, Stores};
 use motherlode_log::MemoryStore;
@@ -139,7 +139,6 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
     checked(data.path());
 }
 
-/// The process to which a player is routed learns of the end at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_over_at_a_spin_process_that_did_not_open_it_and_its_round_is_open_at_every_one() {
     let data = tempfile::tempdir().unwrap();
@@ -287,7 +286,6 @@ async fn pl_30_the_log_is_read_record_by_record_and_what_is_not_there_is_refused
     ledger.stop().await.unwrap();
 }
 
-/// A log with another history, as after a wrong restore.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_replica_takes_up_nothing_that_does_not_continue_its_log() {
     let data = tempfile::tempdir().unwrap();

@@ -140,7 +140,6 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     checked(data.path());
 }
 
-/// All data of a reader, by name.
 #[derive(Default)]
 struct Reader(Vec<(String, Vec<u8>)>);
 
@@ -320,7 +319,7 @@ async fn everything(client: &mut Client, server: &Server, open: &[Played], reade
     }
 }
 
-/// After a start without the key file, each seal is revoked and renewed; an open round can only be voided.
+/// An open round can only be voided.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     let data = tempfile::tempdir().unwrap();
@@ -346,7 +345,6 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     assert_eq!(reason(&refused), "DRAW_KEY_LOST");
     let repeated = client.spin(bet("pick", &alice, "0.05"), None).await.unwrap();
     assert_eq!((&repeated.round_id, &repeated.seal), (&open.round_id, &open.seal), "a repetition is answered");
-    // The refusal has the next seal.
     let for_that = SpinRequest { seal: before.clone(), ..bet("two", &bob, "0.05") };
     let refused = client.spin(for_that, None).await.unwrap_err();
     assert_eq!(reason(&refused), "SEAL_CHANGED");

@@ -100,7 +100,6 @@ async fn bw_26_after_idle_minutes_the_session_is_over_and_the_next_goes_on_where
     let alice = client.fund("alice", EUR, 1_000_000).await;
     let first = open(&mut client, "o1", &alice).await.unwrap();
     assert_eq!((first.idle_ms_max, &first.open_round), (1_800_000, &None));
-    // Each action restarts the idle time.
     for number in 0..3 {
         timed.pass(29 * MINUTE);
         let spin = bet_in(&first.session_id, &format!("a{number}"), &alice);

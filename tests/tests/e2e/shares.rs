@@ -198,7 +198,6 @@ async fn uf_08_pl_22_openings_deposits_and_withdrawals_keep_the_credentials_name
     server.stop().await.unwrap();
 }
 
-/// References of voids and closings are in GetRound, on the round's page and in its replay.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_19_pl_22_references_of_those_who_acted_stand_with_the_round() {
     let data = tempfile::tempdir().unwrap();

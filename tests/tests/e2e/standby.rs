@@ -21,7 +21,6 @@ use tokio::time::{sleep, timeout};
 const NEVER: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Log lines of a standby and of a takeover.
 const HELD: &str = "the log is loaded";
 const TAKEN_OVER: &str = "the log is taken over";
 

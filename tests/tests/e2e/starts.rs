@@ -65,7 +65,6 @@ async fn pl_30_full_segments_are_verified_behind_the_service() {
     server.stop().await.unwrap();
 }
 
-/// Older records are verified in the background.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_answer() {
     let data = tempfile::tempdir().unwrap();
@@ -111,7 +110,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Reads continue. A start that verifies everything first, and an audit, refuse the log.
+/// Reads continue, but an audit refuses the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_event() {
     let data = tempfile::tempdir().unwrap();

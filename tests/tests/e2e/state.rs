@@ -1,4 +1,4 @@
-//! After a snapshot of another build, some players are folded again in the background; a difference stops new rounds.
+//! After a snapshot of another build, a sample of players is folded again; a difference stops new rounds.
 
 use crate::upgrade::here;
 use motherlode_books::{Books, Event, StreamId, Switch};

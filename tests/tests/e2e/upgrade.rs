@@ -1,4 +1,4 @@
-//! Logs of earlier versions are loaded and continued; one of a later version is refused (PL-01, PL-30).
+//! Logs of earlier versions are continued, those of later versions refused (PL-01, PL-30).
 
 use crate::PROGRAM;
 use bytes::Bytes;
@@ -63,7 +63,6 @@ fn stored(data: &Path, partition: u32) -> Vec<Bytes> {
     LogLocation::of(&here(data, 1)).existing(partition).unwrap().map(|record| record.unwrap().bytes).collect()
 }
 
-/// Configuration of a log in the folder, whatever store other tests use.
 pub fn here(data: &Path, partitions: usize) -> Config {
     let partitions = u32::try_from(partitions).unwrap();
     Config { store: config::Store::default(), partitions, ..motherlode_tests::config(data) }
@@ -96,7 +95,6 @@ fn figures(partitions: &[Vec<Bytes>]) -> LogFigures {
     LogFigures { balances, rounds }
 }
 
-/// Its bytes stay.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with() {
     for (name, golden) in LOGS {
@@ -164,7 +162,6 @@ fn of_a_later_version(records: &[Bytes]) -> Bytes {
     bytes.into()
 }
 
-/// As after a rollback; nothing is written.
 #[test]
 fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_it_is() {
     let data = tempfile::tempdir().unwrap();

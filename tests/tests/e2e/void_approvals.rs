@@ -166,7 +166,6 @@ async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     (account, round, proposed.change_id)
 }
 
-/// PL-37: in the log, across a restart, and in the audit.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_04_a_void_carries_the_facts_of_its_settled_round() {
     let data = tempfile::tempdir().unwrap();
@@ -237,7 +236,7 @@ async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
     service.server.stop().await.unwrap();
 }
 
-/// A held award is neither paid nor resolved; the void takes it out of the pool and refunds the round.
+/// The award is neither paid nor resolved until then.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it() {
     let data = tempfile::tempdir().unwrap();
@@ -331,7 +330,6 @@ async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     }
 }
 
-/// The platform decides; the player keeps the award.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss() {
     let data = tempfile::tempdir().unwrap();
@@ -362,8 +360,8 @@ async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss()
     checked(data.path());
 }
 
-/// Two actors of the platform declare an incident; then that operator's contributions are returned exactly, by one
-/// event per partition.
+/// Two actors of the platform declare an incident; then that operator's contributions are returned by one event per
+/// partition.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platform_declares_an_incident() {
     let data = tempfile::tempdir().unwrap();

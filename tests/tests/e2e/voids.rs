@@ -1,4 +1,4 @@
-//! Voids (PL-04, BW-19, DM-22) reverse their round's effects on money, pool and collection.
+//! Voids (PL-04, BW-19, DM-22).
 
 use motherlode_books::{Account as Books, CoinValue, Currency, Nano};
 use motherlode_proto::{
@@ -16,7 +16,6 @@ use tonic::{Code, Status};
 
 const DEPOSIT: i64 = 1_000_000_000;
 
-/// State that a void restores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Holdings {
     balance: i64,
@@ -95,8 +94,7 @@ fn kinds(bet: &SpinRequest, steps: &[Played], before: &Holdings, after: &Holding
     all.into_iter().filter(|(_, is)| *is).map(|(kind, _)| kind).collect()
 }
 
-/// Plays every game with every choice, at least `each` rounds per game and until every kind occurred; returns each
-/// round with the state before it.
+/// Plays at least `each` rounds per game and until every kind occurred; returns each round with the state before it.
 async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> (Vec<(String, Holdings)>, Holdings) {
     let mut client = Client::connect(server.address()).await;
     let (mut played, mut found) = (vec![], BTreeSet::new());
@@ -116,7 +114,7 @@ async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> 
     (played, holdings(server, name))
 }
 
-/// In reverse order each void restores the state before its round. The audit checks every void.
+/// Rounds are voided in reverse order.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round() {
     let data = tempfile::tempdir().unwrap();
@@ -214,7 +212,7 @@ async fn winner(client: &mut Client, account: &Account) -> Played {
     panic!("no such win in 1,000 rounds");
 }
 
-/// PL-21: the house loses the rest. The round keeps its steps, and has the void's reason and actor.
+/// PL-21: the house loses the rest.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_erased() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,3 @@
-//! Health, reflection, limits, deadlines, streams, and the stop.
-
 use futures_util::StreamExt;
 use motherlode_books::Nano;
 use motherlode_ledger::Stores;
@@ -166,7 +164,7 @@ impl Store for Gate {
     }
 }
 
-/// The disk blocks a bet beyond its deadline; a later repetition gets its answer.
+/// The disk blocks a bet beyond its deadline.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
@@ -261,7 +259,7 @@ async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
     server.stop().await.unwrap();
 }
 
-/// Bets decided on the same state are decided again until each succeeds.
+/// Bets decided on the same state are decided again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
     let data = tempfile::tempdir().unwrap();
@@ -386,7 +384,6 @@ fn millis(counters: &WatchCountersResponse) -> i64 {
     time.seconds * 1000 + i64::from(time.nanos) / 1_000_000
 }
 
-/// Refresh of 100 ms. The stream outlives the timeout of calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
     use motherlode_proto::jackpot::v1::{OpenPoolRequest, PoolTerms};
@@ -548,7 +545,6 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     server.stop().await.unwrap();
 }
 
-/// A repeated request is decided again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_10_pl_12_what_was_refused_takes_no_request_id() -> Result<(), Status> {
     let data = tempfile::tempdir().unwrap();

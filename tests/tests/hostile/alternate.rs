@@ -1,4 +1,4 @@
-//! Alternates calm and attack in one run, on the same machine.
+//! Alternates calm and attack on the same machine.
 
 use crate::{SLOWER_MAX, figure, honest::Rounds, threads, worked};
 use motherlode_tests::Process;

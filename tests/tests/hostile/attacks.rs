@@ -1,4 +1,4 @@
-//! Attacks at bounded rates, which leave processor time for the honest operator: they test bounds, not speed.
+//! Attacks at bounded rates: they test bounds, not speed.
 
 use futures_util::future::join_all;
 use motherlode_proto::{
@@ -268,7 +268,6 @@ impl Attack {
         }
     }
 
-    /// Lists a growing history by a game without rounds.
     async fn history(self) {
         let Some(mut client) = self.connected(&self.mallory).await else { return };
         let alice = account("mallory", "alice", "EUR");
@@ -344,7 +343,6 @@ impl Attack {
         }
     }
 
-    /// Malformed messages and names, and oversized messages.
     async fn messages(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let mut number = 0_usize;
@@ -402,7 +400,6 @@ impl Attack {
         }
     }
 
-    /// PL-41, DM-14.
     async fn superseded_rules(self) {
         let Some(mut client) = self.connected(&self.mallory).await else { return };
         let older: Vec<_> = games()

@@ -1,8 +1,8 @@
 //! Two hostile operators make all attacks at once, while an honest one plays at a constant rate (`tests/run hostile`).
 //! Other tests alternate calm and one attack, or restart the service.
 //!
-//! Attackers run on threads with nice 19, so that their own cost does not delay the service. Honest rounds start at
-//! fixed times (open loop) and are measured from then. The tests must run one after another (`--test-threads=1`).
+//! Attackers run with nice 19, so that their own cost does not delay the service. Honest rounds are measured from their
+//! scheduled starts. The tests must run one after another (`--test-threads=1`).
 //!
 //! - `MOTHERLODE_HOSTILE_SECONDS`: duration, 600 by default.
 //! - `MOTHERLODE_HOSTILE_RATE`: honest rounds per second, 50 by default.

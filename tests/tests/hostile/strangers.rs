@@ -29,7 +29,6 @@ use tokio::{
     time::{sleep, sleep_until, timeout, timeout_at},
 };
 
-/// Connections per address of an attacker.
 const PER_ADDRESS: u8 = 64;
 const SILENT: std::ops::Range<u8> = 2..11;
 const WATCHES: std::ops::Range<u8> = 11..19;
@@ -60,7 +59,6 @@ pub fn configure(folder: &Path, limits: &str) -> (PathBuf, Target) {
     (file, Target::tls(([127, 0, 0, 1], 0).into(), &certificates.root))
 }
 
-/// Each call is measured from its due moment.
 async fn at_rate(
     rate: u32,
     time: Duration,
@@ -95,7 +93,7 @@ async fn answered(wire: &mut Wire, call: &str) -> Result<(), String> {
     }
 }
 
-/// The honest operator's JSON callers: a gateway with kept connections, and callers with one connection per call.
+/// JSON callers: a gateway with kept connections, and callers with one connection per call.
 struct Gateway {
     gateway: Target,
     fresh: Target,
@@ -118,7 +116,7 @@ impl Gateway {
         Self { gateway, fresh, kept, next: AtomicUsize::default(), number: Arc::default() }
     }
 
-    /// Deposits on the kept connections in turn. They are never reopened, so a closed one fails its call.
+    /// Connections are never reopened, so a closed one fails its call.
     async fn play(&self, time: Duration) -> Rounds {
         at_rate(GATEWAY_RATE, time, |_| {
             let wire = Arc::clone(&self.kept[self.next.fetch_add(1, Ordering::Relaxed) % KEPT]);

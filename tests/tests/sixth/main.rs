@@ -1,4 +1,4 @@
-//! A sixth game, defined in a test folder. A separate program, because it extends the list of games.
+//! A sixth game. A separate program, because it extends the list of games.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

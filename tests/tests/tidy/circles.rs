@@ -25,7 +25,6 @@ fn crates() -> Vec<String> {
     found
 }
 
-/// Collects a crate's files by path below `src`.
 fn files(folder: &Path, before: &str, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -17,7 +17,6 @@ const PAGE: &str = "docs/reference/generated/configuration.md";
 const SOURCES: [&str; 3] =
     ["services/runtime/src/config.rs", "services/runtime/src/jurisdiction.rs", "engine/books/src/play/profile.rs"];
 
-/// A struct of the configuration, with the number of its file.
 struct Section<'a> {
     item: &'a ItemStruct,
     file: usize,
@@ -40,7 +39,6 @@ impl Sources {
         Self { files: paths.iter().map(items).collect(), defaults: serde_json::to_value(Config::default()).unwrap() }
     }
 
-    /// Look-up order: the file itself, its folder, the others.
     fn order(&self, file: usize) -> impl Iterator<Item = usize> {
         [file].into_iter().chain(SOURCES.len()..self.files.len()).chain(0..SOURCES.len())
     }
@@ -65,7 +63,6 @@ impl Sources {
         })
     }
 
-    /// Result of a function that gives a field's default.
     fn value_of(&self, function: &str, file: usize) -> String {
         let found = self.files[file].iter().find_map(|item| match item {
             Item::Fn(item) if item.sig.ident == function => Some(item),
@@ -162,7 +159,6 @@ fn lookup<'a>(value: &'a serde_json::Value, path: &[String]) -> Option<&'a serde
     path.iter().try_fold(value, |value, key| value.get(key))
 }
 
-/// Writes a section's table, then those of the sections below it.
 fn section(sources: &Sources, name: &str, file: usize, path: &[String], heading: &str, text: &mut String) {
     let Section { item, file } = sources.structure(name, file).unwrap_or_else(|| panic!("no struct {name}"));
     let (mut rows, mut below) = (String::new(), vec![]);

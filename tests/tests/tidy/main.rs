@@ -1,4 +1,4 @@
-//! Rules that no compiler checks: the engine's dependencies, lengths of files, rules named by tests.
+//! Rules that no compiler checks.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -83,8 +83,8 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns a package's dependencies down to `depth`, without those of tests and benches. The package is resolved alone,
-/// so that no other member of the workspace enables features.
+/// Returns a package's dependencies down to `depth`, without those of tests. The package is resolved alone, so that no
+/// other member of the workspace enables features.
 fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])

@@ -1,5 +1,5 @@
-//! Finds which module of a crate imports which: `use` items, and paths that begin with `crate`, `self`, `super` or a
-//! child module. Does not expand macros.
+//! Imports between modules of a crate: `use` items, and paths that begin with `crate`, `self`, `super` or a child
+//! module. Does not expand macros.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,6 @@ pub fn module_of(file: &str) -> Module {
     names
 }
 
-/// Returns a crate's imports from paths below `src` and texts.
 pub fn imports<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Imports {
     let files: BTreeMap<Module, &str> = files.into_iter().map(|(file, text)| (module_of(file), text)).collect();
     let home =
@@ -62,7 +61,7 @@ pub fn circles(imports: &Imports) -> Vec<BTreeSet<Module>> {
     found
 }
 
-/// Splits code into words, `::` and single characters, without comments, literals and white space.
+/// Words, `::` and single characters, without comments, literals and white space.
 fn tokens(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let at = |place: usize| letters.get(place).copied().unwrap_or('\0');

@@ -1,5 +1,5 @@
-//! All text is plain English: turns of phrase that make technical English hard to read stay below the ceilings of eight
-//! well-regarded codebases, and text below a length.
+//! Turns of phrase that make technical English hard to read stay below the ceilings of eight well-regarded codebases,
+//! and all text below a length.
 //!
 //! Text is comments, docstrings, Markdown, and messages: string literals of three words and more in Rust outside tests.
 
@@ -128,7 +128,6 @@ fn numbered(text: &str, first: usize) -> Vec<Line> {
     text.split('\n').enumerate().map(|(line, text)| (first + line, text.to_owned())).collect()
 }
 
-/// Paragraphs of a file with their kind.
 fn texts(name: &str, text: &str) -> Vec<(&'static str, Vec<Line>)> {
     let kind = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let of = |kind: &'static str, lines: Vec<Line>| paragraphs(lines).into_iter().map(move |lines| (kind, lines));
@@ -194,7 +193,6 @@ fn slashed(text: &str, has_messages: bool, kind: &'static str) -> Vec<(&'static 
     messages
 }
 
-/// Words and matches of one kind of text.
 #[derive(Default)]
 struct Tally {
     words: usize,

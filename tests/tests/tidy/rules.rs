@@ -1,9 +1,8 @@
-//! `docs/rules.md` has an entry for each rule number in the project, and test names carry its numbers.
+//! `docs/rules.md` has each rule number in the project, and test names carry its numbers.
 
 use crate::{documents::paths, root, sources};
 use std::{collections::BTreeSet, fs};
 
-/// In the order of the reference.
 const PREFIXES: [&str; 7] = ["DM", "ME", "NP", "BW", "WF", "PL", "UF"];
 
 const FILES: [&str; 12] = ["css", "html", "js", "md", "mjs", "proto", "py", "rs", "sh", "toml", "ts", "yaml"];

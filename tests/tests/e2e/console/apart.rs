@@ -1,4 +1,4 @@
-//! The console as a separate process, in front of remote services.
+//! The console as a separate process.
 
 use super::{Browser, rounds, service};
 use crate::apart::Installation;

@@ -1,4 +1,4 @@
-//! Minimal browser for the console: HTTP/1.1 over a socket, one cookie, forms.
+//! Minimal browser: HTTP/1.1 over a socket, one cookie, forms.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 use tokio::{

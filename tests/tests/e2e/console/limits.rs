@@ -1,4 +1,4 @@
-//! Limits of the listener of console and JSON.
+//! Limits of the console's listener.
 
 use super::{ALL, Browser};
 use motherlode_runtime::Config;

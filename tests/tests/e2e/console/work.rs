@@ -5,7 +5,6 @@ use motherlode_log::hash;
 use motherlode_proto::convert::play::hex;
 use std::sync::atomic::Ordering;
 
-/// Loads a page until it contains a text.
 async fn until(browser: &mut Browser, path: &str, says: &str) -> Page {
     let waiting = async {
         loop {

@@ -1,4 +1,4 @@
-//! The same calls as `POST /v1/...`, converted by the contract's descriptors.
+//! The matrix as `POST /v1/...`, converted by the contract's descriptors.
 
 use super::raw::{Answered, within};
 use bytes::Bytes;
@@ -56,7 +56,6 @@ pub async fn raw(address: SocketAddr, path: &str, headers: &[(&str, &str)], body
     (code, value)
 }
 
-/// Returns the answer or its first line.
 pub async fn call(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answered {
     match raw(address, path, headers, body).await {
         (200, value) => within(path, read(method(path).output(), value)),
@@ -68,7 +67,7 @@ fn read(of: MessageDescriptor, told: Value) -> Vec<u8> {
     DynamicMessage::deserialize(of, told).expect("canonical JSON").encode_to_vec()
 }
 
-/// Compares a refusal's HTTP status with google.rpc.Code and returns its gRPC status.
+/// Returns a refusal's gRPC status after comparing its HTTP status with google.rpc.Code.
 fn refused(path: &str, code: u16, told: Value) -> Status {
     let status = CONTRACT.get_message_by_name("google.rpc.Status").unwrap();
     let bytes = read(status, told);

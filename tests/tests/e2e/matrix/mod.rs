@@ -1,5 +1,5 @@
-//! Every call against every kind of bad request (PL-12, PL-27), from the descriptors: a call without a row fails the
-//! test. Refusals are as documented and log nothing.
+//! Every call against every kind of bad request (PL-12, PL-27): a call without a row fails the test. Refusals log
+//! nothing.
 
 mod json;
 mod pages;
@@ -181,7 +181,7 @@ impl Service {
         second.ledger.approve_change(request).await.unwrap();
     }
 
-    /// Creates the things that a row's good request needs: a funded player of acme with an open round and a session.
+    /// Creates a funded player of acme with an open round and a session, for a row's good request.
     async fn names(&self, number: usize, row: &Row) -> Names {
         let mut client = Client::on(self.connections["acme"].clone());
         let player = format!("p{number}");

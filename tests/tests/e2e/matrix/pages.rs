@@ -37,7 +37,6 @@ fn pretty(json: &[u8]) -> String {
     serde_json::to_string_pretty(&serde_json::from_slice::<Value>(json).expect("JSON")).unwrap()
 }
 
-/// Page without the answer. Changing ids are replaced by names.
 fn page(row: &Row, names: &Names) -> String {
     let (method, roles) = (json::method(row.path), listed(row));
     let (service, name) = (method.parent_service().name().to_owned(), method.name().to_owned());
@@ -61,7 +60,6 @@ fn page(row: &Row, names: &Names) -> String {
     format!("# {name}\n\n{}\n\nRoles: {}{who}.\n\n## Request\n\n{call}", comment(&method).trim(), roles.roles)
 }
 
-/// Keeps the beginning of long strings and three elements of long lists.
 fn shorten(value: &mut Value) {
     match value {
         Value::String(text) if text.chars().count() > 200 => *text = text.chars().take(80).chain(['…']).collect(),

@@ -1,4 +1,4 @@
-//! One row per call: a good request, and the answer to unknown names. The tests derive other refusals.
+//! One row per call: a good request, and the answer to unknown names.
 
 use motherlode_proto::{
     jackpot::v1 as jackpot,

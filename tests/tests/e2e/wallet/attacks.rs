@@ -1,4 +1,4 @@
-//! Wallets that answer wrongly, late, too long or never, and callers with short deadlines (PL-31, PL-32).
+//! Faulty wallets, and callers with short deadlines (PL-31, PL-32).
 
 use super::{
     DEBIT_MS, World, bet_within, json, looked_up, rounds,
@@ -158,7 +158,6 @@ async fn pl_31_what_answers_with_noise_is_no_wallet_and_draws_nothing() {
     }
 }
 
-/// The bet was abandoned; its rollback came first.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_that_is_applied_long_after_it_was_given_up_takes_nothing() {
     for world in World::both().await {
@@ -395,7 +394,7 @@ async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_roll
     world.reconciled(&["alice"]).await;
 }
 
-/// The bet is neither played nor refused. New bets are refused before the wallet is called.
+/// New bets are refused before the wallet is called.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a3_a_debit_in_progress_when_damage_is_found_has_an_unknown_outcome() {
     let world = World::start().await;

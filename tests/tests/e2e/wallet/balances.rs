@@ -1,4 +1,4 @@
-//! Balances of transactions (PL-34, PL-31): each is the previous one plus the amount, for both kinds of wallet.
+//! Each balance is the previous one plus the amount (PL-34, PL-31), for both kinds of wallet.
 
 use super::{
     bet_within,
@@ -245,7 +245,6 @@ fn records(commits: Vec<(Logged, Hash)>) -> Vec<Bytes> {
     commits.into_iter().map(chain).collect()
 }
 
-/// Serves these commits with the same wallet.
 async fn served(before: World, old: Vec<(Logged, Hash)>) -> World {
     let World { server, wallet, clock, config, data, .. } = before;
     server.stop().await.unwrap();

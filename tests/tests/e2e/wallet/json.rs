@@ -1,4 +1,4 @@
-//! JSON interface of the scripted wallet (proto/README.md), and servers that are not wallets.
+//! JSON interface of the scripted wallet (proto/README.md).
 
 use super::{World, bet_within, looked_up, rounds, scripted::Wallet};
 use bytes::Bytes;
@@ -137,7 +137,6 @@ fn decoded<M: Message + Default>(bytes: &[u8]) -> tonic::Request<M> {
     tonic::Request::new(M::decode(bytes).unwrap())
 }
 
-/// A server that gives every request the same answer.
 async fn parrot(answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -107,7 +107,6 @@ async fn pl_31_a_debit_that_is_confirmed_after_30_seconds_is_rolled_back_and_nev
     }
 }
 
-/// A late credit delays no round, not even the same player's.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_credit_that_is_confirmed_after_30_seconds_is_paid_once_and_holds_up_nobody() {
     for world in patient().await {

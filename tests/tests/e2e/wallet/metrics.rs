@@ -1,5 +1,3 @@
-//! Metrics of operators' wallets.
-
 use super::{bet_within, scripted::Fault, scripted::Wallet};
 use crate::{
     PROGRAM,

@@ -1,4 +1,4 @@
-//! Seamless wallets (PL-31, PL-32), with a scripted wallet that can fail in every way.
+//! Seamless wallets (PL-31, PL-32).
 
 mod attacks;
 mod balances;
@@ -166,7 +166,6 @@ async fn pl_31_what_a_bet_is_refused_for_is_found_before_the_wallet_is_asked() {
     world.reconciled(&["alice"]).await;
 }
 
-/// Every fault, for a debit and for a credit.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_lost_doubled_and_unsure_answers_have_one_effect() {
     for world in World::both().await {

@@ -1,5 +1,5 @@
-//! Random faults (PL-31, PL-32): service and wallet are killed under load, and calls are lost, doubled or unanswered.
-//! At the end wallet and log agree. A seed does not fix the timing of threads, so a failure may need several runs.
+//! Random faults (PL-31, PL-32) under load, after which wallet and log agree. A seed does not fix the timing of
+//! threads, so a failure may need several runs.
 
 use super::{
     json,

@@ -107,7 +107,7 @@ async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credite
     world.reconciled(&["alice"]).await;
 }
 
-/// Plays until a gamble with more than one minor unit is offered; returns the round, its win and the number of answers.
+/// Returns the round with the offer, its win and the number of answers.
 async fn gambling(client: &mut Client, account: &Account) -> (String, String, i64) {
     for number in 0..TRIES {
         let id = format!("h{number}");

@@ -1,5 +1,4 @@
-//! Refused bets have the same status, details, log line and counter on the direct path, on a stream and through the
-//! middleware.
+//! Refused bets have the same status, details, log line and counter on every path.
 
 mod asked;
 
