@@ -1,4 +1,4 @@
-//! Answers about players, rounds and the pool, to compare services rebuilt from the same log.
+//! Answers of services rebuilt from the same log, to compare them.
 
 use crate::Client;
 use motherlode_proto::{
@@ -15,7 +15,7 @@ const PAGE: i32 = 100;
 /// By question, without log positions.
 pub type Answers = BTreeMap<String, String>;
 
-/// Balances, rounds with every step, open rounds, collections.
+/// Balances, rounds, open rounds, collections.
 pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
     let mut answers = Answers::new();
     for account in accounts {

@@ -35,7 +35,6 @@ impl Cable {
         Self { address: at, to, whole, accepting }
     }
 
-    /// Sends new connections to another address.
     pub fn lead_to(&self, address: SocketAddr) {
         *self.to.lock().expect("no panic") = address;
     }
@@ -57,7 +56,6 @@ impl Drop for Cable {
     }
 }
 
-/// A cut connection stays open and silent until the link is restored.
 async fn carry(mut near: TcpStream, target: SocketAddr, whole: watch::Receiver<bool>) {
     turns(whole.clone(), true).await;
     let Ok(mut far) = TcpStream::connect(target).await else { return };
@@ -75,6 +73,5 @@ async fn carry(mut near: TcpStream, target: SocketAddr, whole: watch::Receiver<b
 }
 
 async fn turns(mut whole: watch::Receiver<bool>, wanted: bool) {
-    // Fails if the proxy was dropped.
     let _ = whole.wait_for(|whole| *whole == wanted).await;
 }

@@ -16,7 +16,6 @@ use tokio::time::sleep;
 use tonic::{Request, Status, Streaming, transport::Channel};
 use tonic_types::StatusExt;
 
-/// Outcomes to request from the tests' dealer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
     /// The round awaits any choice.
@@ -29,7 +28,6 @@ pub enum Force {
     /// A line win that may be doubled.
     Double,
     Loss,
-    /// The guess is right.
     Right,
     Jackpot,
 }
@@ -74,7 +72,6 @@ impl Client {
         }
     }
 
-    /// For the tests' operator.
     pub async fn fund(&mut self, player: &str, currency: &str, minor: i64) -> Account {
         let account = account(player, currency);
         self.fund_account(&account, minor).await;
@@ -150,7 +147,6 @@ impl Client {
         Ok(self.spin.autospin(forced(request, force)).await?.into_inner())
     }
 
-    /// Picks the first objects, starts free spins and features, collects.
     pub async fn play_out(&mut self, request: SpinRequest) -> Result<Vec<Played>, Status> {
         let id = request.request_id.clone();
         let mut played = vec![self.bet(request).await?];
@@ -206,7 +202,6 @@ pub fn bet(request_id: &str, account: &Account, coin_value: &str) -> SpinRequest
     }
 }
 
-/// Reason in a status's details.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()

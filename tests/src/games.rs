@@ -18,7 +18,7 @@ use std::{
 };
 use tonic::Code;
 
-/// A game's smallest bet at a coin value, with a gamble if the game has one.
+/// With a gamble if the game has one.
 #[must_use]
 pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -> SpinRequest {
     let info = game.info();
@@ -38,7 +38,7 @@ pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -
     }
 }
 
-/// Free rounds of a game's smallest stake, valid until 2100.
+/// Smallest stake, valid until 2100.
 #[must_use]
 pub fn campaign(game: &dyn Game, id: &str, account: &Account, rounds: u32) -> GrantCampaignRequest {
     GrantCampaignRequest {
@@ -58,7 +58,6 @@ pub fn free_round(game: &dyn Game, id: &str, account: &Account, campaign_id: &st
     SpinRequest { stake: None, campaign_id, ..stake_on(game, id, account, smallest(game)) }
 }
 
-/// A game's smallest coin.
 #[must_use]
 pub fn smallest(game: &dyn Game) -> CoinValue {
     CoinValue(game.info().limits.coin_values_micros[0])
@@ -94,7 +93,7 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
     }
 }
 
-/// All partitions of a stopped service's log; a log on JetStream is copied to the data folder.
+/// A log on JetStream is copied to the data folder.
 fn local(data: &Path) -> LocalLog {
     let from = LogLocation::of(&config(data));
     if let LogLocation::Stream(_) = from {
@@ -104,7 +103,6 @@ fn local(data: &Path) -> LocalLog {
     LocalLog::of(data, &Config::default()).expect("the log is there")
 }
 
-/// Replays a round of one of acme's players from the log of a stopped service.
 #[must_use]
 pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
     let (local, stream) = (local(data), StreamId::player("acme", player));
@@ -112,7 +110,7 @@ pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
     replay(&log, &stream, round).expect("the log can be read").expect("the round is there")
 }
 
-/// Audits a stopped service's log and index; panics on a finding.
+/// Panics on a finding.
 pub fn checked(data: &Path) {
     audit_of(data);
 }

@@ -1,5 +1,3 @@
-//! Incidents, for which the contributions of voided rounds are returned (PL-38).
-
 use crate::{Client, Server, pool::POOL};
 use motherlode_proto::jackpot::v1::{DeclareIncidentRequest, Incident};
 use std::time::Duration;
@@ -24,7 +22,8 @@ pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
     }
 }
 
-/// Waits until the contributions of all voided rounds are returned. Needs open mode, since no second actor approves.
+/// Waits until the contributions of all voided rounds are returned (PL-38). Needs open mode, since no second actor
+/// approves.
 pub async fn give_back(server: &Server, client: &mut Client, id: &str) {
     let incident = Some(incident(id, "acme", server.ledger().now_ms()));
     let request_id = format!("incident-{id}");

@@ -40,10 +40,8 @@ use motherlode_spin::Dealer;
 use motherlode_testkit::sim::SimDisk;
 use std::{env, path::Path, sync::Arc};
 
-/// For tests in which the currency does not matter.
 pub const EUR: &str = "EUR";
 
-/// Any port, small segments.
 #[must_use]
 pub fn config(data: &Path) -> Config {
     let mut config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.to_owned(), ..Config::default() };
@@ -76,7 +74,7 @@ pub async fn start(data: &Path) -> Server {
     start_on(&config, stores).await
 }
 
-/// An empty log, in memory or on the tests' server, for a service that is not restarted.
+/// In memory or on the tests' server, for a service that is not restarted.
 #[must_use]
 pub fn fresh(config: &Config) -> Box<dyn Store> {
     match config.store.url {
@@ -85,7 +83,6 @@ pub fn fresh(config: &Config) -> Box<dyn Store> {
     }
 }
 
-/// Starts on an empty log.
 pub async fn start_fresh(config: &Config) -> Server {
     start_on(config, fresh(config)).await
 }
@@ -94,7 +91,6 @@ pub async fn start_on(config: &Config, stores: impl Into<Stores>) -> Server {
     start_with(config, stores, Options::default()).await
 }
 
-/// Opens the configured stores of other partitions.
 pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Options) -> Server {
     Server::start(config, whole(config, stores), options, dealer()).await
 }
@@ -118,7 +114,6 @@ pub fn dealer() -> Dealer {
     scripted(Dealer::from_master(*b"the same for all tests, for good"))
 }
 
-/// Log on a simulated disk.
 #[must_use]
 pub fn store_on(disk: &SimDisk) -> Box<dyn Store> {
     let options = motherlode_log::Options { segment_bytes: 1 << 20, zero_bytes: 64 << 10 };

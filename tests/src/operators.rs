@@ -55,7 +55,6 @@ fn known(data: &Path, text: &str) -> Config {
     Config { operators, tls, console, ..config(data) }
 }
 
-/// An operator's configuration, with one credential per token.
 #[must_use]
 pub fn operator(id: &str, tokens: &[(&str, &str)]) -> String {
     let mut text = format!("[[operators]]\nid = \"{id}\"\n");
@@ -72,7 +71,7 @@ pub fn token(token: &str) -> Credentials {
     Credentials { token: Some(token.to_owned()), ..Credentials::default() }
 }
 
-/// Certificates of a service and of two clients with one root, as PEM files in a folder.
+/// PEM files in a folder, with one root.
 pub struct Certificates {
     /// PEM.
     pub root: String,
@@ -80,7 +79,7 @@ pub struct Certificates {
     pub client: (String, String),
     /// SHA-256 of the client's certificate, hex.
     pub client_sha256: String,
-    /// Certificate and key of a client that is not configured, from the same root.
+    /// From the same root, but not configured.
     pub stranger: (String, String),
 }
 
@@ -112,7 +111,6 @@ impl Certificates {
         }
     }
 
-    /// TLS section of a configuration file.
     #[must_use]
     pub fn section(folder: &Path) -> String {
         let path = |name: &str| folder.join(name).display().to_string();

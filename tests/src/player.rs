@@ -28,13 +28,12 @@ pub struct Player {
 const DEPOSIT: i64 = 100_000_000;
 
 impl Player {
-    /// Opens and funds an account.
     pub async fn join(client: &mut Client, name: &str, coin_value: &'static str) -> Self {
         let account = client.fund(name, crate::EUR, DEPOSIT).await;
         Self { account, coin_value, round: 0, answers: BTreeMap::new(), jackpots: BTreeMap::new() }
     }
 
-    /// Plays rounds until the service fails. Counts answers in `answers`; panics if a repeated answer differs.
+    /// Counts answers in `answers`; panics if a repeated answer differs.
     pub async fn play(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Status {
         loop {
             if let Err(status) = self.play_round(client, answers).await {
@@ -44,7 +43,7 @@ impl Player {
         }
     }
 
-    /// Plays rounds up to the first error. The next call repeats the interrupted round.
+    /// Stops at the first error. The next call repeats the interrupted round.
     pub async fn play_rounds(&mut self, client: &mut Client, rounds: usize) -> Result<(), Status> {
         for _ in 0..rounds {
             self.play_round(client, &Arc::default()).await?;
@@ -84,7 +83,6 @@ impl Player {
     /// Each answer is repeated unchanged, and the balance is their sum.
     pub async fn check(&mut self, client: &mut Client) {
         let (rounds, answers) = (self.round, Arc::default());
-        // Completes the interrupted round.
         for round in 0..=rounds {
             self.round = round;
             self.play_round(client, &answers).await.expect("a repetition is answered");
@@ -98,7 +96,6 @@ impl Player {
         assert_eq!(client.balance(&self.account).await, DEPOSIT - bets + wins + jackpots);
     }
 
-    /// The balance can be read.
     pub async fn balance_is_served(&self, client: &mut Client) {
         client.balance(&self.account).await;
     }

@@ -1,5 +1,5 @@
-//! Independent model of the jackpot pool over all partitions' logs, in EUR only, so a coin's share is coin / 10. Takes
-//! the order of hits and bets from the pool's stream at home (BW-16).
+//! Independent model of the jackpot pool over all partitions' logs, in EUR only, so a coin's share is coin / 10. The
+//! pool's stream at home orders hits and bets (BW-16).
 
 use crate::commits;
 use motherlode_books::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
@@ -102,8 +102,8 @@ impl Model {
     }
 }
 
-/// Checks that every award and payment is the model's, and that the books balance at every position (PL-09). There must
-/// be at least `hits` hits, all with awards.
+/// Checks every award and payment, and that the books balance at every position (PL-09). There must be at least `hits`
+/// hits, all with awards.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());

@@ -42,7 +42,7 @@ impl Process {
         Self::start_as(program, data, config, &[])
     }
 
-    /// Peak of resident memory, bytes.
+    /// Bytes.
     #[must_use]
     pub fn memory_peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process is there");
@@ -51,7 +51,6 @@ impl Process {
         kilobytes.expect("a peak in kB") * 1024
     }
 
-    /// With more arguments, for example a role.
     #[must_use]
     pub fn start_as(program: &str, data: &Path, config: Option<&Path>, more: &[&str]) -> Self {
         Self::start_where(program, data, config, more, &[])
@@ -87,13 +86,13 @@ impl Process {
         Self { child, log, address: address.expect("it prints its address"), console }
     }
 
-    /// Last line on standard error that contains `words`.
+    /// On standard error.
     #[must_use]
     pub fn log_line(&self, words: &str) -> Option<String> {
         self.log_lines(words).pop()
     }
 
-    /// Lines on standard error that contain `words`.
+    /// On standard error.
     #[must_use]
     pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();
@@ -115,12 +114,10 @@ impl Process {
         self.end();
     }
 
-    /// SIGSTOP.
     pub fn hold(&self) {
         self.signal("STOP");
     }
 
-    /// SIGCONT.
     pub fn release(&self) {
         self.signal("CONT");
     }
@@ -170,7 +167,6 @@ pub async fn channel(address: SocketAddr) -> Option<Channel> {
     endpoint.connect().await.ok()
 }
 
-/// Checks the health of a process.
 pub async fn serving(address: SocketAddr) -> bool {
     let Some(channel) = channel(address).await else { return false };
     let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;

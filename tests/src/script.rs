@@ -2,7 +2,7 @@
 //! until the step has it. The sealed draw is unchanged, so rounds replay and audit as usual.
 //!
 //! A wish is a word such as `open`, or a word and a value, see [`figured`]; several are joined by `, ` and must all
-//! hold in this step. The call fails if a wish is unknown or no seed fulfils it.
+//! hold in this step.
 
 use motherlode_books::Event;
 use motherlode_ledger::Proposal;

@@ -1,5 +1,5 @@
-//! A service in this process: one server with all roles, or three in split roles if `MOTHERLODE_TESTS_ROLES` is `split`
-//! (`tests/run split`).
+//! A service in this process: one server, or three in split roles if `MOTHERLODE_TESTS_ROLES` is `split` (`tests/run
+//! split`).
 
 use crate::{seamless, split::Split};
 use motherlode_books::{Account, Currency, PlayerState, StreamId};
@@ -46,7 +46,6 @@ impl Server {
         Self(parts, running)
     }
 
-    /// For all calls.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         match &self.0 {
@@ -55,7 +54,7 @@ impl Server {
         }
     }
 
-    /// Services in split roles have no console.
+    /// None in split roles.
     #[must_use]
     pub fn console(&self) -> SocketAddr {
         let address = match &self.0 {
@@ -65,7 +64,6 @@ impl Server {
         address.expect("it has a console")
     }
 
-    /// For the tile log's files.
     #[must_use]
     pub fn tiles(&self) -> SocketAddr {
         let address = match &self.0 {
@@ -92,13 +90,11 @@ impl Server {
         }
     }
 
-    /// Ledger of one of acme's players.
     #[must_use]
     pub fn ledger_of(&self, player: &str) -> &Handle {
         self.ledgers().of(&StreamId::player("acme", player)).expect("it holds all partitions")
     }
 
-    /// One of acme's players.
     #[must_use]
     pub fn player(&self, player: &str) -> PlayerState {
         self.ledger_of(player)
@@ -119,8 +115,7 @@ impl Server {
         self.ledgers().all().map(|ledger| ledger.books(|books| books.holding(account, currency).0)).sum()
     }
 
-    /// Contributions since the pool's last win, pooled or not, in 1e-9 EUR. Transfers between partitions never change
-    /// the sum.
+    /// Contributions since the pool's last win, in 1e-9 EUR. Transfers between partitions never change the sum.
     #[must_use]
     pub fn collected(&self, pool: &str) -> i128 {
         let of = [Account::ContributionsDue(pool), Account::Interpartition, Account::Increments(pool)];

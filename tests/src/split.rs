@@ -1,4 +1,4 @@
-//! Split roles: three servers in this process behind a gateway that routes each call to its role.
+//! Split roles: three servers behind a gateway that routes each call to its role.
 
 use http::{Request, Response, Uri};
 use hyper::body::Incoming;

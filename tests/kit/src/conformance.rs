@@ -1,4 +1,4 @@
-//! Contract of [`Store`] and [`Reader`], as tests that every store runs. The functions panic on a violation.
+//! Contract of [`Store`] and [`Reader`], as tests that every store runs.
 
 use std::{sync::Arc, thread};
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use motherlode_log::{AppendError, Hash, LogStart, Position, ReadError, Reader, Store, genesis, hash, previous_hash};
 
-/// Returns an empty store of any partition.
+/// An empty store of any partition.
 pub type Make<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
 
 pub fn suite(make: Make<'_>) {
@@ -44,7 +44,7 @@ pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     assert!(reader.read(end + 3, 10, 1000).expect("past the end").is_empty());
 }
 
-/// Name and documented content of the file with the start of a partition's log.
+/// Name and documented content of the file with a log's start.
 #[must_use]
 pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
     let LogStart { first, previous } = start;
@@ -68,7 +68,7 @@ pub fn record(previous: &Hash, payload: &[u8]) -> Bytes {
     bytes.into()
 }
 
-/// One record per payload, chained from `head`.
+/// Chained from `head`.
 pub fn records<P: AsRef<[u8]>>(head: Hash, payloads: impl IntoIterator<Item = P>) -> Vec<Bytes> {
     let mut head = head;
     let link = |payload: P| {
@@ -79,7 +79,6 @@ pub fn records<P: AsRef<[u8]>>(head: Hash, payloads: impl IntoIterator<Item = P>
     payloads.into_iter().map(link).collect()
 }
 
-/// A few per read.
 pub fn read_all(reader: &dyn Reader, from: Position) -> Vec<Bytes> {
     let mut all = Vec::new();
     let mut next = from.max(1);
@@ -199,7 +198,7 @@ fn long_records_and_zeros_survive(make: Make<'_>) {
     assert_eq!(read_all(&*store.reader(), 1), all);
 }
 
-/// Each of two readers gets every record once, in order and chained, and never a part of an append as the end.
+/// Each reader gets every record once, in order and chained, and never a part of an append as the end.
 fn readers_see_whole_appends_while_the_writer_appends(make: Make<'_>) {
     const APPENDS: u64 = 60;
     let ends: Vec<Position> =

@@ -11,7 +11,6 @@
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
-/// If set, the new digests are written.
 const WRITE: &str = "MOTHERLODE_WRITE_DIGESTS";
 
 /// By log name.
@@ -27,7 +26,7 @@ pub fn digest(state: &[u8]) -> String {
 }
 
 /// Compares digests with a file of `tests/golden`; `constant` names the version in the sources. If
-/// `MOTHERLODE_WRITE_DIGESTS` is set, and the version was raised or a log added, writes the file instead.
+/// `MOTHERLODE_WRITE_DIGESTS` is set, and the version was raised or a log added, writes the file.
 pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
     let text = fs::read_to_string(&path).unwrap_or_default();

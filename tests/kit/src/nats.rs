@@ -14,7 +14,7 @@ use std::{
 };
 
 const STARTS_MAX: usize = 5;
-/// For the election of a leader that every server follows.
+/// For the election of a leader.
 const FORMING_MAX: Duration = Duration::from_secs(60);
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// The server's ports may be taken for a while.
@@ -50,13 +50,13 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a single server; `more` is appended to its configuration.
+    /// `more` is appended to the server's configuration.
     #[must_use]
     pub fn start(folder: &Path, more: &str) -> Self {
         Self::start_as("alone", folder, "sync_interval: always", more).expect("nats-server starts")
     }
 
-    /// Starts a single server with the default sync interval.
+    /// With the default sync interval.
     #[must_use]
     pub fn start_lazy(folder: &Path) -> Self {
         Self::start_as("lazy", folder, "", "").expect("nats-server starts")
@@ -82,13 +82,11 @@ impl Node {
         Ok(Self { folder: folder.to_owned(), settings, process, url, monitor })
     }
 
-    /// Address for clients.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Address for monitoring.
     #[must_use]
     pub fn monitor(&self) -> &str {
         &self.monitor
@@ -107,7 +105,6 @@ impl Node {
                     self.process = process;
                     return;
                 }
-                // Another process may hold one of its ports.
                 Err(error) => why = error,
             }
             thread::sleep(RESTART_PAUSE);
@@ -115,8 +112,7 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Waits until the server has caught up with its streams. Stopping the next server earlier could lose their quorum
-    /// for good.
+    /// Waits for the server's streams. Stopping the next server earlier could lose their quorum for good.
     pub fn catch_up(&self) {
         let until = Instant::now() + FORMING_MAX;
         while let Err(not) = self.healthy("/healthz") {
@@ -136,7 +132,6 @@ impl Node {
         if answer.lines().next().is_some_and(|status| status.contains(" 200 ")) { Ok(()) } else { Err(answer) }
     }
 
-    /// Sends a request on a new connection.
     #[must_use]
     pub fn ask(&self, subject: &str, body: &str) -> String {
         let ask = || -> std::io::Result<String> {
@@ -195,7 +190,7 @@ pub struct Cluster {
 impl Cluster {
     #[must_use]
     pub fn start(folder: &Path) -> Self {
-        // A route's port is chosen before its server starts, so another process may take it.
+        // Another process may take a route's port before its server starts.
         let mut why = String::new();
         for attempt in 0..STARTS_MAX {
             match Self::start_once(&folder.join(attempt.to_string())) {
@@ -207,7 +202,7 @@ impl Cluster {
     }
 
     fn start_once(folder: &Path) -> Result<Self, String> {
-        // Servers with the same cluster name join each other, for example at a reused port.
+        // Servers with the same cluster name join each other.
         static CLUSTERS: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), CLUSTERS.fetch_add(1, Ordering::Relaxed));
         let free = || TcpListener::bind("127.0.0.1:0").expect("a port is free");
@@ -225,7 +220,6 @@ impl Cluster {
             nodes.push(Node::start_as(&node, &folder.join(&node), "sync_interval: always", &cluster)?);
         }
         let until = Instant::now() + FORMING_MAX;
-        // The server follows its cluster's leader.
         let formed = |node: &Node| node.healthy("/healthz?js-meta-only=true");
         while let Some(not) = nodes.iter().find_map(|node| formed(node).err()) {
             if Instant::now() > until {

@@ -42,7 +42,6 @@ impl ser::Error for Failed {
     }
 }
 
-/// Collects whether any part of a value has a value.
 pub struct Parts<'a> {
     shape: &'a mut Shape,
     name: &'static str,

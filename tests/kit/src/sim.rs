@@ -1,9 +1,8 @@
-//! Simulated in-memory disk with kills, power cuts, failures and limited space, all from a seed.
+//! Simulated disk with kills, power cuts, failures and limited space, all from a seed.
 //!
-//! It can stop at any operation. After a kill, completed writes and a prefix of the interrupted one are there; after a
-//! power cut, the synced bytes, any subset of the other 512-byte sectors, and a prefix of the name changes. A failed
-//! sync drops some or all of its sectors, as on Linux, and later syncs succeed. A failed write has written some whole
-//! sectors or none.
+//! After a kill, completed writes and a prefix of the interrupted one are there; after a power cut, the synced bytes,
+//! any subset of the other 512-byte sectors, and a prefix of the name changes. A failed sync drops some or all of its
+//! sectors, as on Linux, and later syncs succeed. A failed write has written some whole sectors or none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -86,22 +85,20 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Stops at an operation, counted from 0. It may be done in part; it and all later ones fail.
+    /// Counted from 0. The operation may be done in part; it and all later ones fail.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }
 
-    /// Limits by how many bytes files can still grow.
+    /// Bytes by which files can still grow.
     pub fn set_room(&self, bytes: Option<u64>) {
         self.0.lock().room = bytes;
     }
 
-    /// Applies to files.
     pub fn set_syncs_fail(&self, fail: bool) {
         self.0.lock().syncs_fail = fail;
     }
 
-    /// Creating a file fails.
     pub fn set_no_descriptors(&self, none: bool) {
         self.0.lock().no_descriptors = none;
     }
@@ -111,12 +108,11 @@ impl SimDisk {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }
 
-    /// Limits the bytes of one write, rounded up to the end of a sector.
+    /// Bytes of one write, rounded up to the end of a sector.
     pub fn set_write_limit(&self, bytes: Option<usize>) {
         self.0.lock().write_limit = bytes;
     }
 
-    /// Returns the disk that the next process finds after a kill.
     #[must_use]
     pub fn after_kill(&self) -> Self {
         let state = self.0.lock();
@@ -145,7 +141,6 @@ impl SimDisk {
         Self::with(State { synced_names: names.clone(), names, contents, ..State::default() })
     }
 
-    /// As a reader sees them now.
     #[must_use]
     pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
         let state = self.0.lock();

@@ -1,4 +1,4 @@
-//! Hostile callers. They write HTTP/2 frames directly, since a client library would not.
+//! Hostile callers, which write HTTP/2 frames directly.
 
 pub mod http1;
 
@@ -90,7 +90,6 @@ impl Target {
         Self { from: Some([127, 0, 0, last].into()), ..self.clone() }
     }
 
-    /// For a regular client.
     #[must_use]
     pub fn honest(&self) -> (String, Credentials) {
         let (scheme, host) = if self.tls.is_some() { ("https", "localhost") } else { ("http", "127.0.0.1") };
@@ -107,7 +106,6 @@ impl Target {
         socket.connect(self.address).await
     }
 
-    /// With TLS if the service has it.
     pub async fn wire(&self) -> io::Result<Wire> {
         let stream = self.tcp().await?;
         match &self.tls {
@@ -142,7 +140,7 @@ impl Target {
         self.call_in_pieces(path, vec![bytes]).await
     }
 
-    /// Sends a message in pieces, each after the service received the previous one.
+    /// Sends each piece of a message after the service received the previous one.
     pub async fn call_in_pieces(&self, path: &str, pieces: Vec<Bytes>) -> Result<(), Status> {
         let gone = |error: h2::Error| Status::unavailable(error.to_string());
         let (send, mut connection) = self.http().await.map_err(gone)?;
@@ -202,7 +200,6 @@ async fn read(mut body: RecvStream) -> Result<Option<HeaderMap>, h2::Error> {
     body.trailers().await
 }
 
-/// Calls on one connection whose answers are not read.
 pub struct Unread {
     connection: Connection<Wire, Bytes>,
     _send: SendRequest<Bytes>,
@@ -237,9 +234,7 @@ pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) 
 }
 
 impl Unread {
-    /// Reads until the connection ends.
     pub async fn ended(self) {
-        // Every end is accepted.
         let _ = self.connection.await;
     }
 }

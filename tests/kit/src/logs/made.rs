@@ -177,7 +177,6 @@ fn campaigns(world: &mut World) {
     world.write(player("ben"), vec![Event::CampaignCancelled { campaign: "autumn".into(), reason, actor }]);
 }
 
-/// Draws sealed for every reason, revealed and lost, across key generations.
 fn draws(world: &mut World) {
     for (name, reason) in [("dora", SealReason::Opened), ("dirk", SealReason::Unsealed)] {
         world.open(name, EUR, 1_000_000);
@@ -225,7 +224,6 @@ fn draws(world: &mut World) {
     world.drawn("dora", vec![], (round, 2, 80), vec![]);
 }
 
-/// Switches, changes by two actors, liabilities, and events of the service.
 fn system() -> World {
     let mut world = World::new(0);
     let system = || StreamId::System;
@@ -270,7 +268,7 @@ fn system() -> World {
     world
 }
 
-/// Consecutive pools: hits, awards, every void, incidents, suspensions, a retirement.
+/// Hits, awards, every void, incidents, suspensions, a retirement.
 fn pool() -> World {
     let mut world = World::new(0);
     for pool in [POOL, "heir", "third"] {
@@ -285,7 +283,6 @@ fn pool() -> World {
         let started = world.bet(name, game, EUR, 300);
         world.play(name, started, 0)
     };
-    // Two hits within one refresh, then others under later terms.
     round(&mut world, "ann", POOL);
     world.hit("ann");
     world.hit("ben");
@@ -419,7 +416,6 @@ pub(super) fn void_of_a_bet(world: &mut World, name: &str) {
     world.write(player(name), vec![void]);
 }
 
-/// Two partitions of one pool: reports of every end, mirrors with awards and returns.
 fn partitions() -> [World; 2] {
     let mut worlds = [World::new(0), World::new(1)];
     worlds[0].write(StreamId::pool(POOL), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);

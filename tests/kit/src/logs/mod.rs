@@ -11,7 +11,6 @@ use motherlode_books::{
 use motherlode_proto::convert::record::{self, Logged};
 use std::collections::BTreeSet;
 
-/// Log of one partition.
 pub struct Log {
     /// Unique name, also of its digests.
     pub name: String,

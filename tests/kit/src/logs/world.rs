@@ -121,7 +121,6 @@ impl World {
         round
     }
 
-    /// Writes a step with a sealed draw, between other events.
     pub fn drawn(&mut self, name: &str, before: Vec<Event>, (round, number, win): (u64, u32, i64), after: Vec<Event>) {
         let stream = player(name);
         let next = self.books.player(&stream).and_then(|player| player.draw).expect("a sealed draw");
