@@ -1,9 +1,9 @@
 """Checks a long log of a running service with programs that share no code with it.
 
-Plays ROUNDS rounds with `loadtest`. Then tlog-scales, and Go's sumdb if Go is installed, check over HTTP the
-checkpoint's signature, and for each record its inclusion and that the tree up to it is a prefix of the whole.
-
     foreign_verifiers.py ROUNDS        with MOTHERLODE_BIN, as `tests/run proofs` does
+
+tlog-scales, and Go's sumdb if Go is installed, check the checkpoint's signature, and for each record its inclusion and
+that the tree up to it is a prefix of the whole.
 """
 
 import functools

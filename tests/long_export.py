@@ -2,8 +2,8 @@
 
     python3 tests/long_export.py MOTHERLODE [ROUNDS ...]
 
-For each number of rounds, exports each table in each format by a new process. Fails if a peak is above the bound, or
-grows from the shortest log to the longest.
+Exports each table in each format by a new process. Fails if a peak is above the bound, or grows from the shortest log
+to the longest.
 """
 
 import os

@@ -1,5 +1,3 @@
-"""Players, bets and lost answers."""
-
 from contextlib import contextmanager
 from itertools import count
 

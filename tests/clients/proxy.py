@@ -19,7 +19,7 @@ BUSY_S = 0.2
 
 
 class Proxy(grpc.GenericRpcHandler):
-    """Applies the scripted faults to the next calls of a method. `seen` has each call's message."""
+    """Applies scripted faults to a method's calls. `seen` has each call's message."""
 
     def __init__(self, target, method, *acts):
         self.method, self.acts, self.seen = method, list(acts), []
@@ -81,7 +81,7 @@ def bearer(context):
 
 
 class Breaking:
-    """Resets the first connections at their first answer. `connections` counts all."""
+    """Resets the first connections at their first answer."""
 
     # HTTP/2's first frames are shorter, an answer with a round is longer.
     GREETING_BYTES = 200

@@ -1,4 +1,4 @@
-"""Retry rules with a controlled clock (PL-11, PL-33)."""
+"""Retry rules (PL-11, PL-33)."""
 
 import grpc
 import pytest

@@ -1,4 +1,4 @@
-"""The Python package as a user installs it, with real services (PL-11, PL-33)."""
+"""The Python package as a user installs it (PL-11, PL-33)."""
 
 import asyncio
 import os

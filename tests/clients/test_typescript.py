@@ -1,4 +1,4 @@
-"""The TypeScript package as a user installs it, with real services (PL-11, PL-33)."""
+"""The TypeScript package as a user installs it (PL-11, PL-33)."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""deploy/kubernetes/distributed: names of roles, ledgers and NATS servers are consistent."""
+"""Names of roles, ledgers and NATS servers in deploy/kubernetes/distributed are consistent."""
 
 import os
 import subprocess
@@ -75,7 +75,6 @@ def test_the_configuration_names_the_charts_servers():
 
 @pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (tests/run nats): the chart's values are not tried")
 def test_the_server_takes_what_the_values_tell_it(tmp_path):
-    """A log needs both."""
     told = NATS["config"]
     assert told["jetstream"]["merge"] == {"sync_interval": "always"}
     assert told["merge"] == {"max_payload": "<< 8MB >>"}

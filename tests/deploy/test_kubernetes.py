@@ -1,4 +1,4 @@
-"""deploy/kubernetes: schemas of Kubernetes, and rules that a schema cannot express."""
+"""deploy/kubernetes: schemas, and rules that a schema cannot express."""
 
 import re
 import shutil

@@ -1,5 +1,5 @@
-"""Runs the containers' commands and probes of deploy/kubernetes/distributed as processes on loopback, and checks
-readiness and liveness before and after the writer's death.
+"""Runs the containers' commands and probes of deploy/kubernetes/distributed on loopback, and checks readiness and
+liveness before and after the writer's death.
 
 Only addresses and paths differ. The log is on one NATS server without TLS and credentials.
 """
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (te
 
 
 def address(number):
-    """One of eight loopback addresses that no other test run uses, so that default ports are free."""
+    """One of eight loopback addresses, so that default ports are free."""
     pid = os.getpid()
     return f"127.{64 + pid // 8192 % 128}.{pid // 32 % 256}.{pid % 32 * 8 + number}"
 
@@ -47,7 +47,7 @@ def wait_until(state, log):
 
 
 class Node:
-    """A container of a manifest as a process; `change` is applied to each word of its commands."""
+    """`change` is applied to each word of the container's commands."""
 
     def __init__(self, container, address, data, change, log):
         self.container, self.address, self.data, self.log = container, address, data, log
@@ -67,7 +67,7 @@ class Node:
         return subprocess.run([BINARY, *words], capture_output=True, timeout=30).returncode == 0
 
     def kept(self):
-        """Restarts the process if it has ended, as a kubelet does."""
+        """As a kubelet does."""
         if self.process.poll() is not None:
             self.start()
         return self
@@ -160,8 +160,8 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
         return [node for node in among if node.kept().passes("readiness")]
 
     def writers():
-        """Returns the ready ledger, if any. All are probed twice in the same order: a takeover between two probes makes
-        the old writer fail its second one."""
+        """The ready ledger, if any. All are probed twice in the same order: a takeover between two probes makes the old
+        writer fail its second one."""
         found = ready(ready(ledgers))
         assert len(found) <= 1, log.read_text()
         return found

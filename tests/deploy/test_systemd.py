@@ -1,4 +1,4 @@
-"""deploy/systemd, checked with systemd's tools if installed."""
+"""Needs systemd's tools."""
 
 import shlex
 import shutil

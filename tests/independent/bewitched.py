@@ -1,4 +1,4 @@
-"""Bewitched, by its rules (BW-01 to BW-10, BW-22 to BW-24)."""
+"""BW-01 to BW-10, BW-22 to BW-24."""
 
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ class Bewitched:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def returns(self):
-        """Exact return by part, in bets. The jackpot's part is its seed, without contributions."""
+        """In bets, by part. The jackpot's part is its seed, without contributions."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         scatters = count_chances(self.strips, [self.scatter], ROWS).items()
         scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters)
@@ -127,7 +127,6 @@ class Round(rounds.Round):
         return self.outcome({part: coins}, prize=prize, jackpot=prize == ["jackpot"])
 
     def go_on(self, bonus_in):
-        """A bonus, free spins, the double of the paid spin's line win (BW-23), or the end."""
         self.pick = None
         if bonus_in:
             self.awaiting, self.bonus_in = "pick", bonus_in

@@ -1,4 +1,4 @@
-"""Computes exactly how rounding to minor units changes the return of a ways game (DM-17, DM-19).
+"""How rounding to minor units changes the return of a ways game, exactly (DM-17, DM-19).
 
 A coin of n fifths of a minor unit rounds a win by the residue of its coins modulo 5; there are no halves. So all
 windows are counted by residue, reel by reel, merging equal states.
@@ -31,8 +31,6 @@ def rounded(coins, worth):
 
 
 class Drawn:
-    """Cells of a reel that are drawn singly (DM-08, DM-09): landing crystals and other symbols."""
-
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
         # By crystals landed before and here, with a common denominator.
@@ -46,7 +44,7 @@ class Drawn:
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
     def landing(self, cells, before):
-        """Probabilities of 0, 1, ... crystals, given the number landed before."""
+        """Of 0, 1, ... crystals, given the number landed before."""
         chances = {0: Fraction(1)}
         for _ in range(self.number):
             after = Counter()
@@ -59,7 +57,7 @@ class Drawn:
 
 
 def shown(cells, weights, others):
-    """Ways to show symbols of these weights; `others` is the weight of the rest."""
+    """`others` is the weight of the other symbols."""
     ways = {}
     for counts in product(range(cells + 1), repeat=len(weights)):
         rest = cells - sum(counts)
@@ -72,8 +70,8 @@ def shown(cells, weights, others):
 
 
 def residues(reels, pays, cells=None, grown=0):
-    """Returns the probability of each residue modulo 5 of a window's win. Each reel shows one of its equally likely
-    columns, and `grown` drawn cells below. `pays` has for each symbol the payment of 0, 1, ... reels on one way."""
+    """Probability of each residue modulo 5 of a window's win. Each reel shows one of its equally likely columns, and
+    `grown` drawn cells below. `pays` has for each symbol the payment of 0, 1, ... reels on one way."""
     pays = {symbol: [pay % FIFTHS for pay in row] for symbol, row in pays.items()}
     symbols = [symbol for symbol, row in pays.items() if any(row)]
     rows = [pays[symbol] for symbol in symbols]
@@ -147,7 +145,6 @@ def contents_of(columns, symbols, drawn):
 
 
 def projected(contents, runs, goes_on):
-    """Contents of a reel, restricted to the symbols that still run."""
     on, seen = runs & goes_on, Counter()
     on |= on >> 2 | on >> 3
     for (counts, shown), times in contents.items():

@@ -1,5 +1,3 @@
-"""Exact probabilities of windows with equally likely stops."""
-
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -7,7 +5,7 @@ from math import prod
 
 
 def mean_of_cells(strips, value):
-    """Mean of `value(cells)` over one symbol per reel, by frequency on its strip: the mean of any row."""
+    """Over one symbol per reel, by frequency on its strip: the mean of any row."""
     combinations = product(*(Counter(strip).items() for strip in strips))
     parts = (prod(times for _, times in cells) * value(tuple(symbol for symbol, _ in cells)) for cells in combinations)
     return Fraction(sum(parts), prod(len(strip) for strip in strips))

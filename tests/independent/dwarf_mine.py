@@ -1,4 +1,4 @@
-"""Dwarf Mine, by its rules (DM-01 to DM-17)."""
+"""DM-01 to DM-17."""
 
 from collections import Counter
 from fractions import Fraction
@@ -39,21 +39,19 @@ class DwarfMine:
         self.fractions = Counter()
 
     def free(self, super_high=None):
-        """Reels of free spins, with this symbol at the marked places, or without those places."""
+        """With this symbol at the marked places, or without those places."""
         mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
         return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
 
     def returns(self):
-        """Exact long-run return by part, in bets of 25 coins: every fifth crystal of a colour completes a collection.
-        """
+        """Long-run return by part, in bets of 25 coins: every fifth crystal of a colour completes a collection."""
         base = sum(chance * self.mean_win(reels, grown) for chance, reels, grown in self.windows())
         free, collection = self.spins()
         won = base, free * self.mean_free_win(), collection * sum(map(self.mean_free_win, self.super_high))
         return dict(zip(Round.PARTS, (of / BET for of in won), strict=True))
 
     def rounding(self):
-        """Returns a function from a coin's fifths of a minor unit to the change of the return by rounding, by part, in
-        bets."""
+        """Returns a function from a coin's fifths of a minor unit to the change of the return by part, in bets."""
         paid, free, collected = self.residues()
 
         def added(worth):
@@ -69,8 +67,8 @@ class DwarfMine:
         return added
 
     def residues(self):
-        """Residues modulo 5 of the wins of a paid spin, a free spin and a Collection Free Spin per colour. Cached
-        across versions with the same odds: it takes 15 seconds."""
+        """Of the wins of a paid spin, a free spin and a Collection Free Spin per colour, modulo 5. Cached across
+        versions with the same odds: it takes 15 seconds."""
         pays = {s: [self.file.pays(s, length) for length in range(REELS + 1)] for s in self.paying}
         odds = repr((self.base, self.free(), vars(self.cells), pays))
         if odds not in RESIDUES:
@@ -86,7 +84,7 @@ class DwarfMine:
         return RESIDUES[odds]
 
     def windows(self):
-        """Yields the paid spin's windows by reels with a Bonus symbol: probability, columns, and new rows."""
+        """Probability, columns and new rows of the paid spin's windows, by reels with a Bonus symbol."""
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
             reels = [
@@ -203,6 +201,5 @@ class Round(rounds.Round):
         return self.outcome({part: sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def go_on(self):
-        """Next step (DM-13)."""
         self.free_spins = self.series[0][1] if self.series else 0
         self.awaiting = "free spins" if self.series else "nothing"

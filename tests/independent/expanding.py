@@ -19,7 +19,7 @@ class Cells:
         self.symbols, self.crystal = symbols, crystal
 
     def drawn(self, number, landed, symbol):
-        """Probabilities of (crystals landed, count of the symbol) after `number` more cells."""
+        """Of (crystals landed, count of the symbol) after `number` more cells."""
         chances = {(landed, 0): Fraction(1)}
         for _ in range(number):
             after = Counter()
@@ -34,7 +34,6 @@ class Cells:
 
 
 def mean_ways_win(reels, symbol, pays, cells=None, grown=0):
-    """Each reel shows one of its equally likely columns, and `grown` drawn cells below."""
     running = {0: Fraction(1)}  # Mean product of counts by crystals landed.
     won = Fraction(0)
     for length in range(len(reels) + 1):

@@ -8,7 +8,7 @@ def columns(strips, rows):
 
 
 def highest_lines(lines, columns, wild):
-    """Highest sum of all line wins of a window. An unfinished line's bound has Wilds on its other reels."""
+    """An unfinished line's bound has Wilds on its other reels."""
     best = 0
     reels = len(columns)
     rows = lines.file.lines
@@ -42,7 +42,7 @@ def highest_ways(pays, columns):
     reels, best = len(counts), 0
 
     def reach(reel, runs):
-        """Highest win that each symbol can still reach."""
+        """Bound of each symbol's win."""
         total = 0
         for place, symbol in enumerate(symbols):
             ways, won, running = runs[place]

@@ -1,4 +1,4 @@
-"""Mystery Elves, by its rules (ME-01 to ME-18)."""
+"""ME-01 to ME-18."""
 
 from itertools import product
 from math import prod
@@ -39,12 +39,11 @@ class MysteryElves:
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
-        """Exact return by part, in bets; the bought feature's in parts of its price."""
+        """By part, in bets; the bought feature's in parts of its price."""
         bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
         return {**self.spin_returns(self.strips), "buy_feature": bought}
 
     def spin_returns(self, strips):
-        """By part: lines and feature."""
         middle = count_chances(strips[2:3], [self.bonus], ROWS)
         outer = count_chances(strips[:2] + strips[3:], [self.bonus], ROWS)
         held = {(a, b): outer[a] * middle[b] for a, b in product(outer, middle)}
@@ -58,8 +57,6 @@ class MysteryElves:
 
 
 class Round(rounds.Round):
-    """The paid or bought spin, Hold and Win, then the gamble."""
-
     PARTS = ("base_lines", "hold_and_win")
 
     def __init__(self, game, stake, terms):
@@ -85,7 +82,6 @@ class Round(rounds.Round):
                 return self.outcome({})
 
     def paid_spin(self, shown):
-        """Or the spin of the bought feature (ME-18)."""
         (spin,) = shown["spins"]
         bought = self.stake["buy_feature"]
         window = at_stops(self.game.bought_strips if bought else self.game.strips, spin["stops"], ROWS)

@@ -1,4 +1,4 @@
-"""Neptune, by its rules (NP-01 to NP-13)."""
+"""NP-01 to NP-13."""
 
 import rounds
 from chances import count_chances, mean_of_cells
@@ -24,12 +24,11 @@ class Neptune:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def run(self, cells):
-        """Length of a run of treasures from the first reel if it starts a bonus; no symbol substitutes for them."""
+        """From the first reel, if it starts a bonus; no symbol substitutes for treasures."""
         length = next((reel for reel, symbol in enumerate(cells) if symbol != self.treasure), len(cells))
         return length if length >= TREASURES else 0
 
     def returns(self):
-        """Exact return by part, in bets."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         mermaids = count_chances(self.strips, [self.mermaid], ROWS).items()
         scatter = sum(chance * self.file.pays(self.mermaid, number) for number, chance in mermaids)
@@ -119,6 +118,5 @@ class Round(rounds.Round):
         return self.outcome({self.treasure_part: won}, reveals=reveals)
 
     def go_on(self):
-        """A pick for each line of treasures, free spins, or the end."""
         self.pick = [self.treasures[0], self.file.data["treasure"]["objects"]] if self.treasures else None
         self.awaiting = "pick" if self.treasures else "free spins" if self.free_spins else "nothing"

@@ -1,5 +1,4 @@
-"""Base of the games' rounds: recomputes each step's outcome from draws (reel stops, prizes, cards), and compares it
-with the engine's."""
+"""Recomputes each step's outcome from draws (reel stops, prizes, cards), and compares it with the engine's."""
 
 import json
 import os
@@ -35,7 +34,7 @@ def expect(holds, what):
 
 
 def played(game, rounds, seed):
-    """Returns the engine's information about the game, and an iterator of rounds as lists of steps."""
+    """The engine's information about the game, and an iterator of rounds as lists of steps."""
     command = [PLAYER, game.NAME, game.file.version, str(rounds), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield json.loads(process.stdout.readline())
@@ -131,7 +130,6 @@ class Round:
         return choice[0] in CHOICES[self.awaiting]
 
     def judge(self, steps):
-        """Raises at the first difference."""
         self.check_stake()
         for step in steps:
             expect(not any(map(self.offers, step["refused"])), f"{step['refused']} are offered")

@@ -1,5 +1,5 @@
-"""Recomputes every step of 20,000 rounds per game, and of 4,000 per older version, and checks that any changed figure
-is detected. `tests/run games` uses more rounds."""
+"""Recomputes every step of 20,000 rounds per game, and of 4,000 per older version; any changed figure is detected.
+`tests/run games` uses more rounds."""
 
 import os
 from collections import Counter, defaultdict
@@ -98,8 +98,7 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Other values for a place: one from elsewhere, and the next number. Whole windows are excluded, since another one
-    could be drawn."""
+    """One value from elsewhere, and the next number. Whole windows are excluded, since another one could be drawn."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

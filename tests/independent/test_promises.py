@@ -1,4 +1,4 @@
-"""Published promises of games (WF-04, WF-21, PL-43), recomputed from the data file."""
+"""Published promises of games, recomputed (WF-04, WF-21, PL-43)."""
 
 from fractions import Fraction
 

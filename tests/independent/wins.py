@@ -29,7 +29,7 @@ def minor(coins, coin_micros, minor_micros):
 
 
 class Lines:
-    """From left to right with a wild: only the highest of each line is paid."""
+    """Only the highest win of each line is paid."""
 
     def __init__(self, file, rows):
         self.file = file
@@ -51,7 +51,7 @@ class Lines:
         return highest, found[highest]
 
     def wins(self, window, lines, coins, shown):
-        """If two combinations pay the same, such as wilds alone or with another symbol, takes the shown one."""
+        """If two combinations pay the same, takes the shown one."""
         named = {line: (symbol, length) for kind, line, symbol, length, _ in shown if kind == "line"}
         cells, wins = flat(window), []
         for line, on_line in enumerate(self.on[:lines]):
@@ -69,7 +69,7 @@ def scatter_wins(file, window, symbol, coins):
 
 
 def ways_wins(file, window, symbols):
-    """Each symbol's payment on consecutive reels from the left, times the product of its counts (DM-03)."""
+    """Payment on consecutive reels from the left, times the product of the symbol's counts (DM-03)."""
     wins = []
     for symbol in symbols:
         counts = []

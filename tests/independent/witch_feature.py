@@ -1,4 +1,4 @@
-"""Witch Feature, by its rules (WF-01 to WF-18)."""
+"""WF-01 to WF-18."""
 
 import rounds
 from game_file import GameFile
@@ -40,7 +40,7 @@ class WitchFeature:
         }
 
     def returns(self):
-        """Exact return by part and by number of unlocked features, in bets."""
+        """By part and by number of unlocked features, in bets."""
         return returns(self)
 
     def round(self, stake, terms):
@@ -48,8 +48,6 @@ class WitchFeature:
 
 
 class Round(rounds.Round):
-    """The paid spin and the feature of its third Potion; then free spins with their features."""
-
     PARTS = ("base_lines", "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion", "free_spins")
 
     def __init__(self, game, stake, terms):
@@ -107,7 +105,7 @@ class Round(rounds.Round):
         return {"potion_1": first, "potion_2": second, "unlocked": self.unlocked}
 
     def collect(self, potions):
-        """Returns the feature that a completed combination of Potions triggers (WF-06, WF-11, WF-13)."""
+        """The feature that a completed combination of Potions triggers (WF-06, WF-11, WF-13)."""
         triggered = None
         for potion in potions:
             self.collected.append(potion)
@@ -172,7 +170,6 @@ class Round(rounds.Round):
                 self.until_win = None
 
     def go_on(self, choice):
-        """Plays pending respins, then free spins with their features, until the step is full."""
         expect(choice == "feature" or not self.until_win, "respins first")
         self.respins()
         while self.free_spins and len(self.spins) < WINDOWS_MAX and not self.until_win:

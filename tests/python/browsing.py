@@ -1,4 +1,4 @@
-"""Browser for tests of the console: Debian's chromium; without it the tests are skipped."""
+"""Debian's chromium; without it tests of the console are skipped."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def browser():
 
 
 def patient(browser, **options):
-    """With long timeouts, since other tests share the machine."""
+    """Other tests share the machine."""
     context = browser.new_context(**options)
     context.set_default_timeout(180_000)
     return context
@@ -50,7 +50,6 @@ def assert_accessible(page, name):
 
 
 def look(page, name, sizes=SIZES):
-    """At each size, in light and dark mode, with a screenshot."""
     SHOTS.mkdir(parents=True, exist_ok=True)
     for width, scheme in sizes:
         page.emulate_media(color_scheme=scheme)

@@ -71,7 +71,7 @@ def bet(request_id, account, coin_value="0.01", lines=15, coins_per_line=1, **mo
 
 
 def choice_for(awaiting, guess=None):
-    """The player's choice, or None. With a guess, the win is doubled."""
+    """None if the round ended. With a guess, the win is doubled."""
     if awaiting == round_pb2.AWAITING_PICK:
         return round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
     if awaiting == round_pb2.AWAITING_FREE_SPINS:
@@ -131,8 +131,7 @@ class Client:
         return steps
 
     def play_until(self, account, awaiting, rounds_max=20_000, **more):
-        """Plays the smallest stake until a round awaits a choice. Every choice occurs within a few hundred rounds, so
-        `rounds_max` means a fault."""
+        """Plays the smallest stake until a round awaits a choice, which occurs within a few hundred rounds."""
         numbers = count()
         with Stream(self) as stream:
             for _ in range(rounds_max):

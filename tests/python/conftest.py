@@ -1,4 +1,4 @@
-"""Starts the service as a process; tests use a client generated from the protos alone."""
+"""Starts the service; tests use a client generated from the protos alone."""
 
 import hashlib
 import os
@@ -100,7 +100,7 @@ class Service:
 
     @contextmanager
     def held(self):
-        """Suspends the process until the block ends."""
+        """Suspends the process."""
         self.process.send_signal(signal.SIGSTOP)
         # Until all threads have stopped.
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
@@ -148,7 +148,7 @@ def start_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """Shared by most tests, each with other players. At the end it must stop cleanly."""
+    """Shared by most tests, each with other players."""
     service = Service(tmp_path_factory.mktemp("shared") / "data")
     yield service
     service.end()

@@ -39,8 +39,7 @@ def with_records(lines, records):
 
 
 def log_of(vkey, records, named=()):
-    """A new log signed with a new key of the same name. Each record has a path, except those at `named` positions,
-    which later records name."""
+    """A new log signed with a new key of the same name. Each record has a path, except those at `named` positions."""
     name = vkey.partition("+")[0]
     signer = Ed25519PrivateKey.generate()
     public = b"\x01" + signer.public_key().public_bytes_raw()
@@ -94,7 +93,7 @@ def draws_of(commit):
 
 
 def linked(records):
-    """Makes each step name the record before it, as a log's writer does."""
+    """Each step names the record before it, as in a log."""
     before = None
     for record in [*records.sealing, *records.records]:
 

@@ -1,7 +1,6 @@
 """Tests of scaled numbers, drawn from 0 to bound-1: Knuth, The Art of Computer Programming, vol. 2, 3.3.2, A to G.
 
-Each returns a p-value: the probability of a result at least as extreme for perfect draws. Expectations are exact for
-small bounds, too, where draws often repeat.
+Each returns a p-value. Expectations are exact for small bounds, too, where draws often repeat.
 """
 
 from math import comb
@@ -35,7 +34,7 @@ def fit(counts, chances):
 
 
 def classes(numbers, bound):
-    """Each number's class and the classes' probabilities; each number is a class if there are few."""
+    """Each number is a class if there are few."""
     of = min(bound, CLASSES_MAX)
     sizes = np.array([-(-(place + 1) * bound // of) - -(-place * bound // of) for place in range(of)])
     return numbers * of // bound, sizes / bound

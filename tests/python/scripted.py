@@ -1,7 +1,7 @@
-"""Rounds of the scripted dealer: one for each feature of each game, with its expected display.
+"""Rounds of the scripted dealer, with their expected display.
 
-A feature in a game's description (`declared`) without a round (`shown_by`) fails the test. `KINDS` assigns all the
-contract's kinds to the games and the platform.
+A feature in a game's description (`declared`) without a round (`shown_by`) fails the test. `KINDS` has all the
+contract's kinds.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The fifteen tests of NIST SP 800-22 rev. 1a (2010); numbers in the docstrings are its sections.
 
 Each takes an array of bits and returns its p-values, none if the sequence has too few cycles for the test (2.14, 2.15).
-Parameters are those that the document advises for a million bits, so that its appendix B applies.
+Parameters are for a million bits, so that the document's appendix B applies.
 """
 
 from math import floor, log, sqrt
@@ -73,7 +73,7 @@ def longest_run(bits):
 
 
 def ranks(rows):
-    """Ranks of 32 x 32 matrices over GF(2), each 32 words of 32 bits."""
+    """Each matrix is 32 words of 32 bits, over GF(2)."""
     rows, which = rows.copy(), np.arange(len(rows))
     used = np.zeros(rows.shape, dtype=bool)
     for bit in range(32):
@@ -111,7 +111,7 @@ def aperiodic(width):
 
 
 def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
-    """2.7 Occurrences of each aperiodic template; one p-value per template. They never overlap, so all are counted."""
+    """2.7 Occurrences of each aperiodic template, which never overlap; one p-value per template."""
     templates, block = templates or aperiodic(width), len(bits) // blocks
     counts = [np.bincount(words(part, width), minlength=1 << width) for part in bits[: blocks * block].reshape(blocks, -1)]
     mean = (block - width + 1) / 2**width
@@ -150,7 +150,7 @@ def universal(bits, width=7, first=1280):
 
 
 def complexities(blocks):
-    """Linear complexity of each row by Berlekamp-Massey on all rows at once.
+    """Berlekamp-Massey on all rows at once.
 
     Bit-sliced: `taps[j]` holds the j-th coefficient of every row's register. The register before the last change is
     shifted at each step, so that its distance is the same for all rows.
@@ -187,7 +187,7 @@ def linear_complexity(bits, block=500, chances=COMPLEXITY):
 
 
 def pattern_counts(bits, width):
-    """Counts each pattern of `width` bits in the sequence, closed to a ring."""
+    """The sequence is closed to a ring."""
     return np.bincount(words(np.concatenate([bits, bits[: width - 1]]), width), minlength=1 << width)
 
 

@@ -1,5 +1,3 @@
-"""Access over TLS (PL-27)."""
-
 import grpc
 import pytest
 from client import OPERATOR, account, bet, refused

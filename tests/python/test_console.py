@@ -1,4 +1,4 @@
-"""The console in a browser: without JavaScript, by keyboard, on phone and desktop, in light and dark mode."""
+"""Without JavaScript, by keyboard, on phone and desktop, in light and dark mode."""
 
 import re
 

@@ -1,5 +1,4 @@
-"""The console's page of a round in each feature of each game (scripted.py), on phone and desktop, in light and dark
-mode."""
+"""The console's page of a round in each feature of each game (scripted.py)."""
 
 import re
 from itertools import cycle

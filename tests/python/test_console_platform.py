@@ -1,4 +1,4 @@
-"""The console's page of rounds with the platform's functions: voids, campaigns, play money, sessions, awards."""
+"""The page of rounds with the platform's functions."""
 
 import subprocess
 

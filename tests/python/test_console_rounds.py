@@ -1,4 +1,4 @@
-"""Stepping through rounds, live updates, roles and cross-site requests in the console."""
+"""Stepping through rounds, live updates, roles and cross-site requests."""
 
 import base64
 import http.server
@@ -221,8 +221,7 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
 
 
 def test_pl_19_pictures_for_the_readme(browser, featured):
-    """Writes the README's pictures to target/console/readme; after a review they are copied to services/console/docs.
-    """
+    """After a review the pictures are copied from target/console/readme to services/console/docs."""
     address, rounds = featured
     folder = SHOTS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
