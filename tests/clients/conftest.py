@@ -18,7 +18,6 @@ BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlod
 
 def build(folder):
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", folder / "source"]
-    # setuptools writes to its folder; links are resolved.
     subprocess.run(["cp", "-rL", PYTHON, folder / "source"], check=True)
     for stale in ["build", "src/motherlode_client.egg-info"]:
         subprocess.run(["rm", "-rf", folder / "source" / stale], check=True)

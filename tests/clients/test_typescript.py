@@ -22,7 +22,6 @@ from motherlode.spin.v1.spin_pb2 import SpinResponse
 TYPESCRIPT = ROOT / "deploy/clients/typescript"
 HERE = Path(__file__).parent
 NODE = 20
-# For an unoptimised service on a busy machine.
 PATIENT = {"totalMs": 120_000, "attemptMs": 60_000, "firstWaitMs": 10}
 EXAMPLES = re.findall(r"```ts\n(.*?)```", (TYPESCRIPT / "README.md").read_text(), re.S)
 # The registry is unreachable or incomplete.
@@ -31,7 +30,6 @@ UNREACHABLE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMED
 
 def npm(folder, *command):
     """Skips the test if packages cannot be fetched."""
-    # Without a network the test is skipped soon.
     told = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefer-offline", "--no-audit", "--no-fund"]
     ran = subprocess.run(["npm", *command, *told], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if ran.returncode != 0 and (unreachable := UNREACHABLE.search(ran.stdout)):
@@ -177,7 +175,6 @@ def test_the_rules_of_asking_again_alone(user):
 
 @pytest.mark.parametrize("act", [LOSE, SILENT])
 def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent(service, account, driver, act):
-    # Short timeouts for lost answers.
     policy = {"totalMs": 120_000, "attemptMs": 500, "attemptsMax": 200, "firstWaitMs": 10}
     with between(service, act, act) as proxy:
         played = driver.spin(proxy.address, bet(account), policy=policy)

@@ -16,7 +16,6 @@ from conftest import BINARY
 from kustomization import containers, pod, render
 from test_distributed import FOLDER, SERVER
 
-# A takeover takes some seconds, a start a few more.
 SECONDS_MAX = 120
 CERTIFICATE = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={0} -addext subjectAltName=DNS:{0}"
 ROLES = ["ledger", "spin", "jackpot"]
@@ -174,7 +173,6 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
     assert all(node.passes("startup") for node in others)
     wait_until(lambda: all(node.kept().passes("liveness") for node in nodes.values()), log)
 
-    # A takeover may have happened since.
     writer = wait_until(writes, log)
     writer.kill()
     standby = [node for node in ledgers if node is not writer]

@@ -13,7 +13,6 @@ ROWS = 3
 
 class Bewitched:
     NAME = "bewitched"
-    # Figures without influence on others.
     DECIDES_NOTHING = ()
 
     def __init__(self, version):

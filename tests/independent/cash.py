@@ -11,7 +11,6 @@ from math import factorial, lcm, prod
 
 from expanding import CRYSTALS
 
-# Residues count fifths of a minor unit.
 FIFTHS = 5
 # If not 2 (ISO 4217).
 DIGITS = {"JPY": 0, "KWD": 3}

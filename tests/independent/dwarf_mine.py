@@ -21,7 +21,7 @@ COLOURS = ("green", "yellow", "blue", "red")
 
 class DwarfMine:
     NAME = "dwarf-mine"
-    # Figures without influence on others: drawn cells that win nothing.
+    # Drawn cells that win nothing have no influence on other figures.
     DECIDES_NOTHING = ("spins[].cells[]",)
 
     def __init__(self, version):
@@ -35,7 +35,7 @@ class DwarfMine:
         expansion = self.file.data["expansion"]
         weights = {self.file.codes.index(each["code"]): each["weight"] for each in expansion["symbols"]}
         self.cells = Cells(weights, expansion["crystal"])
-        # With their counts, in wins of free spins.
+        # Counts in wins of free spins.
         self.fractions = Counter()
 
     def free(self, super_high=None):

@@ -26,7 +26,7 @@ class GameFile:
         self.symbols = self.data["symbols"]
         self.codes = [symbol["code"] for symbol in self.symbols]
         stake = self.data["stake"]
-        # By currency: of the ladders, or the file's for every currency.
+        # The ladders by currency, or the file's coin values for every currency.
         offered = ladders(stake.get("ladders", name))
         own = {currency: stake["coin_values"] for currency in offered} if "coin_values" in stake else offered
         self.coin_micros = {currency: micros(values) for currency, values in own.items()}

@@ -21,7 +21,7 @@ TURNS_MAX = 10
 
 class MysteryElves:
     NAME = "mystery-elves"
-    # Figures without influence on others: a card's face beyond its colour (ME-17), symbols that are not held, and Bonus
+    # Figures without influence on others: a card's face beyond its colour (ME-17), symbols that are not held, Bonus
     # symbols without the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 

@@ -7,7 +7,7 @@ from rounds import WINDOWS_MAX, expect
 from wins import Lines, at_stops, count, flat, scatter_wins, total
 
 ROWS = 3
-# That start a bonus (NP-09).
+# Number that starts a bonus (NP-09).
 TREASURES = 3
 
 

@@ -13,7 +13,7 @@ from games import GAMES, LATEST, returns
 from rounds import ROOT, played
 
 BINARY = os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode"
-# Of the cash return from the published one (DM-19).
+# Maximum deviation of the cash return (DM-19).
 APART = Fraction(5, 10_000)
 # For the engine's floating point sums.
 WITHIN = Fraction(1, 10**10)

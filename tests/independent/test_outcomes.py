@@ -12,7 +12,7 @@ from rounds import played
 
 ROUNDS = int(os.environ.get("MOTHERLODE_TESTS_ROUNDS", "20000"))
 ROUNDS_OF_OLD = ROUNDS // 5
-# Rounds searched for figures to change, rounds per sequence, and changes per kind of figure.
+# Rounds searched for figures to change, rounds per sequence, changes per kind of figure.
 SEARCHED, TAKEN, CHANGED = 20_000, 2, 10
 
 each_game = pytest.mark.parametrize("name", GAMES)

@@ -55,7 +55,6 @@ class Round(rounds.Round):
         carried = terms["carried"]
         self.collected = [potion for potion in (carried["potion_1"], carried["potion_2"]) if potion]
         self.unlocked = max(carried["unlocked"], 1)
-        # Multiplier of pending respins.
         self.until_win = None
 
     def resolve(self, choice, shown):

@@ -23,14 +23,13 @@ SCRIPTED = BINARY.with_name("motherlode-under-test")
 EXAMPLES = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples").resolve()
 PLAYERS = count(1)
 
-# NATS server; one stream per service.
+# NATS server of the logs.
 STORE = os.environ.get("MOTHERLODE_TESTS_STORE")
 ON_ONE_SERVER = "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_interval = true}\n"
 
 
 def generate():
     """At every run, so that the stubs are current."""
-    # Once for all workers.
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     import grpc_tools
@@ -102,7 +101,6 @@ class Service:
     def held(self):
         """Suspends the process."""
         self.process.send_signal(signal.SIGSTOP)
-        # Until all threads have stopped.
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
         try:
             yield

@@ -154,7 +154,7 @@ SCRIPTS = {
     },
 }
 
-# Rules without a visible round: money, descriptions, autoplay, history, malfunction, probabilities.
+# Rules without a visible round.
 ELSEWHERE = {
     "bewitched": "BW-25 BW-26 BW-27 BW-28 BW-29 BW-30",
     "dwarf-mine": "DM-18 DM-19 DM-20 DM-22 DM-23 DM-24 DM-25 DM-26",

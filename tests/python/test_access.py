@@ -70,7 +70,6 @@ def test_pl_27_a_call_needs_its_role(connect):
         with refused(grpc.StatusCode.PERMISSION_DENIED, "ROLE_MISSING") as said:
             call()
         assert said.metadata["roles"] == roles
-    # Global settings belong to the platform.
     with refused(grpc.StatusCode.PERMISSION_DENIED, "ROLE_MISSING") as said:
         connect("other/gateway").ledger.SetExchangeRate(rate)
     assert said.metadata["operator"] == "platform"

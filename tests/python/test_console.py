@@ -43,7 +43,7 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     paths += [f"round/{name}" for name in rounds]
     paths += [f"player/{rounds[0].rpartition('/')[0]}"]
     for path in paths:
-        # Live updates would disturb axe and the screenshot.
+        # Live updates would disturb axe.
         assert page.goto(address + path + "?live=off").status == 200, path
         look(page, path.replace("/", "-") or "now")
     assert blocked == [], "the policy blocks nothing that the pages need"
@@ -64,7 +64,6 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Now").wait_for()
-    # The first Tab reaches the link to the content.
     page.keyboard.press("Tab")
     assert page.locator("a.skip:focus").count() == 1
     page.get_by_label("Find a round, a player or a position").fill(rounds[3])

@@ -43,7 +43,6 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
     assert kinds_of(game) - shown == set(), "nor have these"
     context = patient(browser)
     page = enter(context, service.console)
-    # Alternates between two pairs of size and mode.
     ways = cycle([[SIZES[0], SIZES[3]], [SIZES[1], SIZES[2]]])
     for name, round in rounds.items():
         assert page.goto(f"{service.console}round/{round.round_id}").status == 200, name

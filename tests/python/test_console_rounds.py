@@ -18,7 +18,6 @@ from motherlode.spin.v1 import spin_pb2
 
 pytestmark = needs_chromium
 
-# test_console_features.py has the other rounds.
 WANTED = [("dwarf-mine", "free-spins"), ("dwarf-mine", "collection-red"), ("bewitched", "free-spins"), ("bewitched", "jackpot")]
 
 
@@ -211,7 +210,6 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
         read = "url => fetch(url, {credentials: 'include'}).then(answer => answer.text(), error => String(error))"
         assert "Failed to fetch" in page.evaluate(read, f"{service.console}trust")
     assert client.round(played.round_id).state != round_pb2.ROUND_STATE_VOIDED
-    # Redirects after a log-in must stay in the console.
     for path in ["login?next=https://evil.example/", "login?next=//evil.example/", "login?next=/%5Cevil.example"]:
         page.goto(service.console + path)
         page.get_by_role("button", name="Open the console").click()

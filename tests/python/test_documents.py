@@ -1,4 +1,4 @@
-"""Runs the tutorials' commands in order, and compares their output with the printed one."""
+"""The tutorials' commands print the documented output."""
 
 import ctypes
 import fcntl
@@ -17,7 +17,6 @@ import pytest
 from conftest import BINARY, ROOT
 
 TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
-# Run until they are interrupted.
 SERVERS = ("motherlode serve", ".venv/bin/python deploy/examples/wallet")
 DEADLINE_S = 120
 

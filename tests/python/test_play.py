@@ -1,4 +1,4 @@
-"""Rounds: choices, repetitions, voids, deadlines, streams (BW-05 to BW-28, PL-02, PL-11)."""
+"""BW-05 to BW-28, PL-02, PL-11."""
 
 import grpc
 import pytest

@@ -109,7 +109,7 @@ def biased():
 
 
 def linear_congruential():
-    """All bits of RANDU, whose low bits hardly change."""
+    """RANDU, whose low bits hardly change."""
     state, words = 1, []
     for _ in range(BAD_SEQUENCES * BITS // 32 + 1):
         state = state * 65539 % 2**31

@@ -1,5 +1,3 @@
-"""The service as a whole: health, reflection, descriptions, stop, restart, audit."""
-
 import json
 import subprocess
 from decimal import ROUND_HALF_EVEN, Decimal

@@ -1,4 +1,4 @@
-"""Checks sp800_22.py with the document's examples, and with its appendix B for a million bits of e."""
+"""sp800_22.py gives the document's figures, for its examples and for a million bits of e."""
 
 import numpy as np
 import pytest

@@ -36,7 +36,6 @@ class Generate(build_py):
 
 
 def plugin(name):
-    """On PATH, next to this Python, or next to its packages."""
     import mypy_protobuf
 
     beside = [Path(sys.executable).parent, Path(mypy_protobuf.__file__).parents[1] / "bin"]

@@ -1,4 +1,4 @@
-"""Autoplay: a series that loses its connection and continues, and one that is stopped (PL-07)."""
+"""A series that loses its connection, and one that is stopped (PL-07)."""
 
 import grpc
 from motherlode.spin.v1 import spin_pb2
@@ -9,8 +9,6 @@ PAUSE_MS = 300
 
 
 class Series:
-    """Can be followed over several connections."""
-
     def __init__(self, player, session, stake, spins, pause_ms=0, **more):
         self.player, self.session = player, session
         self.request = spin_pb2.AutospinRequest(
@@ -26,7 +24,6 @@ class Series:
         self.told = []
 
     def follow(self, service):
-        """Yields new answers. After a lost connection the same request repeats the earlier answers and continues."""
         for wait_s in waits():
             before, number = len(self.told), 0
             answers = service.spins.Autospin(self.request, timeout=10 * service.answer_s, wait_for_ready=True)

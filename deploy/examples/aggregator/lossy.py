@@ -1,7 +1,7 @@
-"""A proxy between aggregator and service that loses answers, as a test of retries.
+"""A proxy that loses answers, as a test of retries.
 
 It forwards all that the client sends, and a limited number of pieces of the answers. Then it cuts the connection, at
-once or after a silence. TLS passes through it.
+once or after a silence.
 """
 
 import random
@@ -13,8 +13,6 @@ PIECE = 1 << 16
 
 
 class Lossy:
-    """Listens on loopback."""
-
     def __init__(self, target, pieces, silence_s):
         """Forwards about `pieces` pieces per connection; every third connection is silent for `silence_s` before it is
         cut."""

@@ -18,8 +18,6 @@ GUESSES = [round_pb2.CARD_RED_HEART, round_pb2.CARD_BLACK_SPADE]
 
 
 class Player:
-    """With one account, and the aggregator's books of it."""
-
     def __init__(self, service, operator, game, currency="EUR"):
         # A name unused by earlier runs.
         name = f"{game.summary.game}-{uuid.uuid4().hex[:12]}"

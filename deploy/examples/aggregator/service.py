@@ -32,8 +32,6 @@ LOST = {
 
 
 class Refused(Exception):
-    """With its details; nothing has changed."""
-
     def __init__(self, error):
         super().__init__(f"{error.code().name}: {error.details()}")
         self.code, self.reason, self.metadata, self.retry_s = error.code(), "", {}, None

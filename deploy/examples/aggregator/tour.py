@@ -46,7 +46,6 @@ class Report:
 
 
 def tour(service, keeper, connect, operator, game, rounds):
-    """With a new player."""
     request = spin_pb2.GetGameRequest(game=game)
     described = service.ask(service.spins.GetGame, request)
     stake = round_pb2.Stake(

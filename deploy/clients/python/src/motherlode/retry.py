@@ -59,8 +59,6 @@ class Policy:
 
 
 class Asking:
-    """One logical request."""
-
     def __init__(
         self,
         policy: Policy,
