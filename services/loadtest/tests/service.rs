@@ -1,5 +1,3 @@
-//! The load test against a service in this process.
-
 use motherlode_ledger::Options as LedgerOptions;
 use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
 use motherlode_log::{MemoryStore, Store};
@@ -87,7 +85,6 @@ async fn players_that_are_there_play_on_run_after_run() {
     server.stop().await.unwrap();
 }
 
-/// All calls are answered, and the books agree.
 #[tokio::test]
 async fn uf_03_readers_of_histories_read_while_others_play() {
     let data = tempfile::tempdir().unwrap();
@@ -168,7 +165,6 @@ async fn a_stake_that_is_not_offered_stops_the_run_before_it_starts() {
     server.stop().await.unwrap();
 }
 
-/// Calls to the stopped service are counted as failed or retried.
 #[tokio::test]
 async fn a_service_that_stops_meanwhile_is_an_error_and_no_hang() {
     let data = tempfile::tempdir().unwrap();
@@ -182,7 +178,6 @@ async fn a_service_that_stops_meanwhile_is_an_error_and_no_hang() {
         server.stop().await
     });
     stopped.unwrap();
-    // The books cannot be read then.
     let error = ended.unwrap_err().to_string();
     assert!(error.starts_with("the books: "), "{error}");
 }

@@ -42,7 +42,6 @@ fn place(spin: &SpinResult, cell: u32) -> String {
     format!("reel {}, row {}", cell / spin.rows + 1, cell % spin.rows + 1)
 }
 
-/// Required texts, in part with their numbers.
 fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
     let Outcome {
         spins,

@@ -1,5 +1,3 @@
-//! PL-19: every symbol has a drawing; a round of 60 free spins has a small page.
-
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_picture::{round, sprite};

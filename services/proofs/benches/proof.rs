@@ -1,5 +1,5 @@
-//! Proof of a round in a log of ten million records, with the seal of its draw: size, cost of making it and of
-//! verifying it without resolving the round, compared with one Ed25519 verification.
+//! Proof of a round in a log of ten million records: size, cost of making it and of verifying it without resolving the
+//! round, compared with one Ed25519 verification.
 //!
 //! The tree has generated entries; the records are from tests/golden/linked.hex. `cargo bench -p motherlode-proofs`
 //! needs 330 MB of disk.
@@ -79,8 +79,7 @@ fn grown(folder: &Path, records: &[Record]) -> Hash {
     tree.root()
 }
 
-/// Verifies all but the round's resolution: text, signature, restored records, inclusion of the last, and the dealt
-/// value against its seal.
+/// Verifies all but the round's resolution.
 fn verified(file: &str, key: &VerifierKey) -> bool {
     let proof: Proof = file.parse().unwrap();
     let checkpoint = Checkpoint::open(&proof.checkpoint, key).unwrap();

@@ -1,5 +1,3 @@
-//! Sound logs have no fault, and the audit's figures are those of the tale.
-
 use crate::common::{Tale, audited, chained, options, player, segments, store};
 use motherlode_audit::{Comparison, Unusable, audit};
 use motherlode_books::{Currency, Event, Minor, SettledRound};

@@ -112,7 +112,6 @@ fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     }
 }
 
-/// A gift outside the version's rules is found.
 #[test]
 fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid() {
     let krona: Currency = "SEK".parse().unwrap();
@@ -251,7 +250,6 @@ fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     assert_eq!((other.expected.as_str(), other.found.as_str()), ("25", "50"));
 }
 
-/// Credited differently or not at all.
 #[test]
 fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     let mut tale = Tale::with_players(&["eve"]);
@@ -278,7 +276,6 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         logged.balances_after[0].1.0 -= 25;
     });
     assert_eq!(none.what, "the outcome credits a part of the win");
-    // A void of the open round takes the half back (PL-04).
     let (reason, actor) = ("reel 3 stuck".into(), "support".into());
     let voided = Event::RoundVoided {
         round,

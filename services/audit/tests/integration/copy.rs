@@ -1,4 +1,4 @@
-//! An operator's copy of the log (PL-30): changed or missing records are found.
+//! Changed or missing records of an operator's copy (PL-30) are found.
 
 use crate::common::{Tale, chained, options, store};
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! A player's day in a log (PL-26, uf_06): a bet past a session's limit is found.
+//! A bet past a session's limit of the day (PL-26, uf_06) is found.
 
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Currency, DayLimits, Event, Minor, SessionOpened};

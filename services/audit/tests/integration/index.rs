@@ -86,7 +86,6 @@ async fn pl_09_another_balance_in_the_index_is_found_at_its_position() {
     assert_eq!(found.position, balance.position);
     assert!(found.what.starts_with("the index has another balance"), "{found}");
 
-    // Another stream's position, and one past the end.
     for position in [1, tale.log.len() as u64 + 1] {
         put(&options, ProjectedBalance { position, ..balance.clone() });
         assert!(audited(&options).divergence.unwrap().what.starts_with("the index has a balance of"));

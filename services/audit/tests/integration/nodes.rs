@@ -1,5 +1,4 @@
-//! Commits of other processes (PL-44): seals are checked with the draw keys, and kinds of events with the proposer's
-//! roles.
+//! Seals are checked with the draw keys, and kinds of events with the proposer's roles (PL-44).
 
 use crate::common::{Tale, audited, chained, divergence, found, options, player, pool, step, store};
 use motherlode_audit::{Report, audit};
@@ -48,7 +47,6 @@ fn mf_e1_a_chosen_seal_is_found_with_the_draw_keys() {
     assert!(found.to_string().contains(&format!("the seal of draw {number} ")), "{found}");
 }
 
-/// A seal that replaces one whose key is claimed to be lost.
 #[test]
 fn mf_e1_a_false_reseal_is_found_with_the_draw_keys() {
     for chosen in [false, true] {

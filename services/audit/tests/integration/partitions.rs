@@ -1,4 +1,4 @@
-//! Logs with several partitions: a steward's false statement is found where it was made.
+//! A steward's false statement is found where it was made.
 
 use crate::common::{POOL, Tale, chained, pool, store_partition, terms};
 use motherlode_audit::{Divergence, Options, Whole, audit_all};
@@ -272,7 +272,7 @@ fn a_player_in_another_partition_is_found() {
     assert_eq!((found.partition, found.position, &*found.expected), (1, at, "partition 2"), "{found}");
 }
 
-/// Found at the report, though home's books accept it.
+/// Home's books accept the report.
 #[test]
 fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
     let lie = |prepare: fn(&mut Tales), spoil: fn(&mut PartitionReported)| {
@@ -349,7 +349,6 @@ fn made_up(report: &PartitionReported) -> Hit {
     Hit { partition: 1, position: report.to, time_ms: 1_700_000_000_000, stream, round: 1, currency, coin_value, rate }
 }
 
-/// Found at the mirror, though the partition's books accept it.
 #[test]
 fn bw_20_a_mirror_that_is_not_what_home_says_is_found() {
     let lie = |prepare: fn(&mut Tales), spoil: fn(&mut PoolMirrored)| {

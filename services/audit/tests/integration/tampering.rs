@@ -270,7 +270,6 @@ fn bw_20_terms_of_a_pool_that_were_changed_after_the_fact_are_found() {
     assert_eq!(divergence(&log).position, first_bet as u64 + 1);
 }
 
-/// Without chaining again.
 #[test]
 fn pl_30_every_changed_byte_of_the_files_is_found_and_its_place_named() {
     let mut tale = Tale::with_players(&["alice"]);

@@ -1,5 +1,3 @@
-//! The audit's result does not depend on the number of threads.
-
 use crate::common::{Tale, chained, change_outcome, options, segments, step, store};
 use bytes::Bytes;
 use motherlode_audit::{Options, Report, audit};
@@ -31,7 +29,7 @@ fn pl_06_an_audit_says_the_same_with_any_number_of_threads() {
     }
     tale.tend();
     let mut logs = vec![tale.log, Tale::of_everything_sealed().log, Tale::of_everything().log];
-    // The fault at the lowest position is reported, and at the same position the books' fault.
+    // At the same position the books' fault is reported.
     let sound = logs[0].clone();
     let resolved = |logged: &Logged| logged.commit.events.iter().any(|event| matches!(event, Event::StepResolved(_)));
     let steps: Vec<_> = (0..sound.len()).filter(|at| resolved(&sound[*at])).collect();

@@ -1,5 +1,3 @@
-//! Voids of settled rounds (PL-04), compared with the rounds' records.
-
 use crate::common::{Tale, audited, divergence, found, player};
 use motherlode_books::{Currency, Event, Minor, SettledRound};
 use motherlode_slots::{Awaiting, Outcome, Stake};
@@ -151,7 +149,6 @@ fn pl_04_a_void_that_changes_what_an_open_round_plays_with_is_found() {
     );
 }
 
-/// Once, at the void's place.
 #[test]
 fn bw_19_pl_04_the_pool_takes_back_what_a_voided_settled_round_had_added() {
     let mut tale = Tale::with_players(&["alice"]);
@@ -176,7 +173,6 @@ fn bw_19_pl_04_the_pool_takes_back_what_a_voided_settled_round_had_added() {
     assert!(less.what.starts_with("the books refuse the commit"), "{less}");
 }
 
-/// The player had withdrawn the win.
 #[test]
 fn pl_09_pl_04_a_spent_win_is_reported_as_the_houses_loss() {
     let mut tale = Tale::with_players(&["dora"]);

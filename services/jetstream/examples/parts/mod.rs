@@ -3,7 +3,6 @@ use std::io::{self, Write};
 /// Payload of a 250-byte record.
 pub const PAYLOAD: [u8; 213] = [0xA5; 213];
 
-/// Median rate of each store, and its share of the first store's.
 pub fn print(what: &str, names: &[&str], rates: &[Vec<f64>]) -> io::Result<()> {
     let first = rates.first().map_or(&[][..], Vec::as_slice);
     for (name, of) in names.iter().zip(rates) {

@@ -1,5 +1,3 @@
-//! Three servers, some of which are killed.
-
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::{JetStreamStore, OpenError};
 use motherlode_log::{AppendError, Store};

@@ -1,4 +1,4 @@
-//! Following a stream and taking it over: no message is read twice, and other streams are refused.
+//! Following a stream and taking it over.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use futures_util::StreamExt;
@@ -41,7 +41,6 @@ fn ask(node: &Node, subject: &'static str) {
     });
 }
 
-/// Sequence numbers of message requests.
 struct Asked {
     runtime: tokio::runtime::Runtime,
     client: async_nats::Client,

@@ -40,7 +40,6 @@ fn unsigned(node: &Node) -> Config {
     config
 }
 
-/// May publish to the stream and administer it.
 struct Attacker {
     runtime: Runtime,
     client: async_nats::Client,
@@ -63,7 +62,6 @@ impl Attacker {
         assert!(answer.contains("\"seq\""), "{answer}");
     }
 
-    /// As the writer of an epoch would.
     fn forge(&self, store: &JetStreamStore, epoch: u64) {
         let forged = records(store.head(), [b"5000000000000000 for the attacker".to_vec()]);
         self.publish("S_0.block", Some(epoch), block::encode(store.end() + 1, &forged));

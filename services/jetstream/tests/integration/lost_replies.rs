@@ -1,5 +1,3 @@
-//! Appends with a lost acknowledgement or request.
-
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::JetStreamStore;
 use motherlode_runtime::config::Store as Config;
@@ -40,7 +38,6 @@ fn proxy(server: &str) -> (String, Arc<Mutex<Cut>>) {
     (address, switch)
 }
 
-/// Until the connection ends or the message to cut arrives.
 fn forward(mut from: TcpStream, mut to: TcpStream, what: &[u8], when: Cut, cut: &Mutex<Cut>) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read) = from.read(&mut buffer) {

@@ -1,5 +1,3 @@
-//! One server: contract, openings, one writer at a time, and refusals.
-
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::{JetStreamStore, OpenError, scan};
 use motherlode_log::{AppendError, Store};
@@ -99,7 +97,6 @@ fn writers_that_race_never_both_append() {
                     fenced += 1;
                     store = open(&config);
                 }
-                // A second instance writes from time to time.
                 if n % 8 == 7 {
                     store = open(&config);
                 }

@@ -1,5 +1,3 @@
-//! An opening refuses unsafe settings by name.
-
 use motherlode_jetstream::{JetStreamStore, OpenError};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use motherlode_testkit::nats::Node;

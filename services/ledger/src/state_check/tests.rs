@@ -29,7 +29,6 @@ fn books(log: &Log, records: u64) -> Books {
     books
 }
 
-/// At each position of every log.
 #[test]
 fn mf_34_1_a_sample_is_folded_to_the_state_of_the_whole_fold() {
     for log in logs::all() {
@@ -139,7 +138,6 @@ fn mf_34_1_a_player_in_another_state_than_this_build_folds_is_found() {
 fn mf_34_1_what_players_are_judged_by_is_compared_as_well() {
     for what in ["the rates", "the state of the system", "the terms of pools", "the unpaid awards"] {
         let found = logs::all().iter().any(|log| {
-            // Each part is the first difference once.
             (1..=log.records.len() as u64).any(|records| {
                 let (_folder, check) = check(log, records, |_, _| ());
                 let shared = books(log, records - 1).shared();

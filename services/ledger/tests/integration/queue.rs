@@ -1,5 +1,3 @@
-//! The operators share the writer's queue.
-
 use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
@@ -109,7 +107,6 @@ async fn at_b3_operators_take_turns_in_the_queue_by_weight_and_bytes() {
     let flood = || (0..400).map(|number| opening("acme", number));
     let others = || (0..40).map(|number| opening("other", number));
     let last = |order: &[String]| order.iter().rposition(|operator| operator == "other").unwrap();
-    // Alternating, up to a turn and two groups later.
     let even = order(options(), flood().chain(others()).collect()).await;
     assert!(last(&even) < 80 + 6 + 16, "{}", last(&even));
     let weights = Arc::new([("acme".into(), 4), ("other".into(), 1)].into());

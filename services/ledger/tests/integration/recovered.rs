@@ -1,5 +1,3 @@
-//! Takeover by a standby, which reads only new records and rejects another log.
-
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{Handle, Held, Ledgers, OpenError, Options, Proposal, Recovered, Stores};
 use motherlode_log::{AppendError, Chained, Hash, LogStart, MemoryStore, Position, ReadError, Reader, Record, Store};
@@ -117,7 +115,6 @@ fn deposited(player: usize) -> Proposal {
 
 #[tokio::test]
 async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
-    // A log with records, and an empty one.
     for before in [20, 0] {
         let folder = tempfile::tempdir().unwrap();
         let (writers, standbys) = (folder.path().join("writer"), folder.path().join("standby"));
@@ -146,7 +143,6 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         let books = ledger.books(Books::clone);
         ledger.close().await;
 
-        // As after a normal start.
         let ledger = log.open(&standbys);
         assert_eq!(ledger.books(Books::clone), books);
         ledger.close().await;

@@ -93,7 +93,6 @@ impl Folder {
         self.folder.path().join("log")
     }
 
-    /// Also returns the first replayed position.
     fn try_open(&self) -> Result<(Handle, Position), OpenError> {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
@@ -237,7 +236,6 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
     let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..5).await;
     other.commit(0..3).await;
-    // Log and index lost their end.
     fs::remove_dir_all(one.index()).unwrap();
     fs::remove_dir_all(one.log()).unwrap();
     fs::rename(other.log(), one.log()).unwrap();
@@ -262,7 +260,6 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     index.close().unwrap();
 }
 
-/// Copies while commits continue.
 fn copy(from: &Folder, to: &Folder) {
     let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     let images = |folder: &Folder| folder.index().with_extension("images");

@@ -1,4 +1,4 @@
-//! The writer judges a group while the previous one is appended; answers depend on durable commits only.
+//! The writer judges a group while the previous one is appended.
 
 use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
 use motherlode_ledger::{AppendError, Handle, Options, Proposal, Standing, Verdicts};
@@ -360,7 +360,6 @@ fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendErr
 /// Another operator's proposal is delayed by one group, and keeps its order.
 #[tokio::test]
 async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
-    // Group size while operators compete.
     const GROUP: u64 = 32;
     // Each proposal has 320 bytes.
     const TURN: u64 = 2048 / 320;
@@ -392,7 +391,6 @@ async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     ledger.close().await;
 }
 
-/// Parked proposals are answered.
 #[tokio::test]
 async fn mf_b2_what_waits_for_its_turn_is_answered_when_the_disk_fails_and_at_the_end() {
     for fails in [true, false] {

@@ -1,5 +1,4 @@
-//! Kills and power cuts at every disk operation: acknowledged appends survive, and the interrupted append is whole or
-//! absent.
+//! Kills and power cuts at every disk operation: the interrupted append is whole or absent.
 
 use std::{
     path::{Path, PathBuf},
@@ -30,7 +29,6 @@ fn chained(appends: &[Vec<Vec<u8>>]) -> Vec<Vec<Bytes>> {
     appends.iter().map(chain).collect()
 }
 
-/// Returns the number of acknowledged appends.
 fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     let Ok(mut store) = open(disk) else { return present };
     let mut acknowledged = present;
@@ -115,7 +113,6 @@ proptest! {
         }
     }
 
-    /// At each operation.
     #[test]
     fn an_interrupted_recovery_loses_nothing(appends in appends(), at in any::<prop::sample::Index>(), seed in any::<u64>()) {
         let appends = chained(&appends);

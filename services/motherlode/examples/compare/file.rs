@@ -18,7 +18,6 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Appends restart at the file's front.
 const BYTES: usize = 64 << 20;
 const BATCH_MAX: usize = 512;
 

@@ -2,9 +2,9 @@
 //!
 //! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Each turn measures all ways in a rotating order. Prints ratios within a turn and processor microseconds per call of
-//! server and client, as the median and range of the turns; other absolute figures go to standard error. A second part
-//! plays rounds at shares of the highest rate found, timed from their scheduled starts.
+//! Prints ratios within a turn and processor microseconds per call of server and client, as the median and range of the
+//! turns; other absolute figures go to standard error. A second part plays rounds at shares of the highest rate found,
+//! timed from their scheduled starts.
 
 mod echo;
 mod file;
@@ -66,7 +66,6 @@ struct Cell {
     rate: f64,
     p50: f64,
     p99: f64,
-    /// Of server and client.
     cost: Option<(Cost, Cost)>,
 }
 

@@ -14,7 +14,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts this program with other arguments and waits for its address.
     pub fn start(arguments: &[&str], credentials: Option<Credentials>) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         let mut child = command.args(arguments).env("RUST_LOG", "warn").stdout(Stdio::piped()).spawn()?;

@@ -41,7 +41,6 @@ const FIGURES: [Figure; 19] = [
     ("PlayStream: client CPU, us", |turn| client_us(turn, Way::Stream)),
 ];
 
-/// A column for each number in flight.
 pub fn print(table: &[(usize, Vec<Turn>)]) {
     print!("| figure |");
     table.iter().for_each(|(in_flight, _)| print!(" {in_flight} in flight |"));

@@ -4,7 +4,7 @@
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
 //! Prints ratios within a turn, as the median and range of the turns; absolute figures go to standard error. The
-//! wallets store nothing on disk, and share the processors with service and client.
+//! wallets share the processors with service and client.
 
 #[path = "../compare/process.rs"]
 mod process;
@@ -193,7 +193,6 @@ async fn played(
     if report.ok { Ok((report.rounds_per_second, p99)) } else { Err(format!("{operator}: {report}").into()) }
 }
 
-/// At a constant rate, alone and next to bets that wait for a hanging wallet.
 async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box<dyn Error>> {
     let mut ratios = vec![];
     for turn in 0..args.repeats {

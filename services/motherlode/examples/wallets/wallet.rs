@@ -25,7 +25,6 @@ struct Wallet {
     applied: Arc<Mutex<HashSet<String>>>,
 }
 
-/// On one thread until killed.
 pub fn serve(ms: Option<u64>) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -1,5 +1,3 @@
-//! Error messages and printed commands of the binary.
-
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod mistakes;

@@ -34,7 +34,6 @@ impl Service {
         Self { child, address: address.unwrap(), console: console.unwrap() }
     }
 
-    /// Sends SIGINT and waits for the end.
     pub fn stop(mut self) {
         interrupt(&self.child);
         assert!(self.child.wait().unwrap().success());
@@ -52,12 +51,10 @@ pub fn interrupt(child: &Child) {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
 
-/// With an empty input.
 pub fn run(words: &str) -> Output {
     Command::new(PROGRAM).args(words.split_whitespace()).stdin(Stdio::null()).output().unwrap()
 }
 
-/// Both streams.
 pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }

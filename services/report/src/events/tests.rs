@@ -195,7 +195,6 @@ fn pl_22_of_damaged_files_nothing_is_believed_and_a_start_makes_them_anew() {
     assert!(!kept.with_extension("events").exists());
 }
 
-/// Foreign or shorter files do not match the figures.
 #[test]
 fn pl_22_figures_find_their_own_files_alone() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

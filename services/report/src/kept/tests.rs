@@ -76,7 +76,6 @@ fn state_version_every_field_of_the_figures_has_a_value_in_some_log() {
     assert_eq!(empty, [] as [&str; 0], "add a log with a value of them to tests/kit/src/logs");
 }
 
-/// Each record of a log changes the digest.
 #[test]
 fn state_version_other_figures_have_another_digest() {
     for log in logs::all() {

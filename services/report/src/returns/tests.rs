@@ -114,7 +114,6 @@ fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     assert!((figure(&found.totals[1].effective_rounds) - rounds as f64).abs() < 1.0, "{:?}", found.totals);
 }
 
-/// The game pays three times the right amount.
 #[test]
 fn pl_23_a_fault_is_found_at_mixed_coin_values() {
     let found = Player::new(300).play(8_000);
@@ -218,7 +217,6 @@ fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
     }
 }
 
-/// The window is no collected win, and does not end the round's own part.
 #[test]
 fn mf_d6_an_unknown_spin_kind_is_not_collected() {
     let mut player = Player::at("witch-feature", 100);
@@ -241,7 +239,6 @@ fn mf_d6_an_unknown_spin_kind_is_not_collected() {
     player.round(coin);
 }
 
-/// Nothing is subtracted from a return without a jackpot.
 #[test]
 fn mf_d6_only_collected_parts_are_left_out_of_a_rounds_own_return() {
     for game in slots::games() {

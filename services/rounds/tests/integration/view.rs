@@ -1,5 +1,3 @@
-//! Rounds folded from unverified commits.
-
 use motherlode_books::{
     CoinValue, Commit, Currency, Event, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms, StreamId,
 };

@@ -46,7 +46,6 @@ async fn finish(api: &SpinApi, mut played: Played) {
     }
 }
 
-/// Returns the answers and the elapsed time.
 async fn play(api: &SpinApi, request: AutospinRequest) -> (Vec<AutospinResponse>, Duration) {
     let begun = Instant::now();
     let mut series = SpinService::autospin(api, Request::new(request)).await.unwrap().into_inner();

@@ -20,7 +20,6 @@ use tonic::{Request, Status};
 
 type Series = Pin<Box<dyn Stream<Item = Result<AutospinResponse, Status>> + Send>>;
 
-/// With one funded player.
 struct Table {
     ledger: Handle,
     api: SpinApi,
@@ -73,7 +72,6 @@ impl Table {
         SpinService::choose(&self.api, Request::new(request)).await.unwrap().into_inner().played.unwrap()
     }
 
-    /// Finishes pending steps, except for the double.
     async fn finish(&self, mut played: Played) {
         while played.state() == RoundState::Open && !waits(&played) {
             let kind = match played.outcome.as_ref().unwrap().awaiting() {
@@ -131,7 +129,6 @@ async fn bw_23_a_win_waits_until_the_next_spin_and_is_collected_before_it() {
     assert!(shown.steps[1].position < spun.position);
     let counted = |answer: &AutospinResponse| answer.total_win.as_ref().unwrap().amount_minor;
     assert!(counted(&told) >= first.win.as_ref().unwrap().amount_minor, "it counts for what it is, at once");
-    // The same request again gives the same answers.
     drop(series);
     let mut again = table.begin(&table.request("s", 1000)).await;
     let mut found = 0;

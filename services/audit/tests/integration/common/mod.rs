@@ -1,4 +1,4 @@
-//! A small log, written commit by commit as by the services, for tampering.
+//! A small log, written as by the services, for tampering.
 
 #![allow(dead_code, reason = "each user takes its own part")]
 
@@ -48,19 +48,16 @@ pub fn terms() -> PoolTerms {
     }
 }
 
-/// A log being written, with its books.
 #[derive(Clone, Default)]
 pub struct Tale {
     pub books: Books,
     pub log: Vec<Logged>,
-    /// Of the last record.
     pub head: Option<RecordHash>,
     pub now_ms: i64,
     pub double: bool,
     /// Pays for the bets as free rounds.
     pub campaign: Option<String>,
     pub partition: u32,
-    /// Of the next commit.
     pub request_id: Option<String>,
     pub seeds: u64,
     /// Draw key of sealed players; older logs have none.
@@ -90,7 +87,6 @@ impl Tale {
         tale
     }
 
-    /// With a million EUR.
     pub fn join(&mut self, name: &str) {
         let currency = Currency::EUR;
         let deposit = Event::Deposited { currency, amount: Minor(100_000_000) };
@@ -177,7 +173,7 @@ impl Tale {
         self.bet_on("bewitched", name, stake, wish)
     }
 
-    /// Bets with a seed for a wanted outcome, and returns the round's number.
+    /// Like [`Self::spin`], on any game and stake.
     pub fn bet_on(&mut self, game: &str, name: &str, stake: slots::Stake, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let stream = player(name);
         let player = self.books.player(&stream).expect("a player");
@@ -219,7 +215,6 @@ impl Tale {
         number
     }
 
-    /// With a seed for a wanted outcome.
     pub fn choose(&mut self, name: &str, number: u64, choice: Choice, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let open = self.books.player(&player(name)).and_then(|player| player.open_round(number)).cloned();
         let open = open.expect("an open round");
@@ -383,7 +378,6 @@ pub fn chained(log: &[Logged]) -> Vec<Bytes> {
     linked(log).into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// Steps name the current records of their seals.
 pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     let mut sealed_by = BTreeMap::new();
     chaining(log, |logged, before| {
@@ -402,7 +396,6 @@ pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     })
 }
 
-/// Steps are not changed.
 pub fn chained_as_they_are(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     chaining(log, |_, _| {})
 }
@@ -419,7 +412,6 @@ fn chaining(log: &[Logged], mut change: impl FnMut(&mut Logged, &RecordHash)) ->
     log.iter().map(chain).collect()
 }
 
-/// Several records per block, in small segments.
 pub fn store(folder: &Path, records: &[Bytes]) {
     store_partition(folder, 0, records);
 }
@@ -442,12 +434,10 @@ pub fn audited(log: &[Logged]) -> Report {
     audit(&options(folder.path())).expect("a log that can be read")
 }
 
-/// Must exist.
 pub fn divergence(log: &[Logged]) -> Divergence {
     audited(log).divergence.expect("a divergence")
 }
 
-/// Audits the log after a change to the commit at `at`.
 pub fn found(tale: &Tale, at: usize, change: impl FnOnce(&mut Logged)) -> Divergence {
     let mut log = tale.log.clone();
     change(&mut log[at]);

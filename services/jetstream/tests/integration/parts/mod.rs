@@ -5,10 +5,8 @@ use motherlode_runtime::config::Store as Config;
 use motherlode_testkit::conformance::records;
 use std::collections::BTreeMap;
 
-/// Records by position.
 pub type Acknowledged = BTreeMap<Position, Bytes>;
 
-/// Notes acknowledged records.
 pub fn append(
     store: &mut JetStreamStore,
     payloads: &[Vec<u8>],
@@ -30,7 +28,6 @@ pub fn holds(config: &Config, acknowledged: &Acknowledged) -> Position {
     all.len() as Position
 }
 
-/// Unique per append.
 pub fn payloads(writer: &str, append: usize) -> Vec<Vec<u8>> {
     (0..append % 4 + 1).map(|record| format!("{writer} {append} {record}").into_bytes()).collect()
 }

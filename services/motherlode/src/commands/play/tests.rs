@@ -19,7 +19,6 @@ async fn serve(data: &Path) -> Server {
     Server::start(&config, Box::new(MemoryStore::new(0)), Options::default(), dealer).await.unwrap()
 }
 
-/// Runs `play bewitched` with more words and an input.
 async fn played(server: &Server, words: &str, input: &str) -> (String, Result<(), Failure>) {
     played_of(server, "bewitched", words, input).await
 }
@@ -55,7 +54,6 @@ async fn pl_17_demo_play_is_funded_by_the_service_and_begins_anew_when_it_is_los
     assert!(!text.contains("Opened an account") && !text.contains("Deposited"), "{text}");
     assert_eq!(text.matches("── round demo/alice/").count(), 30);
     assert!(text.contains("30 rounds: bet 9,000.00 XTS, won "), "{text}");
-    // The previous session was closed, so a new one opens at once.
     let (text, ended) = played(&server, "--demo --auto", "").await;
     assert_eq!(ended, Ok(()), "{text}");
     server.stop().await.unwrap();

@@ -10,7 +10,6 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// Running services, and the folder in which the commands run.
 pub struct World {
     /// Without operators; alice has a round there.
     open: Service,
@@ -20,7 +19,6 @@ pub struct World {
     expired: Service,
     /// Public keys: of the log in `stopped`, and of another log.
     keys: [String; 2],
-    /// Of alice's round.
     pub proof: String,
     folder: tempfile::TempDir,
 }
