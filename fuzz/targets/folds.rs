@@ -1,4 +1,4 @@
-//! No panic, balanced postings, no negative balance; the folds of writer and replay agree.
+//! The folds of writer and replay agree, postings balance, and balances are not negative.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;

@@ -66,7 +66,7 @@ class Node:
         return subprocess.run([BINARY, *words], capture_output=True, timeout=30).returncode == 0
 
     def kept(self):
-        """As a kubelet does."""
+        """Restarts the process if it has ended, as a kubelet does."""
         if self.process.poll() is not None:
             self.start()
         return self

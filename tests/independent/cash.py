@@ -32,18 +32,18 @@ def rounded(coins, worth):
 class Drawn:
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # By crystals landed before and here, with a common denominator.
+        # Probability by crystals landed before and here, with a common denominator.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number
         self.landed = [
             [int(chance * self.of / self.all ** (number - n)) for n, chance in enumerate(row)] for row in chances
         ]
-        # By crystals: ways to show these symbols on the other cells.
+        # Ways to show these symbols on the other cells, by crystals.
         weights = [cells.symbols.get(symbol, 0) for symbol in symbols]
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
     def landing(self, cells, before):
-        """Of 0, 1, ... crystals, given the number landed before."""
+        """Probabilities of 0, 1, ... crystals, given the number landed before."""
         chances = {0: Fraction(1)}
         for _ in range(self.number):
             after = Counter()
@@ -75,7 +75,7 @@ def residues(reels, pays, cells=None, grown=0):
     symbols = [symbol for symbol, row in pays.items() if any(row)]
     rows = [pays[symbol] for symbol in symbols]
     drawn = Drawn(cells, grown, symbols) if grown else None
-    # Counts by crystals landed, win so far, and products of the running symbols.
+    # Counts by crystals landed, win, and products of the running symbols.
     states = {(0, 0, packed([1] * len(symbols))): 1}
     number = 1
     for length, columns in enumerate(reels):

@@ -67,7 +67,7 @@ class DwarfMine:
         return added
 
     def residues(self):
-        """Of the wins of a paid spin, a free spin and a Collection Free Spin per colour, modulo 5. Cached across
+        """Residues modulo 5 of wins of a paid spin, a free spin and a Collection Free Spin per colour. Cached across
         versions with the same odds: it takes 15 seconds."""
         pays = {s: [self.file.pays(s, length) for length in range(REELS + 1)] for s in self.paying}
         odds = repr((self.base, self.free(), vars(self.cells), pays))

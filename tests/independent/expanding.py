@@ -19,7 +19,7 @@ class Cells:
         self.symbols, self.crystal = symbols, crystal
 
     def drawn(self, number, landed, symbol):
-        """Of (crystals landed, count of the symbol) after `number` more cells."""
+        """Probabilities of (crystals landed, count of the symbol) after `number` more cells."""
         chances = {(landed, 0): Fraction(1)}
         for _ in range(number):
             after = Counter()

@@ -39,7 +39,7 @@ class MysteryElves:
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
-        """By part, in bets; the bought feature's in parts of its price."""
+        """Exact return by part, in bets; the bought feature's in parts of its price."""
         bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
         return {**self.spin_returns(self.strips), "buy_feature": bought}
 

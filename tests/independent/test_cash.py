@@ -22,7 +22,7 @@ OTHERS = {"buy_feature", "unlocked_1", "unlocked_2", "unlocked_3"}
 
 
 def in_cash(name, game):
-    """By part, and a function of a coin's value to the change by rounding."""
+    """Return by part, and a function of a coin's value to the change by rounding."""
     parts = {part: rtp for part, rtp in returns(name).items() if part not in OTHERS}
     known = {}
 

@@ -40,7 +40,7 @@ class WitchFeature:
         }
 
     def returns(self):
-        """By part and by number of unlocked features, in bets."""
+        """Exact return by part and by number of unlocked features, in bets."""
         return returns(self)
 
     def round(self, stake, terms):

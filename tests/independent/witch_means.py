@@ -78,7 +78,7 @@ def squares(side):
 
 
 def returns(game):
-    """By part with all features unlocked, and in all with 1, 2 or 3 (WF-21)."""
+    """Parts of the return with all features unlocked, and the whole with 1, 2 or 3 (WF-21)."""
     means, data = Means(game), game.file.data
     times = mean(data["multiplier"]["counts"])
     features = {

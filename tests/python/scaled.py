@@ -74,7 +74,7 @@ def poker(numbers, bound):
 def different_chances(chances, hand=5):
     """Probabilities of 1 to `hand` different classes in a hand: fills its places class by class, each time with any
     subset of the places left."""
-    # ways[left][different]: probability after the classes so far, by places left and different classes.
+    # ways[left][different]: probability by places left and different classes.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:

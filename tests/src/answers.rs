@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, fmt::Debug};
 
 const PAGE: i32 = 100;
 
-/// By question, without log positions.
+/// Answers by question, without log positions.
 pub type Answers = BTreeMap<String, String>;
 
 /// Balances, rounds, open rounds, collections.

@@ -19,9 +19,9 @@ pub struct Player {
     account: Account,
     coin_value: &'static str,
     round: u64,
-    /// By request id, without the jackpot's state, which may still change.
+    /// Answers without the jackpot's state, which may still change.
     answers: BTreeMap<String, Played>,
-    /// By position of the hit.
+    /// Reported jackpots by position of the hit.
     jackpots: BTreeMap<u64, JackpotWin>,
 }
 

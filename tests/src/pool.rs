@@ -18,7 +18,7 @@ pub type Hit = (u32, u64);
 
 #[derive(Default)]
 pub struct Model {
-    /// Of all bets in the logs, in 1e-9 EUR.
+    /// Contributions of all bets, in 1e-9 EUR.
     pub contributed: i128,
     /// Awards in cents, in the order of the pool's stream.
     pub expected: Vec<(Hit, i128)>,

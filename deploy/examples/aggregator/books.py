@@ -15,7 +15,7 @@ class Round:
 
     bet: int
     win: int
-    # By step, before the round's end (ME-16).
+    # Credits by step, before the round's end (ME-16).
     credited: dict
     jackpot: int
     open: bool
@@ -43,7 +43,6 @@ class Books:
     rounds: dict = field(default_factory=dict)
     # Rounds whose answer had a pending award.
     pending: set = field(default_factory=set)
-    # By round and step.
     client_seeds: dict = field(default_factory=dict)
 
     def told(self, played, client_seed=None):

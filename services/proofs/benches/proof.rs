@@ -23,7 +23,7 @@ use std::{fs, hint::black_box, path::Path, slice};
 const SIZE: u64 = 10_000_000;
 const BYTES_MAX: usize = 2_500;
 
-/// Of the record that sealed the round's draw, and of the round.
+/// Positions of the record that sealed the draw, and of the round.
 const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
 
 /// Two rounds of a player, each of one step, the second naming the first.

@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
 const WRITE: &str = "MOTHERLODE_WRITE_DIGESTS";
 
-/// By log name.
+/// Digests by log name.
 pub type Digests = BTreeMap<String, String>;
 
 /// SHA-256 in hex.

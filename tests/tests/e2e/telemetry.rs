@@ -75,7 +75,7 @@ fn seconds(metric: &Metric) -> Option<f64> {
     }
 }
 
-/// By OpenTelemetry's "Prometheus and OpenMetrics compatibility".
+/// Follows OpenTelemetry's "Prometheus and OpenMetrics compatibility".
 pub fn prometheus(metric: &Metric) -> String {
     let name = metric.name.replace('.', "_");
     let unit = match metric.unit.as_str() {

@@ -58,7 +58,7 @@ struct Args {
     store: Option<String>,
 }
 
-/// Of the plain file, if the log is not in files.
+/// Record size of the plain file if the log is not in files.
 const RECORD_BYTES: usize = 350;
 
 #[derive(Debug, Clone, Copy)]

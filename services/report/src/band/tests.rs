@@ -77,7 +77,7 @@ fn seed(of: &str, number: u32) -> Seed {
     seed
 }
 
-/// 60 lives of 20,000 rounds. Of the 360 rows, 1 in 10,000 may leave its band.
+/// 60 lives of 20,000 rounds. 1 in 10,000 of the 360 rows may leave its band.
 #[test]
 fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     let toy = Toy::sound();

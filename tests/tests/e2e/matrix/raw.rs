@@ -61,7 +61,7 @@ pub async fn call(connection: &Connection, path: &str, message: Vec<u8>) -> Answ
     within(path, first)
 }
 
-/// By HTTP/2, since tonic's client would enforce the deadline.
+/// Uses HTTP/2 directly, since tonic's client would enforce the deadline.
 pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8]) -> Result<Answered, Box<dyn Error>> {
     let (client, connection) = h2::client::handshake(TcpStream::connect(address).await?).await?;
     let connection = tokio::spawn(connection);

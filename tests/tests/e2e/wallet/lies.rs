@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use tonic::Code;
 
 const FUNDS: i64 = 1_000;
-/// By the test's clock.
+/// Measured by the test's clock.
 const HALF_A_MINUTE_MS: i64 = 30_000;
 
 /// A balance in an answer is only displayed; the confirmed debit decides.

@@ -87,7 +87,7 @@ pub struct Books {
     /// Percentage of calls with a random fault.
     pub random: Option<(usize, Chance)>,
     pub calls: usize,
-    /// Calls that hang now, and the maximum so far.
+    /// Calls that hang now, and their maximum.
     pub hanging: (usize, usize),
     pub tokens: BTreeSet<String>,
 }

@@ -62,7 +62,7 @@ pub struct Tale {
     pub seeds: u64,
     /// Draw key of sealed players; older logs have none.
     pub key: Option<[u8; 32]>,
-    /// Of bets, by default EUR.
+    /// Currency of bets, by default EUR.
     pub currency: Option<Currency>,
     /// Older rules version of bets, which also defines the shared figures.
     pub version: Option<&'static str>,

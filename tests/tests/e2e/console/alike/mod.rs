@@ -69,7 +69,7 @@ impl Service {
         self.process.console.unwrap()
     }
 
-    /// By HTTP/2, since tonic's client would enforce the deadline.
+    /// Uses HTTP/2 directly, since tonic's client would enforce the deadline.
     async fn direct(&self, case: &Case<'_>) -> Status {
         let address = self.process.address;
         let (client, connection) = h2::client::handshake(TcpStream::connect(address).await.unwrap()).await.unwrap();
