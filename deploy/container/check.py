@@ -30,7 +30,6 @@ RUST, DISTROLESS = "docker.io/library/rust:", "gcr.io/distroless/cc-debian12:non
 RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
 NONROOT = 65532
-# For a start on an empty log.
 START_SECONDS_MAX = 120
 
 
@@ -83,7 +82,7 @@ def base(image, root):
 
 @contextmanager
 def mounted(*mounts):
-    """(source, target, read only) within the context."""
+    """Mounts (source, target, read only) within the context."""
     done = []
     try:
         for source, target, read_only in mounts:
@@ -99,7 +98,7 @@ def mounted(*mounts):
 
 
 def execute(stage, rest, binary, cache):
-    """With folders as cache mounts, and this machine's toolchain."""
+    """Executes a RUN with folders as cache mounts, and this machine's toolchain."""
     words = rest.split()
     caches = [word.split("target=")[1] for word in words if word.startswith("--mount=type=cache")]
     line = " ".join(word for word in words if not word.startswith("--mount"))
@@ -197,8 +196,6 @@ def configure(folder, program):
 
 
 class Container:
-    """Last stage, run by its instructions."""
-
     def __init__(self, stage, volume, log):
         (place,) = stage.volumes
         user = stage.user
@@ -220,13 +217,13 @@ class Container:
             time.sleep(0.2)
 
     def is_running(self):
-        """Process id outside the namespaces."""
+        """Returns the process id outside the namespaces."""
         children = Path(f"/proc/{self.outer.pid}/task/{self.outer.pid}/children").read_text().split()
         self.id = int(children[0]) if children else None
         return bool(children) and os.readlink(f"/proc/{self.id}/exe").endswith("/motherlode")
 
     def inside(self, *arguments):
-        """In the namespaces, on the root and as the user of the service."""
+        """Runs the program in the namespaces, as the user of the service."""
         user, group = self.stage.user.split(":")
         spaces = [f"--target={self.id}", "--mount", "--net", "--pid", f"--root=/proc/{self.id}/root"]
         command = ["nsenter", *spaces, f"--setuid={user}", f"--setgid={group}", "/usr/local/bin/motherlode", *arguments]

@@ -16,7 +16,6 @@ fn write(target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
     fs::write(folder.join(name), bytes)
 }
 
-/// Deterministic choice bytes for a number.
 fn chosen(number: usize) -> Vec<u8> {
     let mut state = number as u64 + 1;
     let next = |_| {
@@ -26,7 +25,6 @@ fn chosen(number: usize) -> Vec<u8> {
     (0..600).map(next).collect()
 }
 
-/// HTTP/2 frames of a call after preface and settings.
 fn frames(path: &str, message: &[u8]) -> Vec<u8> {
     let frame = |kind: u8, flags: u8, body: &[u8]| {
         let length = u32::try_from(body.len()).unwrap_or_default().to_be_bytes();

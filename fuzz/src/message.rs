@@ -1,5 +1,5 @@
-//! Generates well-formed messages with expected and unexpected values. They follow from the descriptors, so new calls
-//! and fields are fuzzed automatically.
+//! Generates well-formed messages with expected and unexpected values from the descriptors, so new calls and fields are
+//! fuzzed automatically.
 
 use arbitrary::{Result, Unstructured};
 use motherlode_proto::FILE_DESCRIPTOR_SET;
@@ -18,7 +18,7 @@ pub static POOL: LazyLock<DescriptorPool> =
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
-/// With a meaning in some field, or nearly.
+/// Texts with a meaning in some field, or nearly.
 const TEXTS: [&str; 48] = [
     "acme",
     "demo",
@@ -90,7 +90,6 @@ const NUMBERS: [u64; 16] = [
     1 << 40,
 ];
 
-/// Fails if the choice bytes run out.
 pub fn bytes(of: &MessageDescriptor, choose: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let mut out = vec![];
     message(of, choose, &mut out, DEPTH_MAX)?;
@@ -98,7 +97,6 @@ pub fn bytes(of: &MessageDescriptor, choose: &mut Unstructured<'_>) -> Result<Ve
 }
 
 fn message(of: &MessageDescriptor, choose: &mut Unstructured<'_>, out: &mut Vec<u8>, depth: u8) -> Result<()> {
-    // At most one field of each oneof.
     for group in of.oneofs() {
         let fields: Vec<_> = group.fields().collect();
         if choose.ratio(3, 4)? {

@@ -28,7 +28,6 @@ pub struct Story {
 }
 
 impl Story {
-    /// Number of accepted commits.
     #[must_use]
     pub fn len(&self) -> usize {
         self.log.len()
@@ -39,7 +38,6 @@ impl Story {
         self.log.is_empty()
     }
 
-    /// Generates and folds one commit. Fails if the choice bytes run out.
     pub fn tell(&mut self, choose: &mut Unstructured<'_>) -> Result<()> {
         if self.log.is_empty() {
             self.begin();
@@ -112,7 +110,6 @@ impl Story {
         }
     }
 
-    /// Folds a commit in both ways, and compares the results.
     fn fold(&mut self, commit: &Commit, absorb: bool) {
         let recalled = self.recall(commit);
         let recalled = recalled.as_ref();

@@ -1,4 +1,4 @@
-//! Well-formed messages to every call of a real service: no status is a fault of the service, and the books balance.
+//! Well-formed messages to every call: no status is a fault of the service, and the books balance.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;

@@ -17,7 +17,7 @@ use std::{
 
 const OPTIONS: Options = Options { segment_bytes: 6 << 10, zero_bytes: 1 << 10 };
 
-/// Contents of golden records, chained for this partition, by appends of 1, 2, 3, 4 records.
+/// Golden records, chained for this partition, by appends of 1, 2, 3, 4 records.
 static APPENDS: LazyLock<Vec<Vec<Bytes>>> = LazyLock::new(|| {
     let all = golden::records(golden::LOGS[0]);
     let (mut head, mut rest, mut appends) = (genesis(3), &all[..all.len().min(24)], vec![]);

@@ -61,7 +61,7 @@ def same(one, other):
 
 
 def resumed(player, session, stake, connect, spins=30, **more):
-    """The first of two connections is dropped halfway."""
+    """Plays a series over two connections; the first one is dropped halfway."""
     series = Series(player, session, stake, spins, **more)
     first = connect()
     for _ in series.follow(first):
@@ -76,7 +76,7 @@ def resumed(player, session, stake, connect, spins=30, **more):
 
 
 def stopped(player, session, stake, spins=1000, **more):
-    """Rounds bet before the stop arrives are in the history."""
+    """Stops a series. Rounds bet before the stop arrives are in the history."""
     series = Series(player, session, stake, spins, PAUSE_MS, **more)
     answers = series.follow(player.service)
     for _ in range(5):

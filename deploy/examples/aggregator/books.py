@@ -1,4 +1,4 @@
-"""The aggregator's own books of a player, to reconcile with the ledger to the cent."""
+"""The aggregator's own books of a player."""
 
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ class Round:
 
     @staticmethod
     def of(round, credited, jackpots):
-        """From a Played or a Round of the service, which have the same field names."""
+        """Takes a Played or a Round of the service, which have the same field names."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
         return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 
@@ -32,7 +32,7 @@ class Round:
         return 0 if self.campaign else self.bet
 
     def net(self):
-        """Change of the balance. Wins count at settlement, except parts credited by HALVE."""
+        """Returns the change of the balance. Wins count at settlement, except parts credited by HALVE."""
         return (sum(self.credited.values()) if self.open else self.win) + self.jackpot - self.paid()
 
 
@@ -46,7 +46,7 @@ class Books:
     client_seeds: dict = field(default_factory=dict)
 
     def told(self, played, client_seed=None):
-        """Idempotent."""
+        """Records a step's answer; idempotent."""
         if client_seed is not None:
             self.client_seeds[played.round_id, played.step] = client_seed
         before = self.rounds.get(played.round_id)
@@ -68,7 +68,6 @@ class Books:
 
 
 def credited(round):
-    """Credits before the round's end, by step."""
     return {step.number: step.outcome.credited_minor for step in round.steps}
 
 
@@ -88,7 +87,6 @@ def history(service, account):
 
 
 def differences(service, account, books):
-    """In words."""
     found = []
 
     def compare(what, told, ledger):

@@ -1,4 +1,4 @@
-"""Free rounds: granted, played, and cancelled (PL-18)."""
+"""Free rounds (PL-18)."""
 
 import time
 
@@ -58,7 +58,6 @@ def cancel(player, name):
 
 
 def refused(player, name, reason):
-    """Checks that a campaign cannot be cancelled."""
     try:
         cancel(player, name)
     except Refused as refusal:

@@ -1,7 +1,6 @@
 """A proxy that loses answers, as a test of retries.
 
-It forwards all that the client sends, and a limited number of pieces of the answers. Then it cuts the connection, at
-once or after a silence.
+It forwards all that the client sends, and a limited number of pieces of the answers, then cuts the connection.
 """
 
 import random
@@ -50,7 +49,7 @@ class Lossy:
 
 
 def copy(source, sink, pieces):
-    """True if the number of pieces was reached, false if an end closed first."""
+    """Returns true if the number of pieces was reached, false if an end closed first."""
     try:
         while piece := source.recv(PIECE):
             if pieces == 0:

@@ -1,4 +1,4 @@
-"""A player at the aggregator: account, session, rounds with every kind of choice."""
+"""A player at the aggregator."""
 
 import secrets
 import uuid
@@ -67,7 +67,7 @@ class Player:
 
     def draw(self, call, request):
         """Sends a request with a fresh client seed, so the seal cannot have been chosen for it. If other draws changed
-        the seal (as in a series with a broken stream), retries with the new seal and another client seed."""
+        the seal, retries with the new seal and another client seed."""
         while True:
             request.client_seed, request.seal = secrets.token_bytes(32), self.seal
             try:
@@ -81,7 +81,7 @@ class Player:
                 return played
 
     def told(self, played, client_seed=None):
-        """Repeated answers do not change the next seal."""
+        """Records an answer; a repeated one does not change the next seal."""
         self.books.told(played, client_seed)
         if played.position > self.position:
             self.position, self.seal = played.position, played.seal
@@ -100,7 +100,7 @@ class Player:
             self.choices[before] += 1
 
     def choice(self, outcome, before):
-        """The choice for the awaited input, given the previous one, or None if the round is settled."""
+        """Returns the choice for the awaited input, or None if the round is settled."""
         made = round_pb2.Choice
         match outcome.awaiting:
             case round_pb2.AWAITING_NOTHING:
@@ -135,7 +135,7 @@ class Player:
                 self.finish(round.round_id, round.steps[-1].outcome)
 
     def leave(self):
-        """Withdraws the balance, and returns the differences of the books."""
+        """Withdraws the balance; returns the differences of the books."""
         self.catch_up()
         if self.books.balance() > 0:
             self.withdraw(self.books.balance())

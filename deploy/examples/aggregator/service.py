@@ -1,8 +1,8 @@
 """Connection to Motherlode: TLS, token, retries.
 
-A broken connection or an expired deadline can hide that a request took effect. Each changing request therefore has a
-request id, and `ask` sends the same message until it is answered (PL-11). A production aggregator stores the message
-before sending, and retries after its own restart.
+A broken connection can hide that a request took effect. Each changing request therefore has a request id, and `ask`
+sends the same message until it is answered (PL-11). A production aggregator stores the message before sending, and
+retries after its own restart.
 """
 
 import threading
@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 class Service:
-    """Shared by threads. `lost` counts retries by status."""
+    """Connection shared by threads. `lost` counts retries by status."""
 
     def __init__(self, address, ca, token, name=None, answer_s=5.0):
         credentials = grpc.composite_channel_credentials(
@@ -76,7 +76,7 @@ class Service:
         self.channel.close()
 
     def ask(self, call, request):
-        """Retries; raises Refused."""
+        """Returns the answer, with retries; raises Refused."""
         for wait_s in waits():
             try:
                 return call(request, timeout=self.answer_s, wait_for_ready=True)
@@ -85,7 +85,7 @@ class Service:
         raise TimeoutError(f"no answer to {type(request).__name__} in {TRIES_MAX} tries")
 
     def pause(self, error, wait_s):
-        """Raises Refused if a retry does not help."""
+        """Waits before a retry; raises Refused if a retry does not help."""
         refused = Refused(error)
         if not refused.may_pass():
             raise refused from None

@@ -1,4 +1,4 @@
-"""Order of play: every game until each of its choices was made, then autoplay and free rounds."""
+"""Plays every game until each of its choices was made, then autoplay and free rounds."""
 
 from dataclasses import dataclass
 

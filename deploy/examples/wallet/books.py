@@ -20,8 +20,7 @@ class Books:
             return Account(execute, player, currency).balance
 
     def apply(self, transaction, player, currency, minor):
-        """Applies a debit (negative) or a credit; returns the outcome, the balance after it, and the reason of a
-        refusal."""
+        """Applies a debit (negative) or a credit; returns outcome, balance, and the reason of a refusal."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)

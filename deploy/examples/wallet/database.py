@@ -1,7 +1,6 @@
 """Database of the wallet: a SQLite file or PostgreSQL, both durable at the end of a transaction.
 
-A transaction locks its player first, so its reads stay valid until its end, with any number of threads, or of wallets
-on the same PostgreSQL.
+A transaction locks its player first, so its reads stay valid until its end.
 """
 
 import queue

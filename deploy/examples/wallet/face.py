@@ -18,7 +18,7 @@ class Aborted(Exception):
 
 
 class Context:
-    """The part that the wallet uses."""
+    """The part of a gRPC context that the wallet uses."""
 
     def abort(self, code, why):
         raise Aborted(f"{code.name}: {why}")

@@ -13,7 +13,7 @@ class Unsigned(Exception):
 
 
 class Signatures:
-    """Nonces are in the database, so they survive a restart."""
+    """Checks signatures. Nonces are in the database, so they survive a restart."""
 
     def __init__(self, books, key):
         if len(key) < 32:

@@ -102,6 +102,6 @@ def as_text(method: str | bytes) -> str:
 
 
 def shown(target: Target, details: Any, timeout: float | None) -> aio.ClientCallDetails:
-    """Call details with the token and the attempt's timeout."""
+    """Returns call details with the token and the attempt's timeout."""
     metadata = aio.Metadata(*target.metadata(list(details.metadata or ())))
     return aio.ClientCallDetails(details.method, timeout, metadata, details.credentials, details.wait_for_ready)

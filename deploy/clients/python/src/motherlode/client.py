@@ -45,7 +45,7 @@ class Client:
         self.proof = ProofServiceStub(channel)
 
     def close(self) -> None:
-        """Ends calls, including those waiting to retry."""
+        """Closes the connection and ends its calls, including those waiting to retry."""
         self._closing.set()
         self._channel.close()
 

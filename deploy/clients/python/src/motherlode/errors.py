@@ -13,7 +13,7 @@ DETAILS = "grpc-status-details-bin"
 
 
 class MotherlodeError(Exception):
-    """`request_id` is the sent one, empty for calls without."""
+    """Error of a call. `request_id` is empty for calls without one."""
 
     def __init__(self, message: str, request_id: str = "") -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class Refused(MotherlodeError):
     """The call was refused, and this request has changed nothing.
 
     `reason` (UPPER_SNAKE) and `metadata` are those of ErrorInfo, empty if the service itself did not answer. `fields`
-    maps faulty fields to their fault. `retry_after_s` is the delay of RetryInfo, or None if a retry does not help.
+    maps fields to their fault. `retry_after_s` is None if a retry does not help.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
-    """Converts gRPC's own error, such as a stream's."""
+    """Converts gRPC's own error, such as a stream's, to a refusal."""
     # Raised errors are calls too, except those of tests.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
@@ -121,7 +121,7 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, str], float | None]:
-    """ErrorInfo, fields and retry delay; empty if the status has none of Motherlode's."""
+    """Returns ErrorInfo, fields and retry delay; empty if the status has none."""
     info, fields = error_details_pb2.ErrorInfo(), {}
     retry_after_s: float | None = None
     try:

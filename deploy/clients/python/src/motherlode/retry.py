@@ -1,7 +1,6 @@
 """Retry rules of one logical request, without I/O.
 
-The same message is sent under the same request id, so it has one effect (PL-11). It ends with an answer, a final
-refusal, the deadline, or the last attempt.
+The same message is sent under the same request id, so it has one effect (PL-11).
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """Store it before sending, to find the request again after a crash."""
+    """Returns a unique id. Store it before sending, to find the request again after a crash."""
     return str(uuid.uuid4())
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Seconds, and attempts including the first."""
+    """Limits of retries: seconds, and attempts including the first."""
 
     total_s: float = 30.0
     attempt_s: float = 5.0
@@ -78,7 +77,7 @@ class Asking:
         self.lost = False
 
     def attempt_s(self) -> float:
-        """Timeout of the next attempt; counts the attempt."""
+        """Returns the next attempt's timeout, and counts the attempt."""
         self.attempts += 1
         left = max(0.0, self.until - self.clock())
         # A call that cannot be retried has all the time at once.
@@ -88,7 +87,7 @@ class Asking:
         return bool(self.request_id) or not self.changes
 
     def wait_s(self, refused: Refused) -> float:
-        """Delay before the next attempt; raises if there is none."""
+        """Returns the delay before the next attempt; raises if there is none."""
         self.lost = self.lost or refused.code in LOST
         backoff = min(self.policy.first_wait_s * 2.0 ** (self.attempts - 1), self.policy.wait_s_max)
         # Full jitter, so that refused callers spread out.
@@ -116,7 +115,7 @@ def may_pass(refused: Refused) -> bool:
 
 
 def named(method: str, request: Any) -> Any:
-    """A copy with a new id if the caller set none."""
+    """Returns the request; a copy with a new id if the caller set none."""
     has_id = "request_id" in request.DESCRIPTOR.fields_by_name
     if not has_id or request.request_id or method.startswith(LOOK_UPS):
         return request
