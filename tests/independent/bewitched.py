@@ -1,4 +1,4 @@
-"""BW-01 to BW-10, BW-22 to BW-24."""
+"""Rules BW-01 to BW-10, BW-22 to BW-24."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""DM-01 to DM-17."""
+"""Rules DM-01 to DM-17."""
 
 from collections import Counter
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""ME-01 to ME-18."""
+"""Rules ME-01 to ME-18."""
 
 from itertools import product
 from math import prod

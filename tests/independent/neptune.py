@@ -1,4 +1,4 @@
-"""NP-01 to NP-13."""
+"""Rules NP-01 to NP-13."""
 
 import rounds
 from chances import count_chances, mean_of_cells

@@ -1,4 +1,4 @@
-"""WF-01 to WF-18."""
+"""Rules WF-01 to WF-18."""
 
 import rounds
 from game_file import GameFile

@@ -1,4 +1,4 @@
-"""BW-05 to BW-28, PL-02, PL-11."""
+"""Rules BW-05 to BW-28, PL-02, PL-11."""
 
 import grpc
 import pytest

@@ -1,4 +1,4 @@
-"""PL-05, PL-11, PL-15."""
+"""Rules PL-05, PL-11, PL-15."""
 
 from decimal import Decimal
 

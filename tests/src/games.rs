@@ -18,7 +18,7 @@ use std::{
 };
 use tonic::Code;
 
-/// With a gamble if the game has one.
+/// Smallest bet at a coin value, with a gamble if the game has one.
 #[must_use]
 pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -> SpinRequest {
     let info = game.info();
@@ -38,7 +38,7 @@ pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -
     }
 }
 
-/// Smallest stake, valid until 2100.
+/// Free rounds of the smallest stake, valid until 2100.
 #[must_use]
 pub fn campaign(game: &dyn Game, id: &str, account: &Account, rounds: u32) -> GrantCampaignRequest {
     GrantCampaignRequest {

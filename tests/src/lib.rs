@@ -74,7 +74,7 @@ pub async fn start(data: &Path) -> Server {
     start_on(&config, stores).await
 }
 
-/// In memory or on the tests' server, for a service that is not restarted.
+/// Empty log, in memory or on the tests' server, for a service that is not restarted.
 #[must_use]
 pub fn fresh(config: &Config) -> Box<dyn Store> {
     match config.store.url {

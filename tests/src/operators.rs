@@ -79,7 +79,7 @@ pub struct Certificates {
     pub client: (String, String),
     /// SHA-256 of the client's certificate, hex.
     pub client_sha256: String,
-    /// From the same root, but not configured.
+    /// Certificate and key of a client that is not configured, from the same root.
     pub stranger: (String, String),
 }
 

@@ -86,13 +86,13 @@ impl Process {
         Self { child, log, address: address.expect("it prints its address"), console }
     }
 
-    /// On standard error.
+    /// Searches standard error for `words`.
     #[must_use]
     pub fn log_line(&self, words: &str) -> Option<String> {
         self.log_lines(words).pop()
     }
 
-    /// On standard error.
+    /// Searches standard error for `words`.
     #[must_use]
     pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();

@@ -54,7 +54,7 @@ impl Server {
         }
     }
 
-    /// None in split roles.
+    /// Services in split roles have none.
     #[must_use]
     pub fn console(&self) -> SocketAddr {
         let address = match &self.0 {

@@ -56,7 +56,7 @@ impl Node {
         Self::start_as("alone", folder, "sync_interval: always", more).expect("nats-server starts")
     }
 
-    /// With the default sync interval.
+    /// Starts a server with the default sync interval.
     #[must_use]
     pub fn start_lazy(folder: &Path) -> Self {
         Self::start_as("lazy", folder, "", "").expect("nats-server starts")

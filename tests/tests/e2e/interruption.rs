@@ -186,7 +186,7 @@ async fn dm_21_an_interrupted_round_is_shown_again_for_24_hours_and_the_win_of_a
     assert_eq!(causes(&round)[..], [&[None][..], &vec![Some(Cause::Skipped); steps.len()]].concat());
     assert_eq!(timed.open_rounds("alice").await, []);
 
-    // PL-11: the same answer; PL-12: refusals name their reason.
+    // A repetition has the same answer (PL-11); refusals name their reason (PL-12).
     assert_eq!(timed.skip("s1", &open.round_id).await.unwrap(), steps);
     assert_eq!(timed.client.balance(&alice).await, before + won(last));
     expect(timed.skip("s1", "acme/alice/1").await, Code::AlreadyExists, "REQUEST_ID_REUSED");

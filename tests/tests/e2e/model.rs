@@ -47,7 +47,7 @@ struct Model {
     open: BTreeMap<(&'static str, &'static str), Played>,
     pool: i128,
     suspended: bool,
-    /// In 1e-4 EUR.
+    /// One krona in 1e-4 EUR.
     krona: i128,
     crystals: BTreeMap<Shelf, ([Vec<Piece>; 4], bool)>,
     potions: BTreeMap<Shelf, (Vec<Piece>, i64)>,

@@ -1,4 +1,4 @@
-//! PL-22, PL-23, PL-24, PL-29.
+//! Reports over gRPC (PL-22, PL-23, PL-24, PL-29).
 
 use crate::PROGRAM;
 use crate::apart::shared_stream_key;

@@ -489,7 +489,7 @@ async fn mf_a4_a_damaged_checkpoint_is_rebuilt_and_the_log_is_audited() {
     assert!(evidence(data.path()).iter().skip(1).all(|evidence| *evidence == StartEvidence::MemoryPage));
 }
 
-/// In a metric at once, in log and audit after the next accepted start.
+/// The metric counts it at once; log and audit have it after the next accepted start.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a3_a_refused_start_is_counted_and_logged() {
     let (at, home) = (tempfile::tempdir().unwrap(), machine());

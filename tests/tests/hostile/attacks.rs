@@ -202,7 +202,7 @@ impl Attack {
         }
     }
 
-    /// In bursts of 500.
+    /// Resets calls in bursts of 500.
     async fn resets(self) {
         while self.again(1).await {
             let Ok((mut send, connection)) = self.mallory.http().await else { continue };
