@@ -48,7 +48,7 @@ pub fn config(data: &Path) -> Config {
     config.store = store(data);
     config.partitions = partitions();
     config.limits.segment_bytes = 1 << 20;
-    // Once at the start, then only if a test starts a sweep.
+    // Sweeps once at the start, then only if a test starts one.
     config.interruption.sweep_ms = 3_600_000;
     config
 }

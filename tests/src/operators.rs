@@ -20,7 +20,7 @@ use std::{
 /// 2027-01-01T00:00:00Z.
 pub const NEW_YEAR_MS: i64 = 1_798_761_600_000;
 
-/// In memory. Its clock starts an hour before the new year.
+/// In-memory service whose clock starts an hour before the new year.
 pub struct Service {
     pub server: Server,
     /// Unix ms.

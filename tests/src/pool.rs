@@ -9,7 +9,7 @@ use motherlode_proto::convert::record;
 use std::collections::{BTreeMap, VecDeque};
 
 pub const POOL: &str = "bewitched";
-/// In 1e-9 EUR.
+/// One EUR in 1e-9 EUR.
 const EUR: i128 = 1_000_000_000;
 const SEED: i128 = 20_000 * EUR;
 

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use tonic::transport::Channel;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Constant, so that failures are reproducible.
+/// Writes a constant draw key, so that failures are reproducible.
 fn give_draw_key(data: &Path) -> io::Result<()> {
     if fs::read_dir(data).is_ok_and(|mut files| files.next().is_some()) {
         return Ok(());

@@ -144,7 +144,7 @@ struct Books {
 }
 
 impl Wallet {
-    /// On another thread, because a test's single thread may block.
+    /// Serves on another thread, because a test's single thread may block.
     fn serve() -> Self {
         let (bound, listens) = mpsc::channel();
         let books = Arc::new(Mutex::new(Books::default()));

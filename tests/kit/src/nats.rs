@@ -14,7 +14,7 @@ use std::{
 };
 
 const STARTS_MAX: usize = 5;
-/// For the election of a leader.
+/// Timeout for the election of a leader.
 const FORMING_MAX: Duration = Duration::from_secs(60);
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// The server's ports may be taken for a while.

@@ -135,7 +135,7 @@ impl Target {
         head.body(()).expect("a request")
     }
 
-    /// On a new connection. A broken connection is UNAVAILABLE.
+    /// Makes a call on a new connection; a broken one is UNAVAILABLE.
     pub async fn call(&self, path: &str, bytes: Bytes) -> Result<(), Status> {
         self.call_in_pieces(path, vec![bytes]).await
     }

@@ -1,4 +1,4 @@
-//! Answers to bets and health while a process is frozen, dead or cut off (PL-30), within documented bounds.
+//! Answers and health while a process is frozen, dead or cut off (PL-30), within documented bounds.
 
 use super::{LOOK, NEVER, PROGRAM, client};
 use motherlode_proto::ledger::v1::{DepositRequest, GetAccountRequest};

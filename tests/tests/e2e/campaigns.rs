@@ -91,7 +91,7 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-/// PL-21: wins are paid in real money.
+/// PL-21: wins are real money.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     let data = tempfile::tempdir().unwrap();
@@ -389,7 +389,7 @@ async fn pl_18_a_voided_free_round_is_played_again() {
     checked(data.path());
 }
 
-/// PL-07, PL-16: on a stream, in a series, in a session with a loss limit below one bet, and concurrently.
+/// PL-07, PL-16: rounds on a stream, in a series, in a session with a loss limit below one bet, and concurrent ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     let data = tempfile::tempdir().unwrap();

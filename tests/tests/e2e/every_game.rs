@@ -31,7 +31,7 @@ fn promise(game: &dyn Game) -> f64 {
     line.trim_end_matches('"').parse().unwrap()
 }
 
-/// To four decimals, at the fewest and the most coins; the parts add up.
+/// Returns agree to four decimals, at the fewest and the most coins.
 #[test]
 fn pl_02_mf_d7_every_game_keeps_the_promise_of_its_data_file() {
     for game in games().iter().copied() {

@@ -219,7 +219,7 @@ async fn me_18_a_bought_feature_costs_70_bets_and_holds_six_bonuses() {
     checked(data.path());
 }
 
-/// Up to ten turns; the odd unit is secured.
+/// A gamble has up to ten turns; the odd unit is secured.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
     let game = latest("mystery-elves").unwrap();
@@ -361,7 +361,7 @@ async fn bw_21_mf_d4_while_the_pool_is_suspended_the_return_without_the_jackpot_
     server.stop().await.unwrap();
 }
 
-/// Once in real money and once in play money. A void of that round renews the gift.
+/// Play money has its own gift. A void of the round renews it.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_14_a_player_is_given_red_crystals_once_in_whatever_currency() {
     let game = latest("dwarf-mine").unwrap();

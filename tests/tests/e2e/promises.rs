@@ -97,7 +97,7 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
     checked(data.path());
 }
 
-/// In bets over all currencies, and in cash by coin value.
+/// Figures in bets over all currencies, and in cash by coin value.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
     let data = tempfile::tempdir().unwrap();

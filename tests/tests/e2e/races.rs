@@ -201,7 +201,7 @@ fn refused(status: &Status) -> Ended {
     }
 }
 
-/// At each process one racer with shared requests and one with its own.
+/// Each process has one racer with shared requests and one with its own.
 fn racers(all: &Installation, account: &Account) -> Vec<Racer> {
     let racer = |(name, spin): (&'static str, usize)| Racer {
         account: account.clone(),

@@ -211,7 +211,7 @@ async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revea
     assert!(again.len() > 70 && again.is_disjoint(&original));
 }
 
-/// Without keys, with damaged ones, and with those of an earlier day.
+/// Keys are missing, damaged, or of an earlier day.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_on_them() {
     let (data, machine) = (tempfile::tempdir().unwrap(), machine());

@@ -25,7 +25,7 @@ fn sealed() -> (Tale, [u8; 32]) {
     (tale, key)
 }
 
-/// It passes the audit of the log alone.
+/// The seal passes the audit of the log alone.
 #[test]
 fn mf_e1_a_chosen_seal_is_found_with_the_draw_keys() {
     let (mut tale, key) = sealed();
@@ -70,7 +70,7 @@ fn proposed_by(roles: &str) -> Option<std::sync::Arc<Proposer>> {
     Some(Proposer { credential: "c7".into(), roles: roles.into() }.into())
 }
 
-/// Even if a writer accepted the commit.
+/// A writer may have accepted the commit.
 #[test]
 fn mf_e2_the_audit_checks_the_roles_of_proposers() {
     let mut tale = Tale::with_players(&["alice"]);

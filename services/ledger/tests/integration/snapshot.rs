@@ -66,7 +66,7 @@ impl Reader for WatchedReader {
     }
 }
 
-/// With a snapshot after every change.
+/// A log with a snapshot after every change.
 struct Folder {
     folder: tempfile::TempDir,
     request_run_commits: usize,

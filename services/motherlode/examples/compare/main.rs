@@ -71,9 +71,9 @@ struct Cell {
 
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    /// On the service's runtime.
+    /// Empty call, on the service's runtime.
     Echo,
-    /// On a runtime of one thread, the least cost of the transport.
+    /// Empty call on a runtime of one thread, the least cost of the transport.
     Lean,
     File,
     Unary,

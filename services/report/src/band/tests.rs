@@ -96,7 +96,7 @@ fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     }
 }
 
-/// At a chance of one in a hundred, including the worst case with all variance in one high win.
+/// Chance of one in a hundred, including the worst case with all variance in one high win.
 #[test]
 fn pl_23_the_false_alarm_rate_is_within_the_stated_one() {
     // One win of 1,000 bets in 1,000 rounds: the heaviest tail with this mean and variance.
@@ -160,7 +160,7 @@ fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() 
     assert!((of(&mixed) - 4_000_000.0 / 1_001_000.0).abs() < 1e-9);
 }
 
-/// At most 1.45 z.
+/// The band is at most 1.45 z.
 #[test]
 fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     let theory = Toy::sound().theory();

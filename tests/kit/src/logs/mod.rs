@@ -15,7 +15,7 @@ pub struct Log {
     /// Unique name, also of its digests.
     pub name: String,
     pub partition: u32,
-    /// From position 1.
+    /// Records from position 1.
     pub records: Vec<Bytes>,
 }
 
