@@ -92,7 +92,6 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": lines, "scatter": scatters}, spins=[spin])
 
     def series(self, shown):
-        """Plays free spins until the last, a bonus (BW-06), or a full step."""
         spins, bonus = [], False
         for window in shown["spins"]:
             expect(self.free_spins > 0 and not bonus, "a free spin too many")
@@ -105,7 +104,6 @@ class Round(rounds.Round):
         return self.outcome({"free_spins": sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def vials(self, objects, shown):
-        """Three different vials, and a prize of the wheel (BW-06)."""
         expect(len(set(objects)) == 3 and set(objects) <= set(range(self.file.data["bonus"]["vials"])), "vials")
         bonus_in, prizes = self.bonus_in, self.file.data["wheel"]["prizes"]
         prize, coins = shown["prize"], 0

@@ -17,7 +17,6 @@ DIGITS = {"JPY": 0, "KWD": 3}
 
 
 def minor_micros(currency):
-    """In 1e-6 of the major unit."""
     return 10 ** (6 - DIGITS.get(currency, 2))
 
 

@@ -128,7 +128,6 @@ class Round(rounds.Round):
         return self.paid_spin(shown) if choice[0] == "spin" else self.free_series(shown)
 
     def paid_spin(self, shown):
-        """With the rows that Bonus symbols add (DM-07)."""
         (spin,) = shown["spins"]
         window = at_stops(self.game.base, spin["stops"], ROWS)
         bonuses = [reel.count(self.game.bonus) for reel in window]
@@ -149,7 +148,6 @@ class Round(rounds.Round):
         return self.outcome({"base_ways": spin["win_coins"]}, spins=[spin], carried=carried)
 
     def drawn(self, spin, reel, grown):
-        """Below those of the strip (DM-08)."""
         rows = ROWS + grown
         cells = spin["cells"][reel * rows + ROWS : (reel + 1) * rows]
         expect(

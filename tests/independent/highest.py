@@ -42,7 +42,6 @@ def highest_ways(pays, columns):
     reels, best = len(counts), 0
 
     def reach(reel, runs):
-        """Bound of each symbol's win."""
         total = 0
         for place, symbol in enumerate(symbols):
             ways, won, running = runs[place]

@@ -116,7 +116,6 @@ class Round(rounds.Round):
         return [[self.held[cell][0], cell, self.held[cell][1]] for cell in READING_ORDER if cell in self.held]
 
     def hold_and_win(self, shown):
-        """ME-10 to ME-13."""
         spins, left = [], 3
         windows = iter(shown["spins"])
         while left and len(self.held) < CELLS:

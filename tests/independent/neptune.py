@@ -91,7 +91,6 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": lines, "scatter": scatters}, spins=[spin])
 
     def series(self, shown):
-        """Plays free spins until the last, treasures, or a full step."""
         spins = []
         for window in shown["spins"]:
             expect(self.free_spins > 0 and not self.treasures, "a free spin too many")

@@ -113,7 +113,6 @@ class Round:
         }
 
     def check_stake(self):
-        """Returns the coins of the bet."""
         value, lines, coins = (self.stake[key] for key in ("coin_value_micros", "lines", "coins_per_line"))
         currency = self.terms["currency"]
         expect(self.terms["minor_micros"] == minor_micros(currency), "the worth of a minor unit")

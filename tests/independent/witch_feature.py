@@ -135,7 +135,6 @@ class Round(rounds.Round):
         self.window("explosion", exploded, spin, "explosion", stops=self.spins[0]["stops"], marks=spin["marks"])
 
     def respin(self, kind, part, multiplier):
-        """WF-07, WF-08, WF-10."""
         spin = self.left.pop(0)
         marks = [] if kind == "high symbols" else spin["marks"]
         if kind == "high symbols":

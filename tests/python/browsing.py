@@ -26,7 +26,6 @@ def browser():
 
 
 def patient(browser, **options):
-    """Other tests share the machine."""
     context = browser.new_context(**options)
     context.set_default_timeout(180_000)
     return context

@@ -54,8 +54,6 @@ def own_network():
 
 
 class Server:
-    """A command in the background."""
-
     def __init__(self, command, place):
         self.process = subprocess.Popen(
             ["bash", "-c", f"exec {command}"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **place
@@ -71,7 +69,6 @@ class Server:
                 self.grew.notify_all()
 
     def shows(self, printed):
-        """Waits until the output begins with the printed one."""
         form, end = re.compile(pattern(printed), re.DOTALL), time.monotonic() + DEADLINE_S
         with self.grew:
             while not form.match(self.output):

@@ -1,4 +1,4 @@
-//! One log with partitions of several processes: each serves all players.
+//! Several processes write partitions of one log, and each process serves all players.
 
 use motherlode_books::{Nano, StreamId};
 use motherlode_ledger::{Options, Origin};

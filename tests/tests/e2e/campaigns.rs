@@ -91,7 +91,6 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-/// PL-21: wins are real money.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     let data = tempfile::tempdir().unwrap();

@@ -104,7 +104,7 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     assert_eq!((server.ledger().durable(), client.balance(&account).await), (end, balance), "nothing is written");
     server.stop().await.unwrap();
 
-    // Background verification is not enough for a damaged log.
+    // No start serves a damaged log, even with background verification.
     let refused = motherlode_server::Server::start(
         &config,
         open(&config),

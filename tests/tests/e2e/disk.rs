@@ -87,7 +87,6 @@ async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals()
     server.stop().await.unwrap();
 }
 
-/// Spin processes recover without a call, even after a takeover.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_heals() {
     let disk = SimDisk::new();
@@ -161,7 +160,6 @@ async fn uf_10_only_an_append_that_was_tried_is_unknown_and_the_service_heals() 
     }
     assert_eq!(client.balance(&account).await, 1_000_100);
     until("NOT_SERVING", async || !serves(server.address(), LEDGER).await).await;
-    // The request has one effect, whether or not it reached the disk.
     let left = disk.after_kill();
 
     disk.set_syncs_fail(false);

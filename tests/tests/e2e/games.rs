@@ -219,7 +219,6 @@ async fn me_18_a_bought_feature_costs_70_bets_and_holds_six_bonuses() {
     checked(data.path());
 }
 
-/// A gamble has up to ten turns; the odd unit is secured.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
     let game = latest("mystery-elves").unwrap();

@@ -272,7 +272,6 @@ async fn pl_02_pl_03_other_games_wait_for_their_player_unless_the_configuration_
     assert_eq!(games, waits.map(|(game, _)| game), "the oldest first (PL-20)");
     assert!(open.iter().all(|open| open.resolve_time.is_none()));
 
-    // PL-03: the time is configured for all or by jurisdiction.
     timed.config.interruption.hours = waits[1..].iter().map(|(game, _)| ((*game).to_owned(), 48)).collect();
     let here = BTreeMap::from([("bewitched".to_owned(), 48)]);
     timed.config.interruption.jurisdictions = BTreeMap::from([("default".to_owned(), here)]);
@@ -398,7 +397,6 @@ async fn pl_03_pl_04_a_round_that_was_resolved_for_the_player_can_be_voided() {
     timed.audited().await;
 }
 
-/// A repetition plays the round at most once.
 #[tokio::test(flavor = "multi_thread")]
 async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_shown() {
     let data = tempfile::tempdir().unwrap();

@@ -142,7 +142,6 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
     tokio::time::timeout(Duration::from_secs(120), stands_by).await.expect("it steps down");
     let mut at_first = Client::connect(first.address).await;
     let account = GetAccountRequest { account: Some(account("p", EUR)) };
-    // A connection opened during the change of roles is closed.
     let refused = loop {
         let refused = at_first.ledger.get_account(account.clone()).await.unwrap_err();
         if refused.source().is_none() {

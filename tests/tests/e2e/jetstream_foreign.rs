@@ -17,7 +17,6 @@ use std::{
     process::{Command, Output},
 };
 
-/// NATS user without the stream key, at protocol level.
 struct Attacker(BufReader<TcpStream>);
 
 impl Attacker {

@@ -287,7 +287,6 @@ async fn mf_e2_pools_are_changed_at_the_ledger_process_and_not_at_a_jackpot_proc
     service.stop().await;
 }
 
-/// The ledger's own commits have no credential.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_44_a_commit_keeps_the_credential_that_proposed_it() {
     let service = Service::start().await;

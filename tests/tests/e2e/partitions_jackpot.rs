@@ -87,7 +87,6 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
     }
 }
 
-/// Home has not received the hits.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_16_hits_of_all_partitions_without_their_awards_at_a_crash_are_awarded_once_after_it() {
     for partitions in [1, 3] {

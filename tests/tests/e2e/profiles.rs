@@ -70,7 +70,6 @@ impl Timed {
         Ok(self.client.spin.open_session(request).await?.into_inner())
     }
 
-    /// Opens a session at Neptune in the United Kingdom with the player's own maximum bet.
     async fn young(&mut self, own: i64) -> String {
         let limits = Some(SessionLimits { bet_max_minor: Some(own), ..SessionLimits::default() });
         let (request_id, account) = ("young".to_owned(), Some(self.alice.clone()));

@@ -102,7 +102,6 @@ async fn pl_30_a_log_that_stays_shorter_than_its_replica_stops_it() {
     }
 }
 
-/// The other bet has the same position.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_bet_that_another_log_took_is_not_answered_with_what_the_replica_has_in_its_place() {
     let data = tempfile::tempdir().unwrap();

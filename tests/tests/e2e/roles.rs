@@ -182,7 +182,6 @@ async fn a_session_is_over_at_a_spin_process_that_did_not_open_it_and_its_round_
     }
 }
 
-/// Missed bets and the pool's step on them are one message.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_replica_that_was_cut_off_takes_up_what_it_missed() {
     let data = tempfile::tempdir().unwrap();

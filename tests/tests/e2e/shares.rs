@@ -157,7 +157,6 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     server.stop().await.unwrap();
 }
 
-/// Wallet commits have the credential as actor, except in open mode.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_08_pl_22_openings_deposits_and_withdrawals_keep_the_credentials_name() {
     let data = tempfile::tempdir().unwrap();

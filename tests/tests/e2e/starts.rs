@@ -110,7 +110,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Reads continue, but an audit refuses the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_event() {
     let data = tempfile::tempdir().unwrap();

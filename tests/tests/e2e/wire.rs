@@ -164,7 +164,6 @@ impl Store for Gate {
     }
 }
 
-/// The disk blocks a bet beyond its deadline.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
@@ -259,7 +258,6 @@ async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
     server.stop().await.unwrap();
 }
 
-/// Bets decided on the same state are decided again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
     let data = tempfile::tempdir().unwrap();

@@ -58,7 +58,6 @@ impl Tally {
         );
     }
 
-    /// Every attack was made, and no answer was an internal error.
     pub fn check(&self) {
         let tally = self.0.lock().unwrap();
         for what in ATTACKS {
@@ -107,7 +106,6 @@ const ATTACKS: [&str; 14] = [
 
 #[derive(Clone)]
 pub struct Attack {
-    /// Tokens of both hostile operators and of the platform.
     mallory: Target,
     marvin: Target,
     platform: Target,
@@ -248,7 +246,6 @@ impl Attack {
         }
     }
 
-    /// The announced message never comes.
     async fn half_messages(self) {
         let mut kept: VecDeque<Unread> = VecDeque::new();
         let announced = Bytes::from_static(b"\0\0\0\xff\xff\x0a");
@@ -373,7 +370,6 @@ impl Attack {
         }
     }
 
-    /// Amounts at and above the ceilings, and a forced jackpot at the ceiling.
     async fn great_amounts(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let rich = account("marvin", "rich", "EUR");

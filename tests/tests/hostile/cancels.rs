@@ -151,7 +151,6 @@ async fn cancel(mut client: Client, kind: &'static str, player: &str, id: &str) 
     Cancelled { kind, stream, request_id: id.into(), outcome }
 }
 
-/// Seeded xorshift.
 fn next(random: &mut u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;
@@ -222,7 +221,6 @@ fn requests(commit: &Commit) -> Vec<(StreamId, String)> {
     all
 }
 
-/// Commits of each request except its cancellation.
 struct Effects(BTreeMap<(StreamId, String), Vec<Commit>>);
 
 impl Effects {

@@ -169,7 +169,6 @@ fn choice(request_id: &str, step: u32, played: &Played, kind: choice::Kind) -> C
     }
 }
 
-/// Retries temporary refusals until the deadline.
 async fn patiently<F>(until: Instant, again: &mut u64, ask: impl Fn(Duration) -> F) -> Result<Played, Status>
 where
     F: Future<Output = Result<Option<Played>, Status>>,

@@ -49,7 +49,6 @@ fn asked(variable: &str, default: u64) -> u64 {
     env::var(variable).map_or(default, |asked| asked.parse().expect("it's a number"))
 }
 
-/// TLS, two hostile operators, an honest one, and the platform, whose token leaked.
 fn configure(folder: &Path) -> (String, Target) {
     let certificates = Certificates::make(folder);
     let rate = format!("calls_per_second_max = {CALLS_A_SECOND}\ncalls_burst_max = {CALLS_AT_ONCE}\n");

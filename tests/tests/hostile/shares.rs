@@ -1,4 +1,4 @@
-//! One operator takes the most of shared calls, log bytes and open rounds. The duration is
+//! One operator takes as much as it can of shared calls, log bytes and open rounds. The duration is
 //! `MOTHERLODE_STRANGERS_SECONDS`.
 
 use crate::{

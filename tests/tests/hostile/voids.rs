@@ -65,7 +65,6 @@ async fn void(client: &mut Client, request_id: String, round_id: &str) -> Result
     Ok(client.ledger.void_round(request).await?.into_inner())
 }
 
-/// Returns the round's id and the award's state.
 async fn hit(client: &mut Client, account: &Account, id: &str) -> Result<(String, State), Status> {
     let mut request = bet(id, account, "0.20");
     if let Some(stake) = &mut request.stake {
@@ -127,7 +126,6 @@ async fn own_hits(mut client: Client, turn: u32) -> Vec<String> {
     rounds
 }
 
-/// Each award must be paid within `award_wait_ms_max`.
 async fn honest_hits(mut client: Client, turn: String, all: Duration) {
     for number in 0..HITS {
         let player = account("honest", &format!("lucky-{}", number % 3));

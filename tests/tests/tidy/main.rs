@@ -210,7 +210,6 @@ fn no_file_is_too_long_to_read() {
     }
 }
 
-/// A doc comment begins with a noun or a verb.
 #[test]
 fn no_doc_comment_begins_with_what() {
     for (path, text) in sources(&["rs"]) {

@@ -124,7 +124,6 @@ fn tokens(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the paths within the crate in a module's tokens, from the root.
 fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Vec<Module> {
     let token = |place: usize| tokens.get(place).map_or("", String::as_str);
     let mut found = vec![];

@@ -196,7 +196,6 @@ fn pl_09_a_clean_log_of_several_partitions_holds_and_adds_up() {
     assert_eq!((whole.voids().get(Currency::EUR).unwrap().rounds, whole.in_transit), (1, Nano::ZERO));
 }
 
-/// Stops the steward at each possible place.
 #[test]
 fn pl_09_what_is_under_way_between_partitions_is_what_their_accounts_hold() {
     let mut tales = Tales::new();

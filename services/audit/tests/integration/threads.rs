@@ -29,7 +29,7 @@ fn pl_06_an_audit_says_the_same_with_any_number_of_threads() {
     }
     tale.tend();
     let mut logs = vec![tale.log, Tale::of_everything_sealed().log, Tale::of_everything().log];
-    // At the same position the books' fault is reported.
+    // At equal positions, the books' fault is reported.
     let sound = logs[0].clone();
     let resolved = |logged: &Logged| logged.commit.events.iter().any(|event| matches!(event, Event::StepResolved(_)));
     let steps: Vec<_> = (0..sound.len()).filter(|at| resolved(&sound[*at])).collect();

@@ -19,7 +19,6 @@ enum Cut {
     After,
 }
 
-/// Returns the proxy's address and switch.
 fn proxy(server: &str) -> (String, Arc<Mutex<Cut>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("nats://{}", listener.local_addr().unwrap());

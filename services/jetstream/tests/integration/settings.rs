@@ -2,7 +2,6 @@ use motherlode_jetstream::{JetStreamStore, OpenError};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use motherlode_testkit::nats::Node;
 
-/// Returns the key in the refusal.
 fn refused(config: &Config) -> &'static str {
     match JetStreamStore::open(config, 0) {
         Err(OpenError::Unsafe(refused)) => {

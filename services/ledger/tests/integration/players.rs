@@ -66,7 +66,6 @@ fn rest(ledger: &Handle) -> String {
 
 #[derive(Debug, Clone)]
 enum Act {
-    /// Concurrent deposits by these players.
     Deposit(Vec<usize>),
     Restart,
     Anew,

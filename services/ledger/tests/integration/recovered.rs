@@ -171,7 +171,6 @@ async fn pl_30_what_is_held_of_another_log_is_let_go_of() {
     assert_eq!(ledger.books(Books::clone), books);
     ledger.close().await;
 
-    // The log was replaced.
     std::fs::remove_dir_all(&index).unwrap();
     let recovered = one.load(&index);
     std::mem::swap(&mut *one.store.lock().unwrap(), &mut *other.store.lock().unwrap());

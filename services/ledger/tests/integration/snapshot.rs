@@ -212,7 +212,6 @@ async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
     for bytes in damaged {
         fs::write(folder.snapshot(), bytes).unwrap();
         let (ledger, first) = folder.open();
-        // The index has all records.
         assert_eq!(first, 1);
         assert_eq!(whole(&ledger), before);
         ledger.close().await;

@@ -205,7 +205,6 @@ async fn pl_12_a_failed_append_undoes_all_that_was_staged_past_it() {
     }
     assert_eq!((desk.balance("alice"), desk.ledger.durable(), desk.ledger.waiting()), (None, 0, 0));
     assert!(desk.begun.try_recv().is_err(), "what was staged past it isn't appended");
-    // The same requests take effect once after the recovery.
     let mut standing = desk.ledger.standing();
     standing.wait_for(|standing| *standing == Standing::Takes).await.unwrap();
     desk.propose([(6, opening("alice")), (7, deposit("alice", "d", 500))]);

@@ -44,7 +44,6 @@ fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     acknowledged
 }
 
-/// The log has the first `least` appends or one more.
 fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> usize {
     let store = open(disk).unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let found = read_all(&*store.reader(), 1);

@@ -15,7 +15,6 @@ use motherlode_testkit::{
 const SMALL: Options = Options { segment_bytes: 4 * 1024, zero_bytes: 1024 };
 const DIR: &str = "p";
 
-/// Files with the offset and first position of each block.
 struct Log {
     disk: SimDisk,
     blocks: Vec<(PathBuf, Range<usize>, Position)>,
@@ -87,7 +86,6 @@ fn found(disk: &SimDisk, what: &str) -> Damage {
     }
 }
 
-/// A scan and an opening report the same damage and leave the disk unchanged.
 fn damage(disk: &SimDisk, what: &str) -> Damage {
     let found = found(disk, what);
     let before = disk.operations();

@@ -82,7 +82,6 @@ impl Table {
         }
     }
 
-    /// Reads a series until a win can be doubled.
     async fn until_double(&self, series: &mut Series) -> (Played, AutospinResponse) {
         loop {
             let answer = series.next().await.unwrap().unwrap();

@@ -200,7 +200,7 @@ impl Service {
         let round = client.spin(bought, None).await.unwrap().round_id;
         let open = OpenSessionRequest {
             request_id: "session".into(),
-            // A bet would have to be in a real-money session.
+            // With a real-money session, the row's bet would have to be part of it.
             account: Some(Account { currency_code: "XTS".into(), ..account.clone() }),
             game: "neptune".into(),
             mode: PlayMode::Demo.into(),

@@ -18,7 +18,6 @@ use std::{
 /// Set to write the pages instead of comparing them.
 const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
-/// Begins the part that differs between runs.
 const ANSWER: &str = "\n## Answer\n";
 
 fn folder() -> PathBuf {
@@ -91,7 +90,6 @@ fn index() -> String {
     text
 }
 
-/// Compares a page with its file up to the answer, or writes it.
 fn check(row: &Row, page: &str, answer: Option<Value>) {
     let method = json::method(row.path);
     let file = folder().join(method.parent_service().name()).join(format!("{}.md", method.name()));

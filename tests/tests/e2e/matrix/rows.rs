@@ -14,7 +14,6 @@ use prost::Message;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tonic::Code::{self, FailedPrecondition, NotFound, Ok as Fine};
 
-/// Names in requests; they may be existing, unknown, foreign or invalid.
 #[derive(Debug, Clone)]
 pub struct Names {
     pub operator: String,

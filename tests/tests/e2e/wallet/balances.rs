@@ -210,7 +210,6 @@ async fn balances_of(partitions: u32) {
     server.stop().await.unwrap();
     audited(&log, partitions as usize);
     let found = exported(&log);
-    // Exports are by partition, lists by time.
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 

@@ -18,7 +18,6 @@ const FUNDS: i64 = 1_000;
 /// Measured by the test's clock.
 const HALF_A_MINUTE_MS: i64 = 30_000;
 
-/// A balance in an answer is only displayed; the confirmed debit decides.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_money() {
     const LIES: [i64; 6] = [i64::MIN, -1, 0, 1, FUNDS * 1_000, i64::MAX];

@@ -248,7 +248,6 @@ async fn pl_42_mf_c2_a_cancelled_bet_is_rolled_back_and_not_played_when_the_wall
     }
 }
 
-/// A bet with a debit in progress reads the rollback from the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_42_mf_c3_no_debit_is_called_after_its_rollback_is_logged() {
     for world in World::both().await {

@@ -69,7 +69,6 @@ async fn pl_31_me_18_a_feature_that_the_wallet_does_not_pay_for_or_does_not_answ
     world.reconciled(&["poor", "elsa"]).await;
 }
 
-/// The wallet is called only at the gamble's end, and may be unreachable before.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credited_once() {
     let world = World::start().await;

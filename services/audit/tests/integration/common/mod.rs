@@ -105,7 +105,6 @@ impl Tale {
         self.key.map(|key| (draw::epoch(&key), draw::seal(&draw::deal(&key, stream, number))))
     }
 
-    /// Returns the commit's position.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         self.write_recalling(stream, events, None)
     }
@@ -373,7 +372,6 @@ impl Tale {
     }
 }
 
-/// Records of a log, chained.
 pub fn chained(log: &[Logged]) -> Vec<Bytes> {
     linked(log).into_iter().map(|(_, bytes)| bytes).collect()
 }

@@ -130,7 +130,6 @@ impl World {
         self.folder.path().join("files")
     }
 
-    /// Replaces the names in capitals by addresses and keys.
     pub fn run(&self, command: &str) -> (Option<i32>, String) {
         let port = |service: &Service| service.address.rsplit(':').next().unwrap().to_owned();
         let names = [
