@@ -267,7 +267,7 @@ fn copy(from: &Folder, to: &Folder) {
         let _ = fs::remove_dir_all(images(to));
         fs::create_dir_all(images(to)).unwrap();
         let mut copied = files(images(from)).map(|file| fs::copy(&file, images(to).join(file.file_name().unwrap())));
-        // A deleted file is not of the next snapshot.
+        // A file that is gone belonged to an older snapshot.
         if copied.all(|copied| copied.is_ok()) && fs::read(from.snapshot()).unwrap() == snapshot {
             fs::write(to.snapshot(), snapshot).unwrap();
             break;
