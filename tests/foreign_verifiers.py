@@ -1,9 +1,9 @@
 """Checks a long log of a running service with programs that share no code with it.
 
-Plays ROUNDS rounds with `loadtest`. Then tlog-scales, and Go's sumdb if Go is installed, check over HTTP the
-checkpoint's signature, and for each record its inclusion and that the tree up to it is a prefix of the whole.
-
     foreign_verifiers.py ROUNDS        with MOTHERLODE_BIN, as `tests/run proofs` does
+
+tlog-scales, and Go's sumdb if Go is installed, check the checkpoint's signature, and for each record its inclusion and
+that the tree up to it is a prefix of the whole.
 """
 
 import functools
@@ -19,7 +19,7 @@ from tlog_scales import backend, reader, signing
 from tlog_scales.tiles import leaf_hash
 
 HERE = Path(__file__).parent
-# Debian's Go sources: golang-go and golang-golang-x-mod-dev.
+# Debian's golang-go and golang-golang-x-mod-dev.
 GO_PATH = Path("/usr/share/gocode")
 BINARY = os.environ["MOTHERLODE_BIN"]
 
@@ -30,7 +30,7 @@ def by_tlog_scales(prefix, vkey):
     checkpoint = log.get_checkpoint()
     checkpoint.verify(signing.Vkey.from_string(vkey))
     size, root = checkpoint.size, checkpoint.root_hash
-    # Many records share subtrees: each is computed once.
+    # Many records share subtrees.
     log.mth = functools.lru_cache(1 << 16)(log.mth)
     assert log.calculate_root_hash() == root
     for index in range(size):

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the README's two commands in a plain Debian root with only the packages that the README names.
+"""Runs the README's two commands in a plain Debian root with only the README's packages.
 
     tests/fresh_machine.py [--keep FOLDER] [--environment] [COMMAND]
 
 Needs root on Debian, debootstrap, and this machine's Rust toolchain, network and cargo registry; builds the sources at
 HEAD. The first command must serve until SIGINT; the second must succeed. --environment only runs the steps of tests/run
-before its first build. COMMAND is run by the root's shell in the sources instead. --keep keeps the root, since a clean
-build is slow.
+before its first build. COMMAND is run in the sources instead. --keep keeps the root, since a clean build is slow.
 """
 
 import argparse
@@ -22,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUITE = "bookworm"
 SOURCES = "root/motherlode"
-# Steps of tests/run before its first build: requirements, nats-server, Python packages.
+# Steps of tests/run before its first build.
 ENVIRONMENT = "tests/run -h && tests/run nats && source <(sed -n '/^python_packages()/,/^}/p' tests/run) && python_packages && $python -c 'import grpc, pytest'"
 
 
@@ -52,14 +51,13 @@ def lay_down(root, packages):
 
 
 def lend(root):
-    """Copies the settings of this machine's network."""
     for file in ("etc/resolv.conf", "etc/hosts", "etc/pip.conf"):
         if Path("/", file).exists():
             (root / file).write_bytes(Path("/", file).read_bytes())
 
 
 def inside(root, line, stop=None, **more):
-    """Runs a shell line in the root in separate namespaces; if `stop` is given, until the output contains it."""
+    """Runs a shell line in separate namespaces; with `stop`, until the output contains it."""
     toolchain = run("rustc", "--print", "sysroot", cwd=ROOT, capture_output=True, text=True).stdout.strip()
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     certificates, wheels = Path("/etc/ssl/certs"), Path(os.environ.get("PIP_FIND_LINKS", "/nowhere"))

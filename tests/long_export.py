@@ -2,8 +2,8 @@
 
     python3 tests/long_export.py MOTHERLODE [ROUNDS ...]
 
-For each length, plays rounds with `loadtest` and exports each table in each format by a new process, whose peak the
-kernel reports. Fails if a peak is above the bound, or grows from the shortest log to the longest.
+Exports each table in each format by a new process. Fails if a peak is above the bound, or grows from the shortest log
+to the longest.
 """
 
 import os
@@ -12,8 +12,7 @@ import sys
 import tempfile
 
 PLAYERS = 5_000
-# Limits of an export's peak and of its growth, megabytes. Peaks vary between runs, and the shorter log does not fill a
-# row group of Parquet.
+# Megabytes. Peaks vary between runs, and the shorter log does not fill a row group of Parquet.
 BOUND, MORE = 128, 16
 WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl", "parquet"]
 

@@ -39,7 +39,6 @@ def proof_of(console, round_id, brief):
 
 
 def at_ten_million(proof):
-    """Returns a proof's bytes in a log of ten million records, for the longest path."""
     lines = proof[: proof.index("\n\n")].split("\n")
     path = len([line for line in lines if line.endswith("=") and " " not in line])
     return len(proof) + LINE * (SIZE.bit_length() - path)

@@ -3,15 +3,13 @@ with all kinds of readers, and bets by the log's length.
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
-MOTHERLODE is the service, SCRIPTED the one with the tests' dealer, LONG_LOG the example of services/audit that writes
-logs, all of one build. ROUNDS is the length of Find's log, 10,000,000 by default. The rest selects figures; by default
-all but `spinning` and `lengths`.
+SCRIPTED is the service with the tests' dealer, LONG_LOG the example of services/audit. ROUNDS is the length of Find's
+log, 10,000,000 by default. Without figures, measures all but `spinning` and `lengths`.
 
 `spinning` is the control of `readers`, with two busy processes of the lowest priority instead: it shows the resolution
-of a machine with two cores. Readers simulate other machines and run with SCHED_IDLE unless FIGURES_READERS is `equal`.
-`lengths` plays on the logs in the folders of FIGURES_LOGS, separated by colons, shortest first. FIGURES_TURNS sets the
-number of turns (default 9) and FIGURES_SECONDS the seconds per part of a turn (default 40). p99 covers all bets of a
-part, so that a pause of the machine affects one part.
+of a machine with two cores. Readers run with SCHED_IDLE unless FIGURES_READERS is `equal`. `lengths` plays on the logs
+in the folders of FIGURES_LOGS, separated by colons, shortest first. FIGURES_TURNS sets the number of turns (default 9)
+and FIGURES_SECONDS the seconds per part of a turn (default 40).
 
 Needs the packages and stubs of `tests/run python`; run it with tests/.venv/bin/python.
 """
@@ -44,9 +42,9 @@ PLAYERS = 5_000
 CONSOLES = 50
 TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
-# Highest accepted ratio of p99, median of the turns.
+# Maximum ratio of p99, median of the turns.
 RATIO_MAX = 1.2
-# Whether readers have the same priority as bets.
+# Readers have the same priority as bets.
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 
 
@@ -99,7 +97,7 @@ def told(what, of, median, longest, base):
 
 
 def page_of_sixty(scripted):
-    """Times the page of a round with 60 free spins, and the call that it is made of."""
+    """The page of a round with 60 free spins, and its call."""
     with tempfile.TemporaryDirectory() as data, serving(scripted, data) as (address, console):
         client = Client(address)
         alice = client.fund("alice")
@@ -124,7 +122,7 @@ def page_of_sixty(scripted):
 
 
 def found(motherlode, long_log, rounds):
-    """Times Find by each kind of name, and a point read, in a long log."""
+    """Find by each kind of name, and a point read."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data:
         subprocess.run([long_log, str(rounds), str(PLAYERS), data], check=True)
         with serving(motherlode, data) as (address, console):
@@ -173,7 +171,7 @@ def tree_size(data):
 
 
 def bets_beside(motherlode, share, who, beside):
-    """Compares bets' p99 with and without other load, in turns, at a share of the highest rate."""
+    """Bets' p99 with and without other load, in turns."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data, serving(motherlode, data) as (address, console):
         most = highest_rate(motherlode, address)
         rate = int(most * share)
@@ -193,7 +191,7 @@ def bets_beside(motherlode, share, who, beside):
         for told, all_of in [("p50", all_p50), ("p99", all_p99)]:
             within, without = (statistics.median(all_of[watched]) for watched in [True, False])
             print(f"  {told}, median of the turns: {within:.2f} ms with {who}, {without:.2f} ms without: {within / without:.2f}")
-        # Noise: how p99 changes between halves without other load. Smaller ratios are not significant.
+        # How p99 changes between halves without other load.
         noise = [max(pair) / min(pair) for pair in zip(all_p99[False], all_p99[False][1:])]
         median, quarters = statistics.median(ratios), statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         print(f"  ratio: median {median:.2f}, half of the turns {quarters[0]:.2f} to {quarters[2]:.2f}, all {min(ratios):.2f} to {max(ratios):.2f}")
@@ -203,7 +201,7 @@ def bets_beside(motherlode, share, who, beside):
 
 
 def by_length(motherlode, folders):
-    """Compares bets' p99 at one rate on logs of different lengths, in turns, with the shortest."""
+    """Bets' p99 at one rate on logs of different lengths, in turns."""
     with ExitStack() as services:
         opened = [services.enter_context(serving(motherlode, folder)) for folder in folders]
         lengths = [Client(address).position() for address, _ in opened]
@@ -221,11 +219,9 @@ def by_length(motherlode, folders):
 
 @contextmanager
 def readers(motherlode, address, console):
-    """Runs all readers at once: an audit, a copy that follows, four clients that page through histories, reports."""
     over = threading.Event()
 
     def stand_behind():
-        """Lowers the calling thread's priority; the follower lowers its own."""
         if not EQUAL:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
@@ -295,7 +291,7 @@ def spinning(_motherlode, _address, _console):
 
 @contextmanager
 def consoles(_motherlode, _address, console):
-    """Loads fifty counter pages, each polling every three seconds as a browser does."""
+    """Fifty counter pages, each polling every three seconds as a browser does."""
     over = threading.Event()
 
     def watch(number):
@@ -315,20 +311,18 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Returns the highest sustained constant rate. A closed loop would measure another: it waits for answers, and so
-    makes larger groups."""
+    """Highest sustained constant rate. A closed loop waits for answers, and so makes larger groups."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):
         rate = (low + high) / 2
-        # Rounds of five seconds must be over by then.
         held = load(motherlode, address, int(rate * 5) + 1, rate)["rate"] >= rate * 0.97
         low, high = (rate, high) if held else (low, rate)
     return low
 
 
 def load(motherlode, address, rounds, rate):
-    """Plays rounds by unary calls; returns the rate in rounds per second and p99 in milliseconds."""
+    """Unary calls; returns rounds per second and p99 in milliseconds."""
     command = [motherlode, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--concurrency", "32"]
     command += ["--players", "500", "--format", "json", *(["--rate", str(rate)] if rate else [])]
     said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -4,9 +4,8 @@
     deploy/container/check.py [--binary FILE] [--keep FOLDER]
 
 Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or
---binary. The image runs in its own namespaces as its USER, on a read-only root with loopback only: the check reads its
-health, plays rounds over TLS, restarts it on its volume, and audits the log. Base images, layers and caches are not
-covered.
+--binary. The image runs as its USER in its own namespaces, on a read-only root with loopback only: the check reads its
+health, plays rounds over TLS, restarts it on its volume, and audits the log.
 """
 
 import argparse
@@ -31,7 +30,6 @@ RUST, DISTROLESS = "docker.io/library/rust:", "gcr.io/distroless/cc-debian12:non
 RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
 NONROOT = 65532
-# Longest start on an empty log.
 START_SECONDS_MAX = 120
 
 
@@ -198,8 +196,6 @@ def configure(folder, program):
 
 
 class Container:
-    """Last stage, run by its instructions."""
-
     def __init__(self, stage, volume, log):
         (place,) = stage.volumes
         user = stage.user
@@ -221,13 +217,13 @@ class Container:
             time.sleep(0.2)
 
     def is_running(self):
-        """Whether the program runs; its process id outside the namespaces."""
+        """Returns the process id outside the namespaces."""
         children = Path(f"/proc/{self.outer.pid}/task/{self.outer.pid}/children").read_text().split()
         self.id = int(children[0]) if children else None
         return bool(children) and os.readlink(f"/proc/{self.id}/exe").endswith("/motherlode")
 
     def inside(self, *arguments):
-        """Runs the image's program in the namespaces, on the root and as the user of the service."""
+        """Runs the program in the namespaces, as the user of the service."""
         user, group = self.stage.user.split(":")
         spaces = [f"--target={self.id}", "--mount", "--net", "--pid", f"--root=/proc/{self.id}/root"]
         command = ["nsenter", *spaces, f"--setuid={user}", f"--setgid={group}", "/usr/local/bin/motherlode", *arguments]

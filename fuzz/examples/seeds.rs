@@ -1,5 +1,4 @@
-//! Writes the initial corpus from golden logs, deployment files and the contract, the same at every run: `cargo run
-//! --example seeds` in `fuzz/`.
+//! Writes the initial corpus from golden logs, deployment files and the contract, the same at every run.
 
 use arbitrary::Unstructured;
 use motherlode_books::Books;
@@ -17,7 +16,6 @@ fn write(target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
     fs::write(folder.join(name), bytes)
 }
 
-/// Returns deterministic choice bytes for a number.
 fn chosen(number: usize) -> Vec<u8> {
     let mut state = number as u64 + 1;
     let next = |_| {
@@ -27,14 +25,13 @@ fn chosen(number: usize) -> Vec<u8> {
     (0..600).map(next).collect()
 }
 
-/// Encodes a call as HTTP/2 frames after preface and settings.
 fn frames(path: &str, message: &[u8]) -> Vec<u8> {
     let frame = |kind: u8, flags: u8, body: &[u8]| {
         let length = u32::try_from(body.len()).unwrap_or_default().to_be_bytes();
         [&length[1..], &[kind, flags, 0, 0, 0, 1], body].concat()
     };
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap_or_default()], text.as_bytes()].concat();
-    // HPACK: method and scheme by static index, path, authority and content-type by the index of their names.
+    // HPACK: method and scheme by static index, the others by the index of their names.
     let headers = [
         &[0x83, 0x86, 0x04][..],
         &text(path),
@@ -128,7 +125,6 @@ fn main() -> io::Result<()> {
         write("name", &number.to_string(), text.as_bytes())?;
     }
     write("index", "balance", &[&[23][..], b"Bplayer/acme/alice\0EUR", &[0; 16]].concat())?;
-    // Targets that use choice bytes start with enough of them.
     for target in ["calls", "folds", "message", "mutated", "round"] {
         for number in 0..8 {
             let parts: Vec<_> = (0..=number).flat_map(|part| chosen(8 * number + part)).collect();

@@ -1,10 +1,10 @@
-//! Golden logs of the tests: real records with every kind of event.
+//! Real records with every kind of event.
 
 use bytes::Bytes;
 use motherlode_proto::convert::record::{self, Logged};
 use std::sync::LazyLock;
 
-/// Golden logs of one partition each.
+/// Logs of one partition each.
 pub const LOGS: [&str; 4] = [
     include_str!("../../tests/golden/one-machine.hex"),
     include_str!("../../tests/golden/five-games.hex"),
@@ -12,13 +12,11 @@ pub const LOGS: [&str; 4] = [
     include_str!("../../tests/golden/two-partitions-1.hex"),
 ];
 
-/// Returns the records of a golden log.
 #[must_use]
 pub fn records(log: &str) -> Vec<Bytes> {
     log.lines().filter(|line| !line.trim().is_empty()).map(|line| unhex(line.trim())).collect()
 }
 
-/// Commits of all golden logs, by log.
 pub static COMMITS: LazyLock<Vec<Vec<Logged>>> = LazyLock::new(|| {
     let decoded =
         |log: &&str| records(log).iter().map(|bytes| record::decode(bytes).expect("a golden record")).collect();

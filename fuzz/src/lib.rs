@@ -1,4 +1,4 @@
-//! Helpers of the fuzz targets: golden logs, messages of the contract, and a service in this process.
+//! Helpers of the fuzz targets.
 
 pub mod golden;
 pub mod message;

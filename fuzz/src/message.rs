@@ -1,5 +1,5 @@
-//! Generates well-formed messages of the contract with expected and unexpected values. They follow from the
-//! descriptors, so new calls and fields are fuzzed automatically.
+//! Generates well-formed messages with expected and unexpected values from the descriptors, so new calls and fields are
+//! fuzzed automatically.
 
 use arbitrary::{Result, Unstructured};
 use motherlode_proto::FILE_DESCRIPTOR_SET;
@@ -11,11 +11,10 @@ use std::sync::LazyLock;
 const DEPTH_MAX: u8 = 6;
 const ELEMENTS_MAX: u8 = 3;
 
-/// Descriptors of the contract.
 pub static POOL: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("the descriptors are whole"));
 
-/// All calls, in the order of the contract.
+/// In the order of the contract.
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
@@ -91,10 +90,6 @@ const NUMBERS: [u64; 16] = [
     1 << 40,
 ];
 
-/// Generates the bytes of a message.
-///
-/// # Errors
-/// The choice bytes run out.
 pub fn bytes(of: &MessageDescriptor, choose: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let mut out = vec![];
     message(of, choose, &mut out, DEPTH_MAX)?;
@@ -102,7 +97,6 @@ pub fn bytes(of: &MessageDescriptor, choose: &mut Unstructured<'_>) -> Result<Ve
 }
 
 fn message(of: &MessageDescriptor, choose: &mut Unstructured<'_>, out: &mut Vec<u8>, depth: u8) -> Result<()> {
-    // At most one field of each oneof.
     for group in of.oneofs() {
         let fields: Vec<_> = group.fields().collect();
         if choose.ratio(3, 4)? {

@@ -1,4 +1,4 @@
-//! The whole service in this process, with a log in memory, on a loopback port.
+//! The whole service in this process, with a log in memory.
 
 use motherlode_ledger::Options;
 use motherlode_log::{MemoryStore, Store};
@@ -8,10 +8,9 @@ use motherlode_spin::Dealer;
 use std::{net::SocketAddr, sync::LazyLock};
 use tokio::runtime::Runtime;
 
-/// Service for the life of the process; its index is in a temporary folder.
+/// Never stopped; its index is in a temporary folder.
 pub static SERVICE: LazyLock<Service> = LazyLock::new(Service::start);
 
-/// Running service with its threads.
 pub struct Service {
     pub runtime: Runtime,
     pub server: Server,
@@ -25,7 +24,6 @@ impl Service {
         let runtime = threads.expect("threads");
         let mut config =
             Config { listen: ([127, 0, 0, 1], 0).into(), data: folder.path().to_owned(), ..Config::default() };
-        // No waiting for awards.
         config.limits.award_wait_ms_max = 0;
         config.limits.request_ms_max = 1_000;
         config.limits.session_hold_ms = 0;
@@ -35,7 +33,6 @@ impl Service {
         Self { runtime, server: server.expect("the service starts"), _folder: folder }
     }
 
-    /// Returns its address.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }

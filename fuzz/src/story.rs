@@ -16,7 +16,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// Commits, and the books after them, folded twice: as by a replay and as by the writer.
+/// The books are folded as by a replay and as by the writer.
 #[derive(Default)]
 pub struct Story {
     books: Books,
@@ -28,22 +28,16 @@ pub struct Story {
 }
 
 impl Story {
-    /// Returns the number of accepted commits.
     #[must_use]
     pub fn len(&self) -> usize {
         self.log.len()
     }
 
-    /// Whether no commit was accepted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.log.is_empty()
     }
 
-    /// Generates and folds one commit.
-    ///
-    /// # Errors
-    /// The choice bytes run out.
     pub fn tell(&mut self, choose: &mut Unstructured<'_>) -> Result<()> {
         if self.log.is_empty() {
             self.begin();
@@ -116,7 +110,6 @@ impl Story {
         }
     }
 
-    /// Folds a commit in both ways, and compares the results.
     fn fold(&mut self, commit: &Commit, absorb: bool) {
         let recalled = self.recall(commit);
         let recalled = recalled.as_ref();
@@ -181,7 +174,6 @@ impl Story {
         SettledRound::recall(round, self.log.iter().filter(|earlier| earlier.stream == commit.stream))
     }
 
-    /// Generates the events of the next commit.
     fn next(&self, choose: &mut Unstructured<'_>) -> Result<(StreamId, Vec<Event>)> {
         let stream = StreamId::player("acme", *choose.choose(&["alice", "bob"])?);
         let currency = *choose.choose(&CURRENCIES)?;

@@ -1,5 +1,4 @@
-//! Well-formed messages with arbitrary values to every call of a real service: no status is a fault of the service, and
-//! the books balance.
+//! Well-formed messages to every call: no status is a fault of the service, and the books balance.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;
@@ -18,7 +17,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-/// Longest answer. The first query of a game computes its mathematics, which takes seconds here.
+/// A game's first query computes its mathematics, which takes seconds here.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
 /// Time to read from an endless stream.
 const LISTEN: Duration = Duration::from_millis(5);

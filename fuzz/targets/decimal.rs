@@ -1,4 +1,4 @@
-//! Decimals of money, coin values and rates: each accepted text is written back as the same figure.
+//! Decimals: each accepted text is written back as the same figure.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_books::{CoinValue, Currency, FxRate, Minor, Nano, cash, contribution};

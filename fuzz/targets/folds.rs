@@ -1,5 +1,4 @@
-//! Generated events on the books: no panic, balanced postings, no negative balance, and the folds of writer and replay
-//! agree.
+//! The folds of writer and replay agree, postings balance, and balances are not negative.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;

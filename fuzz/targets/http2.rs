@@ -1,5 +1,4 @@
-//! Arbitrary bytes on a connection of a real service, after HTTP/2's preface and settings or without: no panic, and the
-//! next connection is accepted.
+//! Arbitrary bytes on a connection, with or without HTTP/2's preface: no panic, and the next connection is accepted.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;
@@ -11,7 +10,7 @@ use tokio::{
 };
 
 const BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-/// Time to read answers; enough for an idle connection.
+/// Enough for an idle connection.
 const LISTEN: Duration = Duration::from_millis(3);
 
 async fn send(bytes: &[u8]) {
@@ -24,7 +23,7 @@ async fn send(bytes: &[u8]) {
     let _ = stream.write_all(bytes).await;
     let mut answer = [0; 4096];
     while let Ok(Ok(1..)) = tokio::time::timeout(LISTEN, stream.read(&mut answer)).await {}
-    // Closes at once, since the system could not hold thousands of lingering connections per second.
+    // The system could not hold thousands of lingering connections per second.
     let _ = stream.set_zero_linger();
 }
 

@@ -1,4 +1,4 @@
-//! Messages of a JetStream stream from a server: mutated ones of a real stream, and arbitrary ones.
+//! Messages of a JetStream stream: mutated ones of a real stream, and arbitrary ones.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

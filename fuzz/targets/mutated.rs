@@ -1,5 +1,4 @@
-//! Damaged files of a real partition. A log that opens has an exact prefix of its records; after a crash it has all
-//! acknowledged ones.
+//! A damaged log that opens has an exact prefix of its records; after a crash it has all acknowledged ones.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -18,7 +17,7 @@ use std::{
 
 const OPTIONS: Options = Options { segment_bytes: 6 << 10, zero_bytes: 1 << 10 };
 
-/// Contents of golden records, chained for this partition, by appends of 1, 2, 3, 4 records.
+/// Golden records, chained for this partition, by appends of 1, 2, 3, 4 records.
 static APPENDS: LazyLock<Vec<Vec<Bytes>>> = LazyLock::new(|| {
     let all = golden::records(golden::LOGS[0]);
     let (mut head, mut rest, mut appends) = (genesis(3), &all[..all.len().min(24)], vec![]);
@@ -43,7 +42,7 @@ fn files(disk: &SimDisk) -> Vec<PathBuf> {
     logs.into_iter().map(|name| Path::new("p").join(name)).collect()
 }
 
-/// Writes until an operation of the disk fails; returns the number of acknowledged records.
+/// Writes until the disk fails; returns the number of acknowledged records.
 fn write(disk: &SimDisk) -> usize {
     let Ok(mut store) = open(disk) else { return 0 };
     let mut acknowledged = 0;

@@ -1,5 +1,4 @@
-//! Names, numbers and texts of streams, rounds, pages and reasons: each accepted text is written back unchanged, so
-//! nothing has two names.
+//! Each accepted text is written back unchanged, so nothing has two names.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_books::{StreamId, is_id, is_name, is_text, is_visible, number};

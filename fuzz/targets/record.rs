@@ -1,4 +1,4 @@
-//! Records of the log and of an operator's copy: decoding and encoding are inverse.
+//! Decoding and encoding of records and copies are inverse.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -1,5 +1,4 @@
-//! Rounds of every game with arbitrary stakes, seeds and choices: no panic, a refused choice changes nothing, rounds
-//! end, and a replay is equal.
+//! Arbitrary stakes, seeds and choices: a refused choice changes nothing, rounds end, and a replay is equal.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

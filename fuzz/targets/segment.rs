@@ -1,5 +1,4 @@
-//! Arbitrary bytes as segment files of a partition: a log that opens is whole, reads the same for every reader, and
-//! accepts appends.
+//! Arbitrary segment files: a log that opens is whole, equal for every reader, and accepts appends.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;
@@ -12,7 +11,6 @@ const OPTIONS: Options = Options { segment_bytes: 64 << 10, zero_bytes: 1 << 10 
 fuzz_target!(|bytes: &[u8]| {
     let disk = SimDisk::new();
     let folder = Path::new("p");
-    // Position at which the second file begins, if there is one.
     let (cut, bytes) = bytes.split_first_chunk::<2>().unwrap_or((&[0; 2], bytes));
     let cut = usize::from(u16::from_le_bytes(*cut)).min(bytes.len());
     let (one, other) = bytes.split_at(cut);

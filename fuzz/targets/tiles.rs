@@ -1,4 +1,4 @@
-//! Arbitrary bytes as each text of a tile log: accepted text is written back unchanged, and proves nothing.
+//! Each accepted text is written back unchanged, and proves nothing.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

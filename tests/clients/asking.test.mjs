@@ -1,4 +1,4 @@
-// Retry rules with a controlled clock and random numbers (PL-11, PL-33).
+// Retry rules with a controlled clock (PL-11, PL-33).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

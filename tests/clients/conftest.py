@@ -1,4 +1,4 @@
-"""Builds the clients as published, and starts services for them."""
+"""Builds the clients as published."""
 
 import os
 import secrets
@@ -17,9 +17,7 @@ BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlod
 
 
 def build(folder):
-    """Builds a source distribution and its wheel, and unpacks the wheel."""
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", folder / "source"]
-    # A copy, since setuptools writes to its folder; links are resolved.
     subprocess.run(["cp", "-rL", PYTHON, folder / "source"], check=True)
     for stale in ["build", "src/motherlode_client.egg-info"]:
         subprocess.run(["rm", "-rf", folder / "source" / stale], check=True)
@@ -77,7 +75,7 @@ def service(tmp_path_factory):
 
 @pytest.fixture
 def protected(tmp_path):
-    """A service with TLS and an operator `acme` with one token; it has `certificate` and `token`."""
+    """A service with TLS and an operator `acme`."""
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     options = "-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
     options += " -addext basicConstraints=critical,CA:FALSE"

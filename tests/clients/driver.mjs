@@ -12,7 +12,7 @@ const parents = (thrown) => {
   for (let kind = Object.getPrototypeOf(thrown); kind !== null; kind = Object.getPrototypeOf(kind)) names.push(kind.constructor.name);
   return names;
 };
-// Pending call, for cancellation.
+// For cancellation.
 let underWay;
 
 async function call({ target, policy, service, method, request, timeoutMs }) {

@@ -1,5 +1,3 @@
-"""Players, bets and lost answers for the tests of each client."""
-
 from contextlib import contextmanager
 from itertools import count
 
@@ -12,7 +10,6 @@ from motherlode.round.v1.round_pb2 import Account, Stake
 from motherlode.spin.v1.spin_pb2 import SpinRequest
 
 PLAYERS = count(1)
-# Long timeouts for an unoptimised service on a busy machine.
 PATIENT = Policy(total_s=120.0, attempt_s=60.0, first_wait_s=0.01)
 
 

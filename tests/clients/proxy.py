@@ -1,4 +1,4 @@
-"""Proxies that lose answers of the service: one by calls, one by broken connections."""
+"""Proxies that lose answers: one by calls, one by broken connections."""
 
 import queue
 import socket
@@ -19,8 +19,7 @@ BUSY_S = 0.2
 
 
 class Proxy(grpc.GenericRpcHandler):
-    """Applies the scripted faults to the next calls of a method, and forwards all others. `seen` has each call's
-    message."""
+    """Applies scripted faults to a method's calls. `seen` has each call's message."""
 
     def __init__(self, target, method, *acts):
         self.method, self.acts, self.seen = method, list(acts), []
@@ -82,7 +81,7 @@ def bearer(context):
 
 
 class Breaking:
-    """Forwards connections, and resets the first ones at their first answer. `connections` counts all."""
+    """Resets the first connections at their first answer."""
 
     # HTTP/2's first frames are shorter, an answer with a round is longer.
     GREETING_BYTES = 200
@@ -113,13 +112,11 @@ class Breaking:
 
 
 def pass_on(source, drain, bytes_max=float("inf")):
-    """Forwards at most `bytes_max` bytes, then resets both connections."""
     passed = 0
     try:
         while (came := source.recv(65536)) and (passed := passed + len(came)) <= bytes_max:
             drain.sendall(came)
     except OSError:
-        # The other direction closed them.
         pass
     for end in [drain, source]:
         try:

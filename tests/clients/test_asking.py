@@ -1,4 +1,4 @@
-"""Retry rules with a controlled clock and random numbers (PL-11, PL-33)."""
+"""Retry rules (PL-11, PL-33)."""
 
 import grpc
 import pytest
@@ -102,7 +102,7 @@ def test_pl_33_a_refusal_at_the_door_says_nothing_about_an_attempt_whose_answer_
     request.attempt_s()
     with pytest.raises(OutcomeUnknown):
         request.wait_s(refused(CODE.UNAUTHENTICATED, "TOKEN_EXPIRED"))
-    # The service looks up the request id before this refusal, so the outcome is known.
+    # The service looks up the request id before this refusal.
     request = asking()
     request.attempt_s()
     request.wait_s(refused(CODE.UNAVAILABLE))

@@ -1,4 +1,4 @@
-"""The Python package, built and imported as by a user, with real services (PL-11, PL-33)."""
+"""The Python package as a user installs it (PL-11, PL-33)."""
 
 import asyncio
 import os
@@ -81,7 +81,6 @@ def test_it_is_ready_to_publish(built, pytestconfig):
 
 @pytest.mark.parametrize("act", [LOSE, SILENT])
 def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent(service, account, ask, act):
-    # Short timeouts for lost answers; the last attempt may take as long as it needs.
     policy = Policy(total_s=120.0, attempt_s=0.5, attempts_max=200, first_wait_s=0.01)
     with between(service, act, act) as proxy:
         played = ask(plain(proxy.address), policy, lambda client: client.spin.Spin(bet(account))).played

@@ -1,4 +1,4 @@
-"""The TypeScript package, packed and imported as by a user, with real services (PL-11, PL-33)."""
+"""The TypeScript package as a user installs it (PL-11, PL-33)."""
 
 import json
 import re
@@ -22,16 +22,14 @@ from motherlode.spin.v1.spin_pb2 import SpinResponse
 TYPESCRIPT = ROOT / "deploy/clients/typescript"
 HERE = Path(__file__).parent
 NODE = 20
-# Long timeouts for an unoptimised service on a busy machine.
 PATIENT = {"totalMs": 120_000, "attemptMs": 60_000, "firstWaitMs": 10}
 EXAMPLES = re.findall(r"```ts\n(.*?)```", (TYPESCRIPT / "README.md").read_text(), re.S)
-# npm's errors if the registry is unreachable or incomplete.
+# The registry is unreachable or incomplete.
 UNREACHABLE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|E40[34]|E50\d|ETARGET)\b")
 
 
 def npm(folder, *command):
-    """Runs npm; skips the test if packages cannot be fetched."""
-    # One retry, so that the test is skipped soon without a network.
+    """Skips the test if packages cannot be fetched."""
     told = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefer-offline", "--no-audit", "--no-fund"]
     ran = subprocess.run(["npm", *command, *told], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if ran.returncode != 0 and (unreachable := UNREACHABLE.search(ran.stdout)):
@@ -67,7 +65,7 @@ def user(tarball):
     installed.mkdir(parents=True)
     with tarfile.open(tarball) as files:
         files.extractall(installed, filter="data")
-    # Node and the compiler search the parent folders for its packages.
+    # Node and the compiler search the parent folders.
     installed.joinpath("package").rename(folder / "unpacked")
     installed.rmdir()
     (folder / "unpacked").rename(installed)
@@ -159,7 +157,6 @@ def test_it_is_ready_to_publish(tarball):
     for name in ["index.js", "index.d.ts", "retry.js", "gen/motherlode/spin/v1/spin_pb.js", "gen/motherlode/spin/v1/spin_pb.d.ts"]:
         assert f"dist/{name}" in names
     assert {"README.md", "package.json", "dist/LICENSE-MIT", "dist/LICENSE-APACHE"} <= names
-    # No other file is published.
     assert {name.split("/")[0] for name in names} == {"README.md", "package.json", "dist"}
     assert not any(str(tarball.parent).encode() in text for text in texts)
 
@@ -178,7 +175,6 @@ def test_the_rules_of_asking_again_alone(user):
 
 @pytest.mark.parametrize("act", [LOSE, SILENT])
 def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent(service, account, driver, act):
-    # Short timeouts for lost answers; the last attempt may take as long as it needs.
     policy = {"totalMs": 120_000, "attemptMs": 500, "attemptsMax": 200, "firstWaitMs": 10}
     with between(service, act, act) as proxy:
         played = driver.spin(proxy.address, bet(account), policy=policy)
@@ -259,7 +255,6 @@ def test_pl_33_a_call_that_its_caller_ends_asks_no_more_and_says_that_it_does_no
 @pytest.mark.parametrize("end", ["abort", "close"])
 def test_a_call_that_waits_to_ask_again_is_ended_too(service, account, driver, end):
     with between(service, LOSE) as proxy:
-        # The wait exceeds the test's timeout.
         driver.begin(proxy.address, "spin", bet(account, "r-1"), {"totalMs": 8e7, "firstWaitMs": 6e7, "waitMsMax": 6e7})
         proxy.lost.get(timeout=60)
         driver.tell(end=end)

@@ -1,5 +1,3 @@
-"""Paths, and the program whose flags deploy/ uses."""
-
 import os
 import subprocess
 from pathlib import Path
@@ -13,7 +11,7 @@ BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlod
 
 @pytest.fixture
 def takes():
-    """Returns a check whether the program accepts a command; `--help` at its end prevents any effect."""
+    """`--help` at a command's end prevents any effect."""
 
     def takes(arguments):
         asked = subprocess.run([BINARY, *arguments, "--help"], capture_output=True, text=True, timeout=60)

@@ -1,4 +1,4 @@
-"""Renders the kustomizations of deploy/kubernetes without kubectl, with the features of kustomize that they use.
+"""Renders deploy/kubernetes without kubectl, with the features of kustomize that it uses.
 
 An unknown field is an error. If kubectl is installed, a test compares both renderings.
 """
@@ -14,7 +14,6 @@ KEYS = {"containers": "name", "volumes": "name", "volumeMounts": "mountPath", "p
 
 
 def render(folder: Path) -> list[dict]:
-    """Returns all objects of a kustomization with its changes."""
     told = yaml.safe_load((folder / "kustomization.yaml").read_text())
     assert not told.keys() - FIELDS, f"{folder}: {told.keys() - FIELDS} is unknown here"
     objects = []
@@ -49,7 +48,7 @@ def pod(found: dict) -> dict:
 
 
 def merge(into: dict, patch: dict, named: bool = False):
-    """Applies a strategic merge. `named`: the patch's name is ignored, since its target was chosen by kind."""
+    """Strategic merge. `named`: the patch's name is ignored, since its target was chosen by kind."""
     for key, value in patch.items():
         if named and key in ("apiVersion", "kind", "metadata"):
             continue

@@ -1,4 +1,4 @@
-"""deploy/kubernetes/distributed: roles, ledgers and NATS servers refer to each other by the right names."""
+"""Names of roles, ledgers and NATS servers in deploy/kubernetes/distributed are consistent."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ def test_the_configurations_files_are_mounted():
 
 
 def test_mf_e6_each_role_mounts_its_own_secrets_alone():
-    """The shared configuration has only digests; each role mounts its credentials."""
+    """The shared configuration has only digests."""
     secrets = {}
     for found in render(FOLDER):
         if pod(found):
@@ -56,8 +56,7 @@ def test_mf_e6_each_role_mounts_its_own_secrets_alone():
     assert shared not in text, "a secret in the secret that all roles mount"
     listed = (FOLDER / "kustomization.yaml").read_text()
     files = {line.split()[1]: line for line in listed.splitlines() if line.startswith("#   motherlode-")}
-    # The ledger has NATS credentials and the stream key; each role has its node token; the jackpot role has no draw
-    # keys.
+    # The jackpot role has no draw keys.
     assert all(word in files["motherlode-ledger"] for word in ("nats.creds", "stream.key", "draws"))
     assert "node.token" not in files["motherlode-ledger"]
     assert all(word in files["motherlode-spin"] for word in ("node.token", "draws"))
@@ -76,7 +75,6 @@ def test_the_configuration_names_the_charts_servers():
 
 @pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (tests/run nats): the chart's values are not tried")
 def test_the_server_takes_what_the_values_tell_it(tmp_path):
-    """The chart copies `merge` to the server's configuration; a log needs both of these."""
     told = NATS["config"]
     assert told["jetstream"]["merge"] == {"sync_interval": "always"}
     assert told["merge"] == {"max_payload": "<< 8MB >>"}

@@ -1,4 +1,4 @@
-"""deploy/kubernetes: checked with the schemas of Kubernetes, and for rules that a schema cannot express."""
+"""deploy/kubernetes: schemas, and rules that a schema cannot express."""
 
 import re
 import shutil
@@ -96,7 +96,7 @@ def test_a_services_ports_are_its_pods_ports(objects):
 
 
 def test_every_pod_is_restricted(objects):
-    """The namespace enforces Pod Security Standards, `restricted`: other pods would not start."""
+    """The namespace enforces Pod Security Standards, `restricted`."""
     makers = [found for found in objects if pod(found)]
     assert makers
     for found in makers:
@@ -135,7 +135,7 @@ def test_the_program_takes_every_command(objects, takes):
 
 
 def test_uf_10_nothing_is_restarted_because_the_log_cannot_be_written(objects):
-    """Spin and wallet services do not serve then, and recover without a restart."""
+    """Spin and wallet services recover without a restart."""
     every = [container for found in objects for container in containers(found)]
     probes = [container["livenessProbe"] for container in every if "livenessProbe" in container]
     for probe in probes:

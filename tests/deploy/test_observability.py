@@ -1,4 +1,4 @@
-"""deploy/observability: alarms, dashboard, collector. tests/tests/e2e/telemetry.rs checks that the metrics exist."""
+"""deploy/observability. tests/tests/e2e/telemetry.rs checks that the metrics exist."""
 
 import json
 import os

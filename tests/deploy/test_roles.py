@@ -1,8 +1,7 @@
-"""deploy/kubernetes/distributed in operation: runs the containers' commands and probes as processes on loopback, and
-checks readiness and liveness before and after the writer's death.
+"""Runs the containers' commands and probes of deploy/kubernetes/distributed on loopback, and checks readiness and
+liveness before and after the writer's death.
 
-Only addresses and paths differ. The log is on one NATS server without TLS and credentials, which
-tests/tests/e2e/jetstream_tls.rs covers.
+Only addresses and paths differ. The log is on one NATS server without TLS and credentials.
 """
 
 import hashlib
@@ -17,7 +16,6 @@ from conftest import BINARY
 from kustomization import containers, pod, render
 from test_distributed import FOLDER, SERVER
 
-# A takeover takes some seconds, a start a few more on a busy machine.
 SECONDS_MAX = 120
 CERTIFICATE = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={0} -addext subjectAltName=DNS:{0}"
 ROLES = ["ledger", "spin", "jackpot"]
@@ -26,7 +24,7 @@ pytestmark = pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (te
 
 
 def address(number):
-    """Returns one of eight loopback addresses that no other test run uses, so that default ports are free."""
+    """One of eight loopback addresses, so that default ports are free."""
     pid = os.getpid()
     return f"127.{64 + pid // 8192 % 128}.{pid // 32 % 256}.{pid % 32 * 8 + number}"
 
@@ -48,7 +46,7 @@ def wait_until(state, log):
 
 
 class Node:
-    """A container of a manifest as a process; `change` is applied to each word of its commands."""
+    """`change` is applied to each word of the container's commands."""
 
     def __init__(self, container, address, data, change, log):
         self.container, self.address, self.data, self.log = container, address, data, log
@@ -68,7 +66,7 @@ class Node:
         return subprocess.run([BINARY, *words], capture_output=True, timeout=30).returncode == 0
 
     def kept(self):
-        """Restarts the process if it has ended, as a kubelet does; returns the node."""
+        """Restarts the process if it has ended, as a kubelet does."""
         if self.process.poll() is not None:
             self.start()
         return self
@@ -161,10 +159,8 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
         return [node for node in among if node.kept().passes("readiness")]
 
     def writers():
-        """Returns the ready ledger, if any; two at the same time fail the test.
-
-        All are probed twice in the same order: a takeover between two probes makes the old writer fail its second one.
-        """
+        """The ready ledger, if any. All are probed twice in the same order: a takeover between two probes makes the old
+        writer fail its second one."""
         found = ready(ready(ledgers))
         assert len(found) <= 1, log.read_text()
         return found
@@ -177,13 +173,11 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
     assert all(node.passes("startup") for node in others)
     wait_until(lambda: all(node.kept().passes("liveness") for node in nodes.values()), log)
 
-    # A takeover may have happened since.
     writer = wait_until(writes, log)
     writer.kill()
     standby = [node for node in ledgers if node is not writer]
     assert not writer.passes("liveness") and not writer.passes("readiness")
     wait_until(lambda: ready(standby) == standby, log)
-    # The killed process restarts; then one is ready again, and all are live.
     wait_until(lambda: writer.kept().passes("liveness"), log)
     wait_until(writes, log)
     assert all(node.passes("liveness") for node in nodes.values()), "standing by is no reason to be killed"

@@ -1,4 +1,4 @@
-"""deploy/systemd: checks the unit with systemd's tools, if installed."""
+"""Needs systemd's tools."""
 
 import shlex
 import shutil

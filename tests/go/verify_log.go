@@ -18,7 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A log reads tiles as c2sp.org/tlog-tiles lays them out, each once.
+// A log reads each tile (c2sp.org/tlog-tiles) once.
 type log struct {
 	prefix string
 	tiles  map[string][]byte
@@ -60,8 +60,7 @@ func (l *log) get(path string) ([]byte, error) {
 	return data, err
 }
 
-// A remembered hash was verified by tlog.TileHashReader, which verifies tiles at each read: so each hash is read once,
-// many together.
+// Remembered hashes were verified by tlog.TileHashReader, which verifies tiles at each read.
 type remembered struct {
 	hashes []tlog.Hash
 }
@@ -95,7 +94,7 @@ func remember(tree tlog.Tree, tiles tlog.TileReader) (*remembered, error) {
 	return r, nil
 }
 
-// Entries are 32 bytes each, after their length.
+// Each entry has 32 bytes after its length.
 func (l *log) entries(from, size int64) ([][]byte, error) {
 	tile := tlog.Tile{H: 8, L: 0, N: from / 256, W: 256}
 	if size-from < 256 {

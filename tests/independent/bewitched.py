@@ -1,4 +1,4 @@
-"""Bewitched, by its rules (BW-01 to BW-10, BW-22 to BW-24)."""
+"""Rules BW-01 to BW-10, BW-22 to BW-24."""
 
 from fractions import Fraction
 
@@ -13,7 +13,6 @@ ROWS = 3
 
 class Bewitched:
     NAME = "bewitched"
-    # Kinds of figures without influence on others.
     DECIDES_NOTHING = ()
 
     def __init__(self, version):
@@ -25,8 +24,7 @@ class Bewitched:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def returns(self):
-        """Returns the exact return by part, in bets. The jackpot's part is its seed; contributions to the pool are
-        returned in addition."""
+        """Exact return by part, in bets. The jackpot's part is its seed, without contributions."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         scatters = count_chances(self.strips, [self.scatter], ROWS).items()
         scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters)
@@ -37,7 +35,7 @@ class Bewitched:
         weight = sum(prize["weight"] for prize in prizes)
         money = bonus * sum(prize.get("multiple", 0) * prize["weight"] for prize in prizes) / weight
         bonus_spins = bonus * sum(prize.get("free_spins", 0) * prize["weight"] for prize in prizes) / weight
-        # Each spin of either kind wins free spins, each of which wins more (BW-09).
+        # Each free spin wins more of both kinds (BW-09).
         spins = scatter_spins + bonus_spins
         free = spins / (1 - spins) * (self.multiplier * line + scatter + money)
         seed = Fraction(self.file.data["jackpot"]["seed_coins"], self.file.data["jackpot"]["odds"])
@@ -72,7 +70,7 @@ class Round(rounds.Round):
                 return self.outcome({})
 
     def window(self, kind, multiplier, shown):
-        """Adds a window with multiplied line wins, unmultiplied scatters (BW-07), and the features that it starts."""
+        """Multiplies line wins, but not scatters (BW-07)."""
         window = at_stops(self.game.strips, shown["stops"], ROWS)
         stake = self.stake
         lines = self.game.lines.wins(window, stake["lines"], stake["coins_per_line"] * multiplier, shown["wins"])
@@ -94,7 +92,6 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": lines, "scatter": scatters}, spins=[spin])
 
     def series(self, shown):
-        """Plays free spins until the last, until a bonus (BW-06), or until the step is full."""
         spins, bonus = [], False
         for window in shown["spins"]:
             expect(self.free_spins > 0 and not bonus, "a free spin too many")
@@ -107,7 +104,6 @@ class Round(rounds.Round):
         return self.outcome({"free_spins": sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def vials(self, objects, shown):
-        """Plays the bonus: three different vials, and a prize of the wheel (BW-06)."""
         expect(len(set(objects)) == 3 and set(objects) <= set(range(self.file.data["bonus"]["vials"])), "vials")
         bonus_in, prizes = self.bonus_in, self.file.data["wheel"]["prizes"]
         prize, coins = shown["prize"], 0
@@ -128,7 +124,6 @@ class Round(rounds.Round):
         return self.outcome({part: coins}, prize=prize, jackpot=prize == ["jackpot"])
 
     def go_on(self, bonus_in):
-        """Determines the next step: a bonus, free spins, the double of the paid spin's line win (BW-23), or the end."""
         self.pick = None
         if bonus_in:
             self.awaiting, self.bonus_in = "pick", bonus_in
@@ -141,7 +136,7 @@ class Round(rounds.Round):
             self.awaiting = "nothing"
 
     def double(self, guess, shown):
-        """Plays a card: a right guess doubles the win at risk, a wrong one loses it; at most five cards (BW-22)."""
+        """A right guess doubles the win at risk, a wrong one loses it; at most five cards (BW-22)."""
         card = shown["card"]["card"]
         expect({guess, card} <= {"red heart", "black spade"}, f"{guess}, {card}")
         won, risked = guess == card, self.risked

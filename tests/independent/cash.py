@@ -1,7 +1,7 @@
-"""Computes exactly how rounding to minor units changes the return of a ways game (DM-17, DM-19).
+"""How rounding to minor units changes the return of a ways game, exactly (DM-17, DM-19).
 
 A coin of n fifths of a minor unit rounds a win by the residue of its coins modulo 5; there are no halves. So all
-windows are counted by residue, reel by reel, merging equal states. All numbers are integers.
+windows are counted by residue, reel by reel, merging equal states.
 """
 
 from collections import Counter, defaultdict
@@ -11,14 +11,12 @@ from math import factorial, lcm, prod
 
 from expanding import CRYSTALS
 
-# Residues count fifths of a minor unit.
 FIFTHS = 5
-# Decimals of currencies with a coin ladder, if not 2 (ISO 4217).
+# If not 2 (ISO 4217).
 DIGITS = {"JPY": 0, "KWD": 3}
 
 
 def minor_micros(currency):
-    """Returns the value of a minor unit in 1e-6 of the major unit."""
     return 10 ** (6 - DIGITS.get(currency, 2))
 
 
@@ -31,8 +29,6 @@ def rounded(coins, worth):
 
 
 class Drawn:
-    """Cells of a reel that are drawn singly (DM-08, DM-09): how many crystals land on them, and their other symbols."""
-
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
         # Probability by crystals landed before and here, with a common denominator.
@@ -41,12 +37,12 @@ class Drawn:
         self.landed = [
             [int(chance * self.of / self.all ** (number - n)) for n, chance in enumerate(row)] for row in chances
         ]
-        # By crystals: ways to show these symbols on the other cells.
+        # Ways to show these symbols on the other cells, by crystals.
         weights = [cells.symbols.get(symbol, 0) for symbol in symbols]
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
     def landing(self, cells, before):
-        """Returns the probabilities of 0, 1, ... crystals, given the number landed before."""
+        """Probabilities of 0, 1, ... crystals, given the number landed before."""
         chances = {0: Fraction(1)}
         for _ in range(self.number):
             after = Counter()
@@ -59,7 +55,7 @@ class Drawn:
 
 
 def shown(cells, weights, others):
-    """Counts the ways to show symbols of these weights on some cells; `others` is the weight of the rest."""
+    """`others` is the weight of the other symbols."""
     ways = {}
     for counts in product(range(cells + 1), repeat=len(weights)):
         rest = cells - sum(counts)
@@ -72,13 +68,13 @@ def shown(cells, weights, others):
 
 
 def residues(reels, pays, cells=None, grown=0):
-    """Returns the probability of each residue modulo 5 of a window's win. Each reel shows one of its equally likely
-    columns, and `grown` drawn cells below. `pays` has for each symbol the payment of 0, 1, ... reels on one way."""
+    """Probability of each residue modulo 5 of a window's win. Each reel shows one of its equally likely columns, and
+    `grown` drawn cells below. `pays` has for each symbol the payment of 0, 1, ... reels on one way."""
     pays = {symbol: [pay % FIFTHS for pay in row] for symbol, row in pays.items()}
     symbols = [symbol for symbol, row in pays.items() if any(row)]
     rows = [pays[symbol] for symbol in symbols]
     drawn = Drawn(cells, grown, symbols) if grown else None
-    # Counts by crystals landed, win so far, and products of the running symbols.
+    # Counts by crystals landed, win, and products of the running symbols.
     states = {(0, 0, packed([1] * len(symbols))): 1}
     number = 1
     for length, columns in enumerate(reels):
@@ -115,7 +111,7 @@ def residues(reels, pays, cells=None, grown=0):
 
 
 # Four bits per symbol: a running flag, a carry bit, and an exponent. Modulo 5 every number but 0 is a power of 2, so a
-# product is a sum of exponents modulo 4. A product of 0 adds no residue.
+# product is a sum of exponents modulo 4.
 POWERS = [1, 2, 4, 3]
 BITS, RUN, SYMBOLS = 4, 8, 8
 RUNS = sum(RUN << BITS * place for place in range(SYMBOLS))
@@ -123,7 +119,7 @@ EXPONENTS = sum(3 << BITS * place for place in range(SYMBOLS))
 
 
 def packed(figures):
-    """Packs figures modulo 5 into four bits each; 0 means that the symbol's run has ended."""
+    """Four bits per figure modulo 5; 0 means that the symbol's run has ended."""
     assert len(figures) <= SYMBOLS
     places = ((place, figure % FIFTHS) for place, figure in enumerate(figures))
     return sum((RUN | POWERS.index(figure)) << BITS * place for place, figure in places if figure)
@@ -147,7 +143,6 @@ def contents_of(columns, symbols, drawn):
 
 
 def projected(contents, runs, goes_on):
-    """Restricts the contents of a reel to the symbols that still run."""
     on, seen = runs & goes_on, Counter()
     on |= on >> 2 | on >> 3
     for (counts, shown), times in contents.items():

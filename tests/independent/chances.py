@@ -1,5 +1,3 @@
-"""Exact probabilities of windows with equally likely stops, by counting."""
-
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -7,8 +5,7 @@ from math import prod
 
 
 def mean_of_cells(strips, value):
-    """Returns the mean of `value(cells)` over every combination of one symbol per reel, by frequency on its strip: the
-    mean of any row."""
+    """Over one symbol per reel, by frequency on its strip: the mean of any row."""
     combinations = product(*(Counter(strip).items() for strip in strips))
     parts = (prod(times for _, times in cells) * value(tuple(symbol for symbol, _ in cells)) for cells in combinations)
     return Fraction(sum(parts), prod(len(strip) for strip in strips))

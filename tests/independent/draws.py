@@ -8,18 +8,17 @@ import hmac
 
 
 def sha256(*lines) -> bytes:
-    """Returns the SHA-256 of lines of text, each with its line feed; bytes are lower-case hex."""
+    """Each line of text has its line feed; bytes are lower-case hex."""
     text = "".join(f"{line.hex() if isinstance(line, bytes) else line}\n" for line in lines)
     return hashlib.sha256(text.encode()).digest()
 
 
 def epoch(key: bytes) -> bytes:
-    """Returns the name of a draw key."""
     return sha256("motherlode/epoch/v1", key)[:4]
 
 
 def deal(key: bytes, stream: str, number: int) -> bytes:
-    """Returns the dealt value of a player's draw; the stream is player/operator/player."""
+    """The stream is player/operator/player."""
     return hmac.digest(key, f"motherlode/deal/v1\n{stream}\n{number}\n".encode(), "sha256")
 
 
@@ -28,7 +27,7 @@ def seal(dealt: bytes) -> bytes:
 
 
 def seed(dealt: bytes, client_seed: bytes, round_id: str, step: int) -> bytes:
-    """Returns the seed of a step; the round is operator/player/number."""
+    """The round is operator/player/number."""
     return sha256("motherlode/seed/v1", dealt, client_seed, round_id, step)
 
 

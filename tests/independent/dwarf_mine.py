@@ -1,4 +1,4 @@
-"""Dwarf Mine, by its rules (DM-01 to DM-17)."""
+"""Rules DM-01 to DM-17."""
 
 from collections import Counter
 from fractions import Fraction
@@ -21,7 +21,7 @@ COLOURS = ("green", "yellow", "blue", "red")
 
 class DwarfMine:
     NAME = "dwarf-mine"
-    # Kinds of figures without influence on others: drawn cells that win nothing.
+    # Drawn cells that win nothing have no influence on other figures.
     DECIDES_NOTHING = ("spins[].cells[]",)
 
     def __init__(self, version):
@@ -35,25 +35,23 @@ class DwarfMine:
         expansion = self.file.data["expansion"]
         weights = {self.file.codes.index(each["code"]): each["weight"] for each in expansion["symbols"]}
         self.cells = Cells(weights, expansion["crystal"])
-        # Fractions of minor units in wins of free spins, with their counts.
+        # Counts in wins of free spins.
         self.fractions = Counter()
 
     def free(self, super_high=None):
-        """Returns the reels of free spins, with this symbol at the marked places, or without those places."""
+        """With this symbol at the marked places, or without those places."""
         mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
         return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
 
     def returns(self):
-        """Returns the exact long-run return by part, in bets of 25 coins: every fifth crystal of a colour completes a
-        collection."""
+        """Long-run return by part, in bets of 25 coins: every fifth crystal of a colour completes a collection."""
         base = sum(chance * self.mean_win(reels, grown) for chance, reels, grown in self.windows())
         free, collection = self.spins()
         won = base, free * self.mean_free_win(), collection * sum(map(self.mean_free_win, self.super_high))
         return dict(zip(Round.PARTS, (of / BET for of in won), strict=True))
 
     def rounding(self):
-        """Returns a function from a coin's fifths of a minor unit to the change of the return by rounding, by part, in
-        bets, for a constant coin value."""
+        """Returns a function from a coin's fifths of a minor unit to the change of the return by part, in bets."""
         paid, free, collected = self.residues()
 
         def added(worth):
@@ -69,8 +67,8 @@ class DwarfMine:
         return added
 
     def residues(self):
-        """Returns the residues modulo 5 of the wins of a paid spin, of a free spin and of a Collection Free Spin per
-        colour. Cached across versions with the same odds, since it takes 15 seconds."""
+        """Residues modulo 5 of wins of a paid spin, a free spin and a Collection Free Spin per colour. Cached across
+        versions with the same odds: it takes 15 seconds."""
         pays = {s: [self.file.pays(s, length) for length in range(REELS + 1)] for s in self.paying}
         odds = repr((self.base, self.free(), vars(self.cells), pays))
         if odds not in RESIDUES:
@@ -86,7 +84,7 @@ class DwarfMine:
         return RESIDUES[odds]
 
     def windows(self):
-        """Yields the paid spin's windows by reels with a Bonus symbol: probability, each reel's columns, and new rows."""
+        """Probability, columns and new rows of the paid spin's windows, by reels with a Bonus symbol."""
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
             reels = [
@@ -123,14 +121,13 @@ class Round(rounds.Round):
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
         self.carried = dict(terms["carried"])
-        # Pending series: kind of windows, number, reels, and coin value.
+        # Kind of windows, number, reels, and coin value.
         self.series = []
 
     def resolve(self, choice, shown):
         return self.paid_spin(shown) if choice[0] == "spin" else self.free_series(shown)
 
     def paid_spin(self, shown):
-        """Plays the paid spin, with the rows that its Bonus symbols add (DM-07)."""
         (spin,) = shown["spins"]
         window = at_stops(self.game.base, spin["stops"], ROWS)
         bonuses = [reel.count(self.game.bonus) for reel in window]
@@ -151,7 +148,6 @@ class Round(rounds.Round):
         return self.outcome({"base_ways": spin["win_coins"]}, spins=[spin], carried=carried)
 
     def drawn(self, spin, reel, grown):
-        """Returns the drawn cells of a reel, below those of its strip (DM-08)."""
         rows = ROWS + grown
         cells = spin["cells"][reel * rows + ROWS : (reel + 1) * rows]
         expect(
@@ -161,7 +157,7 @@ class Round(rounds.Round):
         return cells
 
     def collect(self, window):
-        """Collects the window's crystals (DM-11 to DM-15) and returns their places."""
+        """Returns the crystals' places (DM-11 to DM-15)."""
         carried = self.carried
         if not carried["given"]:
             carried["given"] = 1
@@ -203,6 +199,5 @@ class Round(rounds.Round):
         return self.outcome({part: sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def go_on(self):
-        """Determines the next step (DM-13)."""
         self.free_spins = self.series[0][1] if self.series else 0
         self.awaiting = "free spins" if self.series else "nothing"

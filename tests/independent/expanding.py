@@ -1,5 +1,5 @@
-"""Exact mean win on ways of windows whose reels grow by drawn cells, among them crystals that land at most once each
-(DM-03, DM-07 to DM-09), by reel and landed crystals."""
+"""Exact mean win on ways of windows whose reels grow by drawn cells, including crystals that land at most once each
+(DM-03, DM-07 to DM-09)."""
 
 from collections import Counter
 from fractions import Fraction
@@ -13,13 +13,13 @@ def windows_of(strip, rows):
 
 
 class Cells:
-    """Drawn cells: each a symbol by weight, or a crystal that has not landed."""
+    """Each cell is a symbol by weight, or a crystal that has not landed."""
 
     def __init__(self, symbols, crystal):
         self.symbols, self.crystal = symbols, crystal
 
     def drawn(self, number, landed, symbol):
-        """Returns the probabilities of (crystals landed, count of the symbol) after `number` more cells."""
+        """Probabilities of (crystals landed, count of the symbol) after `number` more cells."""
         chances = {(landed, 0): Fraction(1)}
         for _ in range(number):
             after = Counter()
@@ -34,7 +34,6 @@ class Cells:
 
 
 def mean_ways_win(reels, symbol, pays, cells=None, grown=0):
-    """Returns the symbol's mean win: each reel shows one of its equally likely columns, and `grown` drawn cells below."""
     running = {0: Fraction(1)}  # Mean product of counts by crystals landed.
     won = Fraction(0)
     for length in range(len(reels) + 1):

@@ -1,11 +1,11 @@
-"""A new player's first spins of Witch Feature, with every Potion, from the empty collection (WF-05, WF-06, WF-11)."""
+"""A new player's first spins of Witch Feature (WF-05, WF-06, WF-11)."""
 
 from itertools import product
 
 from witch_means import Means, chance, mean, returns
 
 FIRST = (100, 500, 1000)
-# Combinations in the order of unlocking, by colour: red, blue, green.
+# In the order of unlocking: red, blue, green.
 COMBINATIONS = [(0, 1, 2), (0, 1, 1), (0, 2, 2), (1, 1, 2)]
 ALWAYS = ("base_lines", "free_spins")
 PARTS = (*ALWAYS, "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion")
@@ -27,7 +27,7 @@ def first_spins(game):
     reel = [(None, 1 - often)] + [(colour, often * weight / sum(colours)) for colour, weight in enumerate(colours)]
 
     def spin(unlocked, shelf):
-        """Returns the states after a spin with their probabilities, and its mean win."""
+        """States after a spin with their probabilities, and its mean win."""
         after, won = {}, always
         for landed in product(reel, repeat=3):
             share, potions, now = 1.0, list(shelf), unlocked
@@ -48,7 +48,7 @@ def first_spins(game):
         return after, won
 
     known, states, total, spins, cost, found = {}, {(1, ()): 1.0}, 0.0, 0.0, 0.0, {}
-    # After this many spins less than 10^-20 of players have a locked feature.
+    # Afterwards less than 10^-20 of players have a locked feature.
     for number in range(1, 6_001):
         after = {}
         for state, share in states.items():

@@ -1,5 +1,3 @@
-"""Reads a game's published data file without further computation."""
-
 import hashlib
 import tomllib
 from fractions import Fraction
@@ -18,7 +16,7 @@ def micros(values):
 
 
 class GameFile:
-    """A game's data. Symbols are numbered in the order of the file, as in outcomes."""
+    """Symbols are numbered in the order of the file, as in outcomes."""
 
     def __init__(self, name, version):
         content = (GAMES / name / f"{version}.toml").read_bytes()
@@ -28,7 +26,7 @@ class GameFile:
         self.symbols = self.data["symbols"]
         self.codes = [symbol["code"] for symbol in self.symbols]
         stake = self.data["stake"]
-        # Coin values by currency: of the ladders, or the file's, for every currency.
+        # The ladders by currency, or the file's coin values for every currency.
         offered = ladders(stake.get("ladders", name))
         own = {currency: stake["coin_values"] for currency in offered} if "coin_values" in stake else offered
         self.coin_micros = {currency: micros(values) for currency, values in own.items()}

@@ -13,7 +13,6 @@ VERSIONS = {
     Neptune: ["1.0", "1.0.1"],
     WitchFeature: ["1.0", "1.0.1"],
 }
-# Constructors of each game and version, by name.
 GAMES = {f"{game.NAME} {version}": partial(game, version) for game, all in VERSIONS.items() for version in all}
 LATEST = {f"{game.NAME} {all[-1]}" for game, all in VERSIONS.items()}
 

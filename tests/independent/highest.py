@@ -1,4 +1,4 @@
-"""Branch-and-bound search of a game's highest windows on its strips."""
+"""Branch-and-bound search of a game's highest windows."""
 
 from wins import at_stops
 
@@ -8,8 +8,7 @@ def columns(strips, rows):
 
 
 def highest_lines(lines, columns, wild):
-    """Returns the highest sum of all line wins of a window. The bound of an unfinished line counts Wilds on its other
-    reels."""
+    """An unfinished line's bound has Wilds on its other reels."""
     best = 0
     reels = len(columns)
     rows = lines.file.lines
@@ -36,14 +35,13 @@ def highest_lines(lines, columns, wild):
 
 
 def highest_ways(pays, columns):
-    """Returns the highest win of a window on ways: each symbol's longest run pays, times its counts on the reels."""
+    """Each symbol's longest run pays, times its counts on the reels."""
     symbols = list(pays)
     counts = [sorted({tuple(column.count(symbol) for symbol in symbols) for column in reel}) for reel in columns]
     most = [[max(of[place] for of in reel) for place in range(len(symbols))] for reel in counts]
     reels, best = len(counts), 0
 
     def reach(reel, runs):
-        """Bounds the win that each symbol can still reach."""
         total = 0
         for place, symbol in enumerate(symbols):
             ways, won, running = runs[place]

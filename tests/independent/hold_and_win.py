@@ -1,4 +1,4 @@
-"""Exact value of Mystery Elves' Hold and Win in bets, over all sequences of respins (ME-04 to ME-12)."""
+"""Exact value of Mystery Elves' Hold and Win in bets, over all respins (ME-04 to ME-12)."""
 
 from fractions import Fraction
 from functools import cache
@@ -31,8 +31,7 @@ class HoldAndWin:
         self.from_here = cache(self.from_here)
 
     def starting(self, chances):
-        """Returns the mean payment per spin; `chances` has the probabilities of (outer, middle) Bonus symbols in its
-        window."""
+        """Per spin; `chances` has the probabilities of (outer, middle) Bonus symbols."""
         return sum(chance * self.from_here(*held, RESPINS) for held, chance in chances.items() if sum(held) >= 6)
 
     def from_here(self, outer, middle, left):
@@ -56,8 +55,8 @@ class HoldAndWin:
         return paid * 2 if (outer, middle) == (OUTER, MIDDLE) else paid
 
     def functions(self, others, multiplying):
-        """Returns the mean payment of Bonus symbols of which some multiply: the others' sum times every factor, which
-        is at most 2 with a GRAND, plus the values into which all functions turn."""
+        """The others' sum times every factor of Multiplying symbols, which is at most 2 with a GRAND, plus the values
+        into which all functions turn."""
         each = (1 - self.mystery) * self.value + self.mystery * self.special
         no_grand = others * (each - self.grand * self.grand_bets) * (1 - self.grand) ** (others - 1)
         beside_grand = others * each - no_grand

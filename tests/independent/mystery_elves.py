@@ -1,4 +1,4 @@
-"""Mystery Elves, by its rules (ME-01 to ME-18)."""
+"""Rules ME-01 to ME-18."""
 
 from itertools import product
 from math import prod
@@ -21,8 +21,8 @@ TURNS_MAX = 10
 
 class MysteryElves:
     NAME = "mystery-elves"
-    # Kinds of figures without influence on others: a card's face beyond its colour (ME-17), symbols that are not held,
-    # and Bonus symbols without the feature.
+    # Figures without influence on others: a card's face beyond its colour (ME-17), symbols that are not held, Bonus
+    # symbols without the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):
@@ -35,16 +35,15 @@ class MysteryElves:
         self.bonus = self.file.only("bonus")
         self.mysteries = {special["name"]: special["bets"] for special in data["mysteries"]}
         self.factors = [factor["times"] for factor in data["factors"]]
-        # Defaults: rules of version 1.0.
+        # Rules of version 1.0.
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
-        """Returns the exact return by part, in bets; the bought feature's in parts of its price. All lines are alike."""
+        """Exact return by part, in bets; the bought feature's in parts of its price."""
         bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
         return {**self.spin_returns(self.strips), "buy_feature": bought}
 
     def spin_returns(self, strips):
-        """Returns the return by part of a spin on these reels: its lines, and the feature."""
         middle = count_chances(strips[2:3], [self.bonus], ROWS)
         outer = count_chances(strips[:2] + strips[3:], [self.bonus], ROWS)
         held = {(a, b): outer[a] * middle[b] for a, b in product(outer, middle)}
@@ -58,8 +57,6 @@ class MysteryElves:
 
 
 class Round(rounds.Round):
-    """A round: the paid or bought spin, Hold and Win, then the gamble."""
-
     PARTS = ("base_lines", "hold_and_win")
 
     def __init__(self, game, stake, terms):
@@ -85,7 +82,6 @@ class Round(rounds.Round):
                 return self.outcome({})
 
     def paid_spin(self, shown):
-        """Plays the paid spin, or the spin of the bought feature (ME-18)."""
         (spin,) = shown["spins"]
         bought = self.stake["buy_feature"]
         window = at_stops(self.game.bought_strips if bought else self.game.strips, spin["stops"], ROWS)
@@ -102,7 +98,7 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": spin["win_coins"]}, spins=[spin])
 
     def landed(self, spin, held):
-        """Returns the marks of a window's Bonus symbols: held ones keep theirs, new ones are drawn (ME-04)."""
+        """Held Bonus symbols keep their marks, new ones are drawn (ME-04)."""
         marks = {cell: (kind, value) for kind, cell, value in spin["marks"]}
         bonuses = [cell for cell, symbol in enumerate(spin["cells"]) if symbol == self.game.bonus]
         expect(
@@ -120,7 +116,6 @@ class Round(rounds.Round):
         return [[self.held[cell][0], cell, self.held[cell][1]] for cell in READING_ORDER if cell in self.held]
 
     def hold_and_win(self, shown):
-        """Plays the whole feature (ME-10 to ME-13)."""
         spins, left = [], 3
         windows = iter(shown["spins"])
         while left and len(self.held) < CELLS:
@@ -131,7 +126,7 @@ class Round(rounds.Round):
             spins.append(self.held_window(spin))
         bets = self.functions(windows, spins)
         expect(next(windows, None) is None, "a window too many")
-        # A full screen pays twice, shown by the last window (ME-12).
+        # A full screen pays twice (ME-12).
         spins[-1]["multiplier"] = 2 if len(self.held) == CELLS else 1
         bets *= spins[-1]["multiplier"]
         coins = bets * self.bet
@@ -147,8 +142,8 @@ class Round(rounds.Round):
         return self.spin(["hold and win"], window, [], spin, stops=[], marks=self.marks())
 
     def functions(self, windows, spins):
-        """Applies the functions at the end: Mysteries are revealed, Multiplying symbols multiply every other one, then
-        each turns into a paid value (ME-05 to ME-08). Returns the payment in bets."""
+        """Mysteries are revealed, Multiplying symbols multiply every other one, then each turns into a paid value
+        (ME-05 to ME-08). Returns the payment in bets."""
         acting = [cell for cell in READING_ORDER if cell in self.held and self.held[cell][0] != "bonus"]
         if not acting:
             return sum(value for _, value in self.held.values())
@@ -172,7 +167,7 @@ class Round(rounds.Round):
         return paid + sum(turned[cell] for cell in acting)
 
     def offer_gamble(self):
-        """Offers to gamble the win, or the rest after HALVE, within the limit (ME-14)."""
+        """The win, or the rest after HALVE, within the limit (ME-14)."""
         if self.risked is None:
             self.risked = self.won_minor
         within = 0 < self.risked <= self.terms["gamble_max_minor"]
@@ -184,14 +179,13 @@ class Round(rounds.Round):
         return super().offers(choice) and not (without and without())
 
     def passes(self):
-        """Checks whether the next card exceeds the limit: by the win at risk, or in version 1.0 by the possible
-        result."""
+        """Limit by the win at risk, or in version 1.0 by the possible result."""
         counts = {"win": self.risked, "result": 2 * self.risked}[self.game.gamble["limit_on"]]
         return counts > self.terms["gamble_max_minor"]
 
     def double(self, guess, shown):
-        """Plays a card: double or nothing. A Joker is only shown for a right guess (ME-17). The gamble ends after ten
-        cards, or if the next would exceed the limit (ME-15)."""
+        """A Joker is only shown for a right guess (ME-17). The gamble ends after ten cards, or if the next would exceed
+        the limit (ME-15)."""
         card, won = shown["card"]["card"], shown["card"]["won"]
         right = [face for face, colour in COLOURS.items() if colour == COLOURS[guess]]
         expect(

@@ -1,4 +1,4 @@
-"""Neptune, by its rules (NP-01 to NP-13)."""
+"""Rules NP-01 to NP-13."""
 
 import rounds
 from chances import count_chances, mean_of_cells
@@ -7,7 +7,7 @@ from rounds import WINDOWS_MAX, expect
 from wins import Lines, at_stops, count, flat, scatter_wins, total
 
 ROWS = 3
-# Treasures from the first reel on that start a bonus (NP-09).
+# Number that starts a bonus (NP-09).
 TREASURES = 3
 
 
@@ -24,13 +24,11 @@ class Neptune:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def run(self, cells):
-        """Returns the length of a run of treasures from the first reel if it starts a bonus; no symbol substitutes for
-        them."""
+        """From the first reel, if it starts a bonus; no symbol substitutes for treasures."""
         length = next((reel for reel, symbol in enumerate(cells) if symbol != self.treasure), len(cells))
         return length if length >= TREASURES else 0
 
     def returns(self):
-        """Returns the exact return by part, in bets; all lines are alike, for treasures, too."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         mermaids = count_chances(self.strips, [self.mermaid], ROWS).items()
         scatter = sum(chance * self.file.pays(self.mermaid, number) for number, chance in mermaids)
@@ -64,7 +62,7 @@ class Round(rounds.Round):
                 return self.series(shown)
 
     def window(self, kind, multiplier, shown):
-        """Adds a window with multiplied line wins, unmultiplied scatters (NP-07), and the features that it starts."""
+        """Multiplies line wins, but not scatters (NP-07)."""
         window = at_stops(self.game.strips, shown["stops"], ROWS)
         stake, cells = self.stake, flat(window)
         lines = self.game.lines.wins(window, stake["lines"], stake["coins_per_line"] * multiplier, shown["wins"])
@@ -93,7 +91,6 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": lines, "scatter": scatters}, spins=[spin])
 
     def series(self, shown):
-        """Plays free spins until the last, until treasures, or until the step is full."""
         spins = []
         for window in shown["spins"]:
             expect(self.free_spins > 0 and not self.treasures, "a free spin too many")
@@ -106,7 +103,7 @@ class Round(rounds.Round):
         return self.outcome({"free_spins": sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def objects(self, objects, shown):
-        """Plays a pick of the first pending line: an amount for each object (NP-10, NP-11)."""
+        """An amount for each object of the first pending line (NP-10, NP-11)."""
         run, data, coins = self.treasures.pop(0), self.file.data["treasure"], self.stake["coins_per_line"]
         expect(len(set(objects)) == run and set(objects) <= set(range(data["objects"])), f"objects {objects}")
         amounts = [coins_shown for _, coins_shown in shown["reveals"]]
@@ -120,6 +117,5 @@ class Round(rounds.Round):
         return self.outcome({self.treasure_part: won}, reveals=reveals)
 
     def go_on(self):
-        """Determines the next step: a pick for each line of treasures, free spins, or the end."""
         self.pick = [self.treasures[0], self.file.data["treasure"]["objects"]] if self.treasures else None
         self.awaiting = "pick" if self.treasures else "free spins" if self.free_spins else "nothing"

@@ -1,5 +1,4 @@
-"""Base of the games' rounds: recomputes each step's outcome and compares it with the engine's. A game takes only draws
-from the engine's outcome: reel stops, prizes, cards."""
+"""Recomputes each step's outcome from draws (reel stops, prizes, cards), and compares it with the engine's."""
 
 import json
 import os
@@ -12,7 +11,7 @@ from wins import flat, minor, total
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYER = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples") / "outcomes"
-# Maximum windows per step.
+# Per step.
 WINDOWS_MAX = 100
 
 CHOICES = {
@@ -35,7 +34,7 @@ def expect(holds, what):
 
 
 def played(game, rounds, seed):
-    """Returns the engine's information about the game, and an iterator of its rounds, each a list of steps."""
+    """The engine's information about the game, and an iterator of rounds as lists of steps."""
     command = [PLAYER, game.NAME, game.file.version, str(rounds), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield json.loads(process.stdout.readline())
@@ -56,7 +55,7 @@ def differences(expected, shown, at="outcome"):
 
 
 class Round:
-    """A round of one game, recomputed. Each game's `resolve` computes a step's outcome."""
+    """Each game's `resolve` computes a step's outcome."""
 
     PARTS = ()
 
@@ -114,7 +113,6 @@ class Round:
         }
 
     def check_stake(self):
-        """Checks that the file offers the stake; returns the coins of the bet."""
         value, lines, coins = (self.stake[key] for key in ("coin_value_micros", "lines", "coins_per_line"))
         currency = self.terms["currency"]
         expect(self.terms["minor_micros"] == minor_micros(currency), "the worth of a minor unit")
@@ -131,7 +129,6 @@ class Round:
         return choice[0] in CHOICES[self.awaiting]
 
     def judge(self, steps):
-        """Recomputes the steps; raises at the first difference."""
         self.check_stake()
         for step in steps:
             expect(not any(map(self.offers, step["refused"])), f"{step['refused']} are offered")

@@ -1,8 +1,4 @@
-"""The exact cash return of every coin value of every game and currency, computed from the data files and compared with
-the engine's and the PAR sheet's (DM-19, PL-13, PL-35).
-
-Coins of whole minor units need no rounding; for the others its effect is computed.
-"""
+"""The exact cash return of every coin value, compared with the engine's and the PAR sheet's (DM-19, PL-13, PL-35)."""
 
 import json
 import os
@@ -17,16 +13,16 @@ from games import GAMES, LATEST, returns
 from rounds import ROOT, played
 
 BINARY = os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode"
-# Maximum deviation of the cash return from the published one (DM-19).
+# Maximum deviation of the cash return (DM-19).
 APART = Fraction(5, 10_000)
-# Tolerance for the engine's floating point sums.
+# For the engine's floating point sums.
 WITHIN = Fraction(1, 10**10)
 PLAY_MONEY = "XTS"
 OTHERS = {"buy_feature", "unlocked_1", "unlocked_2", "unlocked_3"}
 
 
 def in_cash(name, game):
-    """Returns the return in coins by part, and a function of a coin's value to the change by rounding."""
+    """Return by part, and a function of a coin's value to the change by rounding."""
     parts = {part: rtp for part, rtp in returns(name).items() if part not in OTHERS}
     known = {}
 
@@ -75,7 +71,7 @@ def test_dm_19_pl_35_the_exact_cash_return_of_every_coin_value_is_the_engines(co
         assert abs(in_coins + adds(worth) - published) <= APART, (currency, value)
 
     def holds(currency, value):
-        """Checks whether an older file's coin satisfies today's rules. Coins of twenty-fifths never do."""
+        """Older files may have coins that today's rules forbid, but never coins of twenty-fifths."""
         worth = value / minor_micros(currency)
         whole_bets = hasattr(game, "rounding") and worth.denominator == 5
         return worth.denominator == 1 or whole_bets and abs(in_coins + adds(worth) - published) <= APART

@@ -1,5 +1,3 @@
-"""The engine's known answers of sealed draws equal this implementation's."""
-
 import pathlib
 
 import draws

@@ -1,4 +1,4 @@
-"""The exact return of each game by part, counted from the published data file and compared with the engine's."""
+"""Exact returns by part, compared with the engine's."""
 
 from fractions import Fraction
 

@@ -24,18 +24,17 @@ def count(window, symbols):
 
 
 def minor(coins, coin_micros, minor_micros):
-    """Converts coins to minor units, half to even (DM-17), as Python rounds fractions."""
+    """Half to even (DM-17), as Python rounds fractions."""
     return round(coins * Fraction(coin_micros) / minor_micros)
 
 
 class Lines:
-    """Line wins from left to right with a wild: only the highest of each line is paid."""
+    """Only the highest win of each line is paid."""
 
     def __init__(self, file, rows):
         self.file = file
         self.wilds = file.numbered("wild")
         self.paying = file.numbered("regular") + self.wilds
-        # Indexes of each line's cells in the window.
         self.on = [itemgetter(*(reel * rows + row for reel, row in enumerate(line))) for line in file.lines]
         self.best = cache(self.best)
 
@@ -52,8 +51,7 @@ class Lines:
         return highest, found[highest]
 
     def wins(self, window, lines, coins, shown):
-        """Returns the wins of the first `lines` lines at `coins` coins each. If two combinations pay the same, such as
-        wilds alone or with another symbol, takes the shown one."""
+        """If two combinations pay the same, takes the shown one."""
         named = {line: (symbol, length) for kind, line, symbol, length, _ in shown if kind == "line"}
         cells, wins = flat(window), []
         for line, on_line in enumerate(self.on[:lines]):
@@ -71,8 +69,7 @@ def scatter_wins(file, window, symbol, coins):
 
 
 def ways_wins(file, window, symbols):
-    """Returns each symbol's win on consecutive reels from the left: its payment times the product of its counts
-    (DM-03)."""
+    """Payment on consecutive reels from the left, times the product of the symbol's counts (DM-03)."""
     wins = []
     for symbol in symbols:
         counts = []

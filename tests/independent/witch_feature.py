@@ -1,4 +1,4 @@
-"""Witch Feature, by its rules (WF-01 to WF-18)."""
+"""Rules WF-01 to WF-18."""
 
 import rounds
 from game_file import GameFile
@@ -7,7 +7,7 @@ from wins import Lines, at_stops
 from witch_means import returns
 
 REELS, ROWS = 5, 4
-# Potions by the number that the collection keeps, and their features in the order of unlocking (WF-07 to WF-11).
+# Numbers in the collection; features in the order of unlocking (WF-07 to WF-11).
 RED, BLUE, GREEN = 1, 2, 3
 FEATURES = {
     "high symbols": [RED, BLUE, GREEN],
@@ -19,8 +19,8 @@ FEATURES = {
 
 class WitchFeature:
     NAME = "witch-feature"
-    # Kinds of figures without influence on others: a drawn cell that wins nothing; a Potion's place, and its colour in
-    # a combination without a feature; the multiplier of a respin that wins nothing.
+    # Figures without influence on others: a drawn cell that wins nothing; a Potion's place, and its colour in a
+    # combination without a feature; the multiplier of a respin that wins nothing.
     DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[]", "spins[].marks[][1]", "spins[].marks[][2]",
                        "spins[].multiplier")
 
@@ -40,7 +40,7 @@ class WitchFeature:
         }
 
     def returns(self):
-        """Returns the exact return by part and by number of unlocked features, in bets."""
+        """Exact return by part and by number of unlocked features, in bets."""
         return returns(self)
 
     def round(self, stake, terms):
@@ -48,8 +48,6 @@ class WitchFeature:
 
 
 class Round(rounds.Round):
-    """A round: the paid spin and the feature of its third Potion; then free spins with their features."""
-
     PARTS = ("base_lines", "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion", "free_spins")
 
     def __init__(self, game, stake, terms):
@@ -57,7 +55,6 @@ class Round(rounds.Round):
         carried = terms["carried"]
         self.collected = [potion for potion in (carried["potion_1"], carried["potion_2"]) if potion]
         self.unlocked = max(carried["unlocked"], 1)
-        # Multiplier of pending respins.
         self.until_win = None
 
     def resolve(self, choice, shown):
@@ -72,7 +69,7 @@ class Round(rounds.Round):
         return self.outcome(self.parts, spins=self.spins, carried=carried)
 
     def window(self, kind, window, shown, part, **more):
-        """Adds a window to the step and its win to a part of the return; returns the wins."""
+        """Adds the window's win to a part of the return; returns the wins."""
         multiplier = more.get("multiplier", 1)
         coins = self.stake["coins_per_line"] * multiplier
         wins = self.game.lines.wins(window, self.stake["lines"], coins, shown["wins"])
@@ -83,7 +80,7 @@ class Round(rounds.Round):
         return wins
 
     def paid_spin(self):
-        """Plays the paid spin, its Potions, and their feature; returns the changed collection."""
+        """Returns the changed collection."""
         spin = self.left.pop(0)
         window = at_stops(self.game.strips, spin["stops"], ROWS)
         both = all(self.game.free_spins in reel for reel in (window[0], window[-1]))
@@ -107,7 +104,7 @@ class Round(rounds.Round):
         return {"potion_1": first, "potion_2": second, "unlocked": self.unlocked}
 
     def collect(self, potions):
-        """Collects Potions; returns the feature that a completed combination triggers (WF-06, WF-11, WF-13)."""
+        """The feature that a completed combination of Potions triggers (WF-06, WF-11, WF-13)."""
         triggered = None
         for potion in potions:
             self.collected.append(potion)
@@ -124,7 +121,7 @@ class Round(rounds.Round):
         return triggered
 
     def explosion(self, window):
-        """Plays a possible Explosion: Question marks become symbols on the paid window (WF-13)."""
+        """Question marks become symbols on the paid window (WF-13)."""
         if not self.left:
             return
         spin = self.left.pop(0)
@@ -138,7 +135,6 @@ class Round(rounds.Round):
         self.window("explosion", exploded, spin, "explosion", stops=self.spins[0]["stops"], marks=spin["marks"])
 
     def respin(self, kind, part, multiplier):
-        """Plays a single respin (WF-07, WF-08, WF-10)."""
         spin = self.left.pop(0)
         marks = [] if kind == "high symbols" else spin["marks"]
         if kind == "high symbols":
@@ -159,7 +155,7 @@ class Round(rounds.Round):
         self.window(kind, window, spin, part, multiplier=multiplier, marks=marks)
 
     def start_respins(self, part):
-        """Starts the Multiplier: respins until one wins, counted in `part` of the return (WF-09)."""
+        """Respins until one wins, counted in `part` of the return (WF-09)."""
         self.until_win, self.respins_part = self.left[0]["multiplier"], part
         expect(self.until_win in self.game.counts["multiplier"], "a multiplier")
         self.respins()
@@ -172,14 +168,13 @@ class Round(rounds.Round):
                 self.until_win = None
 
     def go_on(self, choice):
-        """Continues with pending respins, then free spins with their features, until the step is full."""
         expect(choice == "feature" or not self.until_win, "respins first")
         self.respins()
         while self.free_spins and len(self.spins) < WINDOWS_MAX and not self.until_win:
             self.free_spin()
 
     def free_spin(self):
-        """Plays a free spin without Potions; any feature may follow, alone or with the Multiplier (WF-15, WF-16)."""
+        """Any feature may follow, alone or with the Multiplier (WF-15, WF-16)."""
         spin = self.left.pop(0)
         window = at_stops(self.game.free_strips, spin["stops"], ROWS)
         number = sum(self.game.free_spins in reel for reel in (window[0], window[-1]))

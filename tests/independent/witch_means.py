@@ -31,12 +31,12 @@ class Means:
         return mean_of_cells(strips, lambda cells: self.game.lines.best(cells)[0])
 
     def replaced(self, strips, by):
-        """Returns for each set of a line's cells the mean of the line with those replaced."""
+        """For each set of a line's cells replaced."""
         sets = [some for number in range(REELS + 1) for some in combinations(range(REELS), number)]
         return {s: self.line([by[reel] if reel in s else strips[reel] for reel in range(REELS)]) for s in sets}
 
     def scattered(self, means, number):
-        """Returns the mean of a line if `number` random cells of the window are replaced."""
+        """`number` random cells of the window are replaced."""
         elsewhere = REELS * ROWS - REELS
         ways = sum(mean * comb(elsewhere, number - len(on)) for on, mean in means.items() if len(on) <= number)
         return Fraction(ways, comb(REELS * ROWS, number))
@@ -45,7 +45,7 @@ class Means:
         return mean([(self.scattered(means, number), weight) for number, weight in counts])
 
     def mega_wild(self):
-        """Returns the mean over all places of one 3x3 Wild or two 2x2, and over all lines (WF-10)."""
+        """Over all places of one 3x3 Wild or two 2x2, and over all lines (WF-10)."""
         figures = self.data["mega_wild"]
         one = [self.laid(wild) for wild in squares(3)]
         two = [self.laid(a | b) for a, b in combinations(squares(2), 2) if not a & b]
@@ -58,15 +58,14 @@ class Means:
         return sum(self.of_wilds[cells] for cells in on) / len(lines)
 
     def winning(self):
-        """Returns the probability that a window of the respin reels wins, which needs a line win on the first three
-        reels."""
+        """A window of the respin reels wins with a line win on the first three."""
         strips = self.game.respin_strips[:3]
         masks = [[self.standing(reel, strip, stop) for stop in range(len(strip))] for reel, strip in enumerate(strips)]
         wins = sum(any(a & b & c for a, b, c in zip(*stops, strict=True)) for stops in product(*masks))
         return Fraction(wins, prod(map(len, strips)))
 
     def standing(self, reel, strip, stop):
-        """Returns for each paying symbol a bit set of lines with it or a Wild on a reel at a stop."""
+        """For each paying symbol, a bit set of lines with it or a Wild on a reel at a stop."""
         (column,) = at_stops([strip], [stop], ROWS)
         shows = [column[line[reel]] for line in self.game.file.lines]
         paying, wild = self.game.lines.paying, self.game.wild
@@ -79,7 +78,7 @@ def squares(side):
 
 
 def returns(game):
-    """Returns the parts with all features unlocked, and the whole with 1, 2 or 3 (WF-21)."""
+    """Parts of the return with all features unlocked, and the whole with 1, 2 or 3 (WF-21)."""
     means, data = Means(game), game.file.data
     times = mean(data["multiplier"]["counts"])
     features = {
@@ -89,7 +88,7 @@ def returns(game):
         "mega_wild": means.mega_wild(),
     }
     exploded = means.scattered_any(means.replaced(game.strips, means.high), data["explosion"]["counts"])
-    # Combinations per spin equal Potions per reel: three reels land Potions, three Potions make a combination.
+    # Three reels land Potions, three Potions make a combination.
     often = chance(data["potions"]["chance"])
     red, blue, green = (Fraction(weight, sum(data["potions"]["colours"])) for weight in data["potions"]["colours"])
     chances = 6 * red * blue * green, 3 * red * blue**2, 3 * red * green**2, 3 * blue**2 * green
@@ -107,7 +106,7 @@ def returns(game):
 
 
 def free_spins(game, features, times, means):
-    """Returns the value of free spins with their features (WF-14 to WF-16)."""
+    """WF-14 to WF-16."""
     data = game.file.data["free_spins"]
     high, wilds, multiplier, mega = features.values()
     following = (high, wilds, multiplier, mega, high * times, wilds * times, mega * times)

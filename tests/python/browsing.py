@@ -1,4 +1,4 @@
-"""Browser for tests of the console: Debian's chromium; without it the tests are skipped."""
+"""Debian's chromium; without it tests of the console are skipped."""
 
 import os
 import shutil
@@ -26,7 +26,6 @@ def browser():
 
 
 def patient(browser, **options):
-    """Returns a browser context with long timeouts, since other tests share the machine."""
     context = browser.new_context(**options)
     context.set_default_timeout(180_000)
     return context
@@ -41,7 +40,7 @@ def enter(context, address):
 
 
 def assert_accessible(page, name):
-    """Checks that the page fits its width and axe finds nothing."""
+    """The page fits its width, and axe finds nothing."""
     from axe_playwright_python.sync_playwright import Axe
 
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), name
@@ -50,7 +49,6 @@ def assert_accessible(page, name):
 
 
 def look(page, name, sizes=SIZES):
-    """Checks a page at each size, in light and dark mode, and writes a screenshot."""
     SHOTS.mkdir(parents=True, exist_ok=True)
     for width, scheme in sizes:
         page.emulate_media(color_scheme=scheme)

@@ -1,4 +1,4 @@
-"""Client as a platform would write it: generated stubs, accounts, bets, and errors with their details."""
+"""Client as a platform would write it, with generated stubs."""
 
 import queue
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ DEPOSIT = 1_000_000
 
 @dataclass
 class Refused:
-    """A refusal; filled when the `with` block of `refused` ends."""
+    """Filled when the `with` block of `refused` ends."""
 
     code: grpc.StatusCode | None = None
     reason: str = ""
@@ -49,7 +49,6 @@ def read_details(code, status):
 
 @contextmanager
 def refused(code, reason):
-    """Asserts that the call in the block is refused with this code and reason."""
     said = Refused()
     with pytest.raises(grpc.RpcError) as raised:
         yield said
@@ -72,7 +71,7 @@ def bet(request_id, account, coin_value="0.01", lines=15, coins_per_line=1, **mo
 
 
 def choice_for(awaiting, guess=None):
-    """Returns the choice of a player when a round awaits one, else None. With a guess, the win is doubled."""
+    """Returns the player's choice, or None if none is awaited; with a guess, doubles the win."""
     if awaiting == round_pb2.AWAITING_PICK:
         return round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
     if awaiting == round_pb2.AWAITING_FREE_SPINS:
@@ -132,10 +131,7 @@ class Client:
         return steps
 
     def play_until(self, account, awaiting, rounds_max=20_000, **more):
-        """Plays the smallest stake until a round awaits a choice; returns the steps of the open round.
-
-        Every choice occurs within a few hundred rounds, so `rounds_max` means a fault.
-        """
+        """Plays the smallest stake until a round awaits a choice, which occurs within a few hundred rounds."""
         numbers = count()
         with Stream(self) as stream:
             for _ in range(rounds_max):

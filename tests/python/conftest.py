@@ -1,4 +1,4 @@
-"""Starts the service as a process; tests use a client generated from the protos alone."""
+"""Starts the service; tests use a client generated from the protos alone."""
 
 import hashlib
 import os
@@ -18,19 +18,18 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 GENERATED = HERE / "gen"
 BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
-# The service with a dealer for forced outcomes.
+# Has a dealer for forced outcomes.
 SCRIPTED = BINARY.with_name("motherlode-under-test")
 EXAMPLES = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples").resolve()
 PLAYERS = count(1)
 
-# NATS server for the services' logs, one stream per service.
+# NATS server of the logs.
 STORE = os.environ.get("MOTHERLODE_TESTS_STORE")
 ON_ONE_SERVER = "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_interval = true}\n"
 
 
 def generate():
-    """Compiles the protos with the stock compiler at every run, so that the stubs are current."""
-    # Only the process that starts the workers generates stubs.
+    """At every run, so that the stubs are current."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     import grpc_tools
@@ -51,7 +50,7 @@ from client import Client  # noqa: E402  (it imports what was generated just now
 
 
 def give_draw_key(data):
-    """Writes a constant draw key to a new data folder, so that failures are reproducible."""
+    """Constant, so that failures are reproducible."""
     file = data / "keys" / "draws"
     if data.exists() and any(data.iterdir()):
         return
@@ -62,7 +61,7 @@ def give_draw_key(data):
 
 
 class Service:
-    """A running service with a configuration text. Its log remains, so it can be restarted."""
+    """Its log remains, so it can be restarted."""
 
     def __init__(self, data, config="", binary=BINARY):
         give_draw_key(data)
@@ -88,7 +87,6 @@ class Service:
             if line.startswith("console for people: "):
                 self.console, _, apart = line.removeprefix("console for people: ").strip().partition(", of the services at ")
                 if apart:
-                    # A separate console listens nowhere else.
                     self.address = self.console
                     break
             if line.startswith("motherlode listens on "):
@@ -101,9 +99,8 @@ class Service:
 
     @contextmanager
     def held(self):
-        """Suspends the process until the block ends."""
+        """Suspends the process."""
         self.process.send_signal(signal.SIGSTOP)
-        # Waits until all threads have stopped.
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
         try:
             yield
@@ -149,7 +146,7 @@ def start_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """Service shared by most tests, each with other players. At the end it must stop cleanly."""
+    """Shared by most tests, each with other players."""
     service = Service(tmp_path_factory.mktemp("shared") / "data")
     yield service
     service.end()

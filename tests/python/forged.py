@@ -1,5 +1,4 @@
-"""Honest and forged proofs of rounds with their verdicts, for `motherlode verify`, examples/verify_round.py and the
-console's page. The forger can sign with a key for the log's name."""
+"""Honest and forged proofs of rounds with their verdicts. The forger can sign with a key for the log's name."""
 
 import base64
 import hashlib
@@ -9,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from motherlode.log.v1 import log_pb2
 from motherlode.proof.v1 import proof_pb2
 
-# PARTLY: everything in the proof is valid, but seals are not shown.
+# PARTLY: the proof is valid, but seals are not shown.
 PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
 
 
@@ -19,7 +18,7 @@ def written(proof):
 
 
 def proven(proof):
-    """Returns the extra part in the form of older proofs: each record whole, with its position."""
+    """The form of older proofs: each record whole, with its position."""
     records, text = written(proof), b""
     for record in [*records.sealing, *records.records]:
         own, begun = record.record, len(text)
@@ -40,10 +39,7 @@ def with_records(lines, records):
 
 
 def log_of(vkey, records, named=()):
-    """Returns a proof of these records in a new log, signed with a new key of the same name, and that key.
-
-    Each record has a path, except those at `named` positions, which later records name.
-    """
+    """A new log signed with a new key of the same name. Each record has a path, except those at `named` positions."""
     name = vkey.partition("+")[0]
     signer = Ed25519PrivateKey.generate()
     public = b"\x01" + signer.public_key().public_bytes_raw()
@@ -65,7 +61,7 @@ def log_of(vkey, records, named=()):
 
 
 def split(leaves):
-    """Splits the leaves of a tree (RFC 6962, section 2.1)."""
+    """RFC 6962, section 2.1."""
     left = 1 << (len(leaves) - 1).bit_length() - 1
     return leaves[:left], leaves[left:]
 
@@ -97,7 +93,7 @@ def draws_of(commit):
 
 
 def linked(records):
-    """Makes each step name the record before it, as a log's writer does."""
+    """Each step names the record before it, as in a log."""
     before = None
     for record in [*records.sealing, *records.records]:
 

@@ -1,4 +1,4 @@
-"""Files of a protected service: a certificate, and operators with tokens (PL-27)."""
+"""A service with a certificate, and operators with tokens (PL-27)."""
 
 import datetime
 import hashlib
@@ -14,10 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Protected:
-    """Files and configuration of a service with TLS and operators.
-
-    `operators` has the roles of each token by "operator/name".
-    """
+    """`operators` has the roles of each token by "operator/name"."""
 
     def __init__(self, folder, operators):
         self.certificate, self.key = folder / "cert.pem", folder / "key.pem"
@@ -34,7 +31,7 @@ class Protected:
             self.config += f'[[operators]]\nid = "{operator}"\n' + "".join(credentials)
 
     def client(self, address, name=None, token=None):
-        """Returns a client with the token of that name, or with a given token; by default with TLS alone."""
+        """By default with TLS alone."""
         credentials = grpc.ssl_channel_credentials(self.certificate.read_bytes())
         token = self.tokens[name] if name else token
         if token is not None:

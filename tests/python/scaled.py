@@ -1,7 +1,6 @@
 """Tests of scaled numbers, drawn from 0 to bound-1: Knuth, The Art of Computer Programming, vol. 2, 3.3.2, A to G.
 
-Each takes an array of numbers and their bound and returns a p-value: the probability of a result at least as extreme
-for perfect draws. Expectations are exact for small bounds, too, where draws often repeat.
+Each returns a p-value. Expectations are exact for small bounds, too, where draws often repeat.
 """
 
 from math import comb
@@ -9,14 +8,14 @@ from math import comb
 import numpy as np
 from scipy.special import gammaincc
 
-# Classes with fewer expected draws are merged, since chi-square needs this many.
+# Chi-square needs this many expected draws per class.
 EXPECTED_MIN = 10
-# Maximum number of classes; larger bounds are divided into ranges.
+# Larger bounds are divided into ranges.
 CLASSES_MAX = 64
 
 
 def fit(counts, chances):
-    """Chi-square of counts against probabilities; neighbouring rare classes are merged."""
+    """Chi-square; neighbouring rare classes are merged."""
     counts, expected = np.asarray(counts, dtype=float), np.sum(counts) * np.asarray(chances, dtype=float)
     assert abs(sum(chances) - 1) < 1e-9
     merged = [[0.0, 0.0]]
@@ -35,7 +34,7 @@ def fit(counts, chances):
 
 
 def classes(numbers, bound):
-    """Returns each number's class and the classes' probabilities; each number is a class if there are few."""
+    """Each number is a class if there are few."""
     of = min(bound, CLASSES_MAX)
     sizes = np.array([-(-(place + 1) * bound // of) - -(-place * bound // of) for place in range(of)])
     return numbers * of // bound, sizes / bound
@@ -73,11 +72,9 @@ def poker(numbers, bound):
 
 
 def different_chances(chances, hand=5):
-    """Returns the probabilities of 1 to `hand` different classes in a hand.
-
-    Fills a hand's places class by class, each time with any subset of the places left.
-    """
-    # ways[left][different]: probability after the classes so far, by places left and different classes.
+    """Probabilities of 1 to `hand` different classes in a hand: fills its places class by class, each time with any
+    subset of the places left."""
+    # ways[left][different]: probability by places left and different classes.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:
@@ -90,8 +87,8 @@ def different_chances(chances, hand=5):
 
 
 def runs(numbers, bound):
-    """G. Lengths of ascending runs. The number that ends a run is skipped, so that runs are independent. An ascending
-    run of length k has the probability comb(bound, k) / bound ** k."""
+    """G. Lengths of ascending runs. The number that ends a run is skipped, so that runs are independent. A run of
+    length k has the probability comb(bound, k) / bound ** k."""
     longest = min(bound, 10)
     at_least = [comb(bound, length) / bound**length for length in range(1, longest + 1)]
     chances = -np.diff([*at_least, 0.0])

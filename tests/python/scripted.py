@@ -1,8 +1,7 @@
-"""Rounds of the scripted dealer: one for each feature of each game, with its expected display.
+"""Rounds of the scripted dealer, with their expected display.
 
-`SCRIPTS` is complete: a feature in a game's description (`declared`) without a round (`shown_by`) fails the test.
-`KINDS` assigns the contract's kinds (of spins, marks, choices, cards, states) to the games and the platform, and must
-have all of them.
+A feature in a game's description (`declared`) without a round (`shown_by`) fails the test. `KINDS` has all the
+contract's kinds.
 """
 
 from dataclasses import dataclass
@@ -17,13 +16,13 @@ SKIP, CLOSE, LEAVE = "skip", "close", "leave"
 
 @dataclass(frozen=True)
 class Script:
-    """A round: the wish for its bet, choices with wishes, and the way to end it."""
+    """The wish for its bet, choices with wishes, and the way to end it."""
 
     rules: str
     bet: str = ""
     # "pick", "start", "red", "black", "halve" or "collect", then the wish for the result.
     then: tuple = ()
-    # Earlier bets, skipped to their ends, that collect crystals and Potions.
+    # Earlier bets that collect crystals and Potions.
     before: tuple = ()
     shows: tuple = ()
     coin: str = ""
@@ -155,7 +154,7 @@ SCRIPTS = {
     },
 }
 
-# Rules without a visible round: money, descriptions, autoplay, history, malfunction, probabilities.
+# Rules without a visible round.
 ELSEWHERE = {
     "bewitched": "BW-25 BW-26 BW-27 BW-28 BW-29 BW-30",
     "dwarf-mine": "DM-18 DM-19 DM-20 DM-22 DM-23 DM-24 DM-25 DM-26",
@@ -176,7 +175,7 @@ KINDS = {
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
     "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
-    # Kinds without a round: a round cannot await its own bet, and expiry needs a controlled clock.
+    # A round cannot await its own bet, and expiry needs a controlled clock.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }
 

@@ -1,9 +1,7 @@
-"""The fifteen tests of NIST SP 800-22 rev. 1a, "A Statistical Test Suite for Random and Pseudorandom Number Generators
-for Cryptographic Applications" (2010); numbers in the docstrings are its sections.
+"""The fifteen tests of NIST SP 800-22 rev. 1a (2010); numbers in the docstrings are its sections.
 
-Each takes an array of bits and returns its p-values: the probability of a result at least as extreme for a perfect
-generator. The array is empty if the sequence has too few cycles for the test (2.14, 2.15). Parameters are those that
-the document uses or advises for a million bits, so that its appendix B applies; test_sp800_22.py checks this.
+Each takes an array of bits and returns its p-values, none if the sequence has too few cycles for the test (2.14, 2.15).
+Parameters are for a million bits, so that the document's appendix B applies.
 """
 
 from math import floor, log, sqrt
@@ -18,7 +16,7 @@ def chi_square_p(counts, expected, freedom=None):
 
 
 def words(bits, width):
-    """Returns the numbers formed by each `width` (at most 32) consecutive bits, first bit highest."""
+    """Numbers of each `width` (at most 32) consecutive bits, first bit highest."""
     if width == 1:
         return bits.astype(np.uint32)
     half = words(bits, width // 2)
@@ -75,7 +73,7 @@ def longest_run(bits):
 
 
 def ranks(rows):
-    """Returns the ranks of 32 x 32 matrices over GF(2), each 32 words of 32 bits."""
+    """Each matrix is 32 words of 32 bits, over GF(2)."""
     rows, which = rows.copy(), np.arange(len(rows))
     used = np.zeros(rows.shape, dtype=bool)
     for bit in range(32):
@@ -89,7 +87,7 @@ def ranks(rows):
 
 
 def rank(bits):
-    """2.5 Ranks of 32 x 32 bit matrices."""
+    """2.5 Ranks of bit matrices."""
     matrices = len(bits) // 1024
     rank = ranks(np.packbits(bits[: matrices * 1024]).view(">u4").astype(np.uint32).reshape(matrices, 32))
     full = np.prod([1 - 2.0**-i for i in range(1, 33)])
@@ -107,16 +105,13 @@ def spectral(bits):
 
 
 def aperiodic(width):
-    """Returns the templates that cannot overlap themselves, in ascending order (148 of 9 bits)."""
+    """Templates that cannot overlap themselves, in ascending order."""
     overlaps = lambda of, by: of >> by == of & (1 << (width - by)) - 1  # noqa: E731
     return [of for of in range(1 << width) if not any(overlaps(of, by) for by in range(1, width))]
 
 
 def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
-    """2.7 Occurrences of each aperiodic template; one p-value per template.
-
-    Occurrences of such a template never overlap, so all are counted.
-    """
+    """2.7 Occurrences of each aperiodic template, which never overlap; one p-value per template."""
     templates, block = templates or aperiodic(width), len(bits) // blocks
     counts = [np.bincount(words(part, width), minlength=1 << width) for part in bits[: blocks * block].reshape(blocks, -1)]
     mean = (block - width + 1) / 2**width
@@ -125,7 +120,7 @@ def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
     return gammaincc(blocks / 2, chi_square / 2)
 
 
-# Exact values from the suite's code. Those in 3.8 are too inaccurate for a million bits.
+# From the suite's code. The values in 3.8 are too inaccurate for a million bits.
 OVERLAPPING = (0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865)
 
 
@@ -155,7 +150,7 @@ def universal(bits, width=7, first=1280):
 
 
 def complexities(blocks):
-    """Returns the linear complexity of each row by the Berlekamp-Massey algorithm on all rows at once.
+    """Berlekamp-Massey on all rows at once.
 
     Bit-sliced: `taps[j]` holds the j-th coefficient of every row's register. The register before the last change is
     shifted at each step, so that its distance is the same for all rows.
@@ -192,7 +187,7 @@ def linear_complexity(bits, block=500, chances=COMPLEXITY):
 
 
 def pattern_counts(bits, width):
-    """Counts each pattern of `width` bits in the sequence, closed to a ring."""
+    """The sequence is closed to a ring."""
     return np.bincount(words(np.concatenate([bits, bits[: width - 1]]), width), minlength=1 << width)
 
 
@@ -243,7 +238,7 @@ def cumulative_sums(bits):
 
 
 def walk(bits):
-    """Returns the random walk's position at each step, and the number of its cycle (from zero to zero)."""
+    """Position at each step, and the number of its cycle (from zero to zero)."""
     at = np.cumsum(2 * bits.astype(np.int64) - 1)
     at = np.append(at, 0) if at[-1] else at
     cycle = np.cumsum(at == 0)
@@ -251,7 +246,7 @@ def walk(bits):
 
 
 def too_few_cycles(cycles, size):
-    """2.14.4 (6): with fewer cycles the test is not applicable."""
+    """2.14.4 (6)."""
     return cycles < max(0.005 * sqrt(size), 500)
 
 

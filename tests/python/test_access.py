@@ -1,5 +1,3 @@
-"""Access over TLS: calls without a token, with a wrong one, without the role, about another operator's player (PL-27)."""
-
 import grpc
 import pytest
 from client import OPERATOR, account, bet, refused
@@ -72,7 +70,6 @@ def test_pl_27_a_call_needs_its_role(connect):
         with refused(grpc.StatusCode.PERMISSION_DENIED, "ROLE_MISSING") as said:
             call()
         assert said.metadata["roles"] == roles
-    # Global settings belong to the platform, whatever roles an operator has.
     with refused(grpc.StatusCode.PERMISSION_DENIED, "ROLE_MISSING") as said:
         connect("other/gateway").ledger.SetExchangeRate(rate)
     assert said.metadata["operator"] == "platform"
@@ -83,7 +80,7 @@ def test_pl_27_a_call_needs_its_role(connect):
 def test_pl_27_another_operators_player_is_refused_like_an_unknown_one(connect):
     own, other = connect(f"{OPERATOR}/gateway"), connect("other/gateway")
     alice = own.fund("alice")
-    # A game without a pool, since the steward commits some seconds after a contribution.
+    # A pool's steward would commit some seconds later.
     round_id = own.spin(bet("r", alice, game="neptune", coin_value="0.10", witch=round_pb2.WITCH_UNSPECIFIED)).round_id
     before, played = other.position(), own.round(round_id)
     deposit = ledger_pb2.DepositRequest(request_id="d", account=alice, amount_minor=1)

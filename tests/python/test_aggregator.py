@@ -1,4 +1,4 @@
-"""The reference integration as in its README, against a protected service and over a connection that loses answers."""
+"""The reference integration's README, and a connection that loses answers."""
 
 import re
 import subprocess
@@ -17,7 +17,6 @@ def test_pl_11_the_example_aggregator_agrees_with_the_ledger_to_the_cent(start, 
     protected = Protected(tmp_path, {"demo/gateway": ["play", "wallet"]})
     (tmp_path / "token").write_text(protected.tokens["demo/gateway"] + "\n")
     service = start(config=protected.config)
-    # The first call computes all games' figures, some seconds in a test build.
     client = protected.client(service.address, "demo/gateway")
     client.spins.GetGame(spin_pb2.GetGameRequest(game="neptune"))
     client.close()

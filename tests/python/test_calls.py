@@ -1,4 +1,4 @@
-"""Calls in JSON over HTTP, checked against the OpenAPI document that the service generates from its protos."""
+"""Calls in JSON, checked against the service's OpenAPI document."""
 
 import json
 import urllib.error
@@ -16,8 +16,6 @@ MINE = {"game": "dwarf-mine", "stake": {"coinValue": "0.01", "lines": 1, "coinsP
 
 
 class Caller:
-    """Client with a JSON library that validates messages against the document."""
-
     def __init__(self, address):
         self.address = address.rstrip("/")
         with urllib.request.urlopen(f"{self.address}/openapi.json") as answer:

@@ -1,5 +1,4 @@
-"""The console in a browser: without JavaScript, by keyboard, on phone and desktop, in light and dark mode (WCAG by
-axe)."""
+"""Without JavaScript, by keyboard, on phone and desktop, in light and dark mode."""
 
 import re
 
@@ -44,7 +43,7 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     paths += [f"round/{name}" for name in rounds]
     paths += [f"player/{rounds[0].rpartition('/')[0]}"]
     for path in paths:
-        # Live updates are off for axe and the screenshot.
+        # Live updates would disturb axe.
         assert page.goto(address + path + "?live=off").status == 200, path
         look(page, path.replace("/", "-") or "now")
     assert blocked == [], "the policy blocks nothing that the pages need"
@@ -65,7 +64,6 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Now").wait_for()
-    # The first Tab reaches the link to the content.
     page.keyboard.press("Tab")
     assert page.locator("a.skip:focus").count() == 1
     page.get_by_label("Find a round, a player or a position").fill(rounds[3])
@@ -75,7 +73,6 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
     page.keyboard.press("Enter")
     page.get_by_text("Voided by").wait_for()
     assert page.get_by_text("<b>reel 3</b> stuck").count() == 1
-    # Without JavaScript the page offers an alternative.
     page.goto(f"{address}round/{rounds[1]}/check")
     assert page.get_by_role("button", name="Check it here").is_disabled()
     assert "motherlode verify" in page.locator(".notice").inner_text()
@@ -97,13 +94,12 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
     context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = enter(context, address)
     asked = []
-    # Browsers load a page's icon at any time, without the script.
+    # Browsers load a page's icon at any time.
     page.on("request", lambda request: None if request.url.endswith("/icon.svg") else asked.append(request.url))
     for name in rounds:
         page.goto(f"{address}round/{name}")
         page.get_by_role("link", name="Check it here").click()
         page.get_by_label("The proof").wait_for()
-        # An enabled button means that the script has loaded.
         page.locator("#check button:enabled").wait_for()
         del asked[:]
         assert verdict(page) == "All checks passed.", name

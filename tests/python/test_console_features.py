@@ -1,8 +1,4 @@
-"""The console's page of a round in each feature of each game, in a browser, on phone and desktop, in light and dark
-mode.
-
-The rounds are those of scripted.py, which covers all declared features and rule numbers.
-"""
+"""The console's page of a round in each feature of each game (scripted.py)."""
 
 import re
 from itertools import cycle
@@ -47,11 +43,10 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
     assert kinds_of(game) - shown == set(), "nor have these"
     context = patient(browser)
     page = enter(context, service.console)
-    # Alternates between two pairs of size and mode.
     ways = cycle([[SIZES[0], SIZES[3]], [SIZES[1], SIZES[2]]])
     for name, round in rounds.items():
         assert page.goto(f"{service.console}round/{round.round_id}").status == 200, name
-        # The number of free spins is random: the minimum length depends on windows and steps.
+        # The number of free spins is random.
         windows = sum(len(step.outcome.spins) for step in round.steps)
         assert len(page.content()) <= 25_000 + 4_000 * (len(round.steps) + windows), name
         holds(page, name, game, SCRIPTS[game][name], round)
@@ -61,8 +56,7 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
 
 
 def holds(page, name, game, script, round):
-    """Checks that the page has a picture of every window, the balance before and after each step, and the feature's
-    words."""
+    """A picture of every window, the balance before and after each step, and the feature's words."""
     content = page.content()
     for words in script.shows:
         assert words.lower() in content.lower(), f"{name} shows {words}"

@@ -1,5 +1,4 @@
-"""The console's page of rounds with the platform's functions: voids, campaigns, play money, sessions, and awards in
-every state. In a browser, as test_console_features.py."""
+"""The page of rounds with the platform's functions."""
 
 import subprocess
 
@@ -177,7 +176,6 @@ def test_uf_01_an_award_that_is_set_aside_says_so(browser, start):
 
 @of_files
 def test_pl_38_an_award_that_is_held_and_then_not_paid_says_so(browser, start, tmp_path):
-    """The operator proposes the void of a hit with an unpaid award, the platform approves it."""
     protected = Protected(tmp_path, {"acme/all": ["play", "wallet", "support"], "platform/ann": ["admin"]})
     service, client, round_id = set_aside(start, lambda service: protected.client(service.address, "acme/all"), protected.config)
     # Room for the bet's refund, but not for the award.

@@ -1,4 +1,4 @@
-"""Stepping through rounds, live updates, roles and cross-site requests in the console, in a browser."""
+"""Stepping through rounds, live updates, roles and cross-site requests."""
 
 import base64
 import http.server
@@ -18,7 +18,6 @@ from motherlode.spin.v1 import spin_pb2
 
 pytestmark = needs_chromium
 
-# test_console_features.py has the other rounds.
 WANTED = [("dwarf-mine", "free-spins"), ("dwarf-mine", "collection-red"), ("bewitched", "free-spins"), ("bewitched", "jackpot")]
 
 
@@ -176,7 +175,6 @@ def another_site(content):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    # Another site on this machine.
     yield f"http://localhost:{server.server_port}/"
     server.shutdown()
 
@@ -212,7 +210,6 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
         read = "url => fetch(url, {credentials: 'include'}).then(answer => answer.text(), error => String(error))"
         assert "Failed to fetch" in page.evaluate(read, f"{service.console}trust")
     assert client.round(played.round_id).state != round_pb2.ROUND_STATE_VOIDED
-    # The redirect after a log-in must stay in the console.
     for path in ["login?next=https://evil.example/", "login?next=//evil.example/", "login?next=/%5Cevil.example"]:
         page.goto(service.console + path)
         page.get_by_role("button", name="Open the console").click()
@@ -222,7 +219,7 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
 
 
 def test_pl_19_pictures_for_the_readme(browser, featured):
-    """Writes the README's pictures to target/console/readme; after a review they are copied to services/console/docs."""
+    """After a review the pictures are copied from target/console/readme to services/console/docs."""
     address, rounds = featured
     folder = SHOTS / "readme"
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The tutorials work as written: each command is run in order, and its output is compared with the printed one."""
+"""The tutorials' commands print the documented output."""
 
 import ctypes
 import fcntl
@@ -17,13 +17,12 @@ import pytest
 from conftest import BINARY, ROOT
 
 TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
-# Commands that run until they are interrupted.
 SERVERS = ("motherlode serve", ".venv/bin/python deploy/examples/wallet")
 DEADLINE_S = 120
 
 
 def steps(markdown):
-    """Pairs of a command and its printed output, from the blocks named `console`. The command `^C` stops the newest server."""
+    """Pairs of a command and its printed output, from the blocks named `console`. `^C` stops the newest server."""
     found = []
     for block in re.findall(r"^```console\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
@@ -44,7 +43,7 @@ def pattern(printed):
 
 
 def own_network():
-    """A network namespace, so that the documented ports are free; without the permission, the machine's own ports are used."""
+    """A network namespace, so that the documented ports are free; without the permission, the machine's own ports."""
     try:
         os.unshare(os.CLONE_NEWNET)
     except (AttributeError, PermissionError):
@@ -55,8 +54,6 @@ def own_network():
 
 
 class Server:
-    """A command in the background, with its output until now."""
-
     def __init__(self, command, place):
         self.process = subprocess.Popen(
             ["bash", "-c", f"exec {command}"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **place
@@ -72,7 +69,6 @@ class Server:
                 self.grew.notify_all()
 
     def shows(self, printed):
-        """Waits until the output begins with the printed one."""
         form, end = re.compile(pattern(printed), re.DOTALL), time.monotonic() + DEADLINE_S
         with self.grew:
             while not form.match(self.output):
@@ -116,7 +112,7 @@ def play_through(tutorial, folder):
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
 def test_every_command_of_a_tutorial_works_as_written(tutorial, tmp_path):
     assert len(steps(tutorial.read_text())) > 4, "its commands are found"
-    # In a process of its own: the network namespace ends with it.
+    # The network namespace ends with the process.
     child = os.fork()
     if child == 0:
         status = 1

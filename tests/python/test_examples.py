@@ -1,5 +1,3 @@
-"""The Rust examples, run against a service and on its log."""
-
 import subprocess
 
 import pytest

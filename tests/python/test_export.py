@@ -1,5 +1,4 @@
-"""Tables for finance (PL-34), read with pyarrow (Parquet) and Python's modules (CSV, JSON Lines): equal in all formats,
-and exactly the audit's totals."""
+"""Tables for finance (PL-34) are equal in all formats, and match the audit's totals."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Open rounds: listed, skipped to their result, closed by the operator (DM-21, PL-03, PL-20)."""
+"""Open rounds (DM-21, PL-03, PL-20)."""
 
 import grpc
 from client import OPERATOR, refused

@@ -1,4 +1,4 @@
-"""Figures of the progressive jackpot and administration of pools (BW-11 to BW-20)."""
+"""Jackpot figures and administration of pools (BW-11 to BW-20)."""
 
 from decimal import Decimal
 from itertools import islice
@@ -68,7 +68,6 @@ def test_bw_11_bw_18_bets_are_pooled_exactly_and_the_books_balance(start):
     rounds = [client.play_out(bet(f"r{number}", alice, coin_value="0.05"))[0] for number in range(40)]
     staked = sum(round.bet.amount_minor for round in rounds)
     end = rounds[-1].position
-    # The stream wakes at every refresh; everything is pooled by the next one.
     for _ in client.jackpot.WatchCounters(jackpot_pb2.WatchCountersRequest(pool_id="bewitched")):
         meters = pool(client)
         if meters.pooled_position >= end:

@@ -1,4 +1,4 @@
-"""Both scripts report at the start which tools of the README are missing, with the packages to install."""
+"""Both scripts report missing tools with the packages to install."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ def machine(tmp_path):
         folder = tmp_path / "-".join(tools)
         folder.mkdir()
         for tool in tools:
-            # The base interpreter: a wrapper does not run from another folder.
+            # A wrapper does not run from another folder.
             found = sys._base_executable if tool == "python3" else shutil.which(tool)
             (folder / tool).symlink_to(Path(found).resolve())
         command = [ROOT / script, *([] if script == ".ci/run" else ["python"])]
@@ -45,7 +45,7 @@ def test_b_all_that_is_missing_is_named_at_once_with_what_to_install(machine, sc
 
 
 def test_b_one_that_is_missing_is_named_and_nothing_else(machine):
-    # Python installations that run these tests have the venv module.
+    # These Python installations have venv.
     ran = machine("tests/run", "cargo", "cc", "python3")
     assert ran.returncode == 2
     named = [line.split(" - ")[0].strip() for line in ran.stderr.splitlines() if " - " in line]

@@ -1,4 +1,4 @@
-"""The PAR sheet written by the binary: JSON with consistent sums, and a well-formed XML page with the same values."""
+"""The PAR sheet in JSON and XML."""
 
 import json
 import re

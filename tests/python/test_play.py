@@ -1,4 +1,4 @@
-"""Rounds: every choice, repetitions, voids, deadlines, streams (BW-05 to BW-28, PL-02, PL-11)."""
+"""Rules BW-05 to BW-28, PL-02, PL-11."""
 
 import grpc
 import pytest
@@ -115,7 +115,7 @@ def test_bw_22_bw_24_a_line_win_can_be_doubled_card_by_card(client, player):
     right = wrong = 0
     for number in range(1_000):
         steps = client.play_out(bet(f"d{number}", alice, lines=3, offer_double=True), round_pb2.CARD_RED_HEART)
-        # Scatter wins of the spin are not at risk (BW-23).
+        # Scatter wins are not at risk (BW-23).
         lines = sum(win.coins for spin in steps[0].outcome.spins for win in spin.wins if win.line)
         strip = []
         for before, step in zip(steps, steps[1:]):

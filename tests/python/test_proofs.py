@@ -1,5 +1,4 @@
-"""Signatures of a running service, checked by programs that share no code with it: tlog-scales 0.0.3 over HTTP, and
-examples/verify_round.py, written from the specifications alone."""
+"""Signatures of a service, checked by tlog-scales over HTTP and by examples/verify_round.py."""
 
 import base64
 import hashlib
@@ -99,7 +98,6 @@ def test_pl_30_a_foreign_verifier_checks_signature_inclusion_and_consistency_of_
     for old in range(1, checkpoint.size + 1):
         proof = log.get_consistency_proof(old, checkpoint.size)
         proof.check(log.mth(0, old), checkpoint.root_hash)
-        # The service's proof under its current last checkpoint.
         own = proofs(client).GetConsistency(proof_pb2.GetConsistencyRequest(old_size=old))
         last = tlog.Checkpoint.from_text(own.checkpoint)
         last.verify(signing.Vkey.from_string(vkey))
@@ -133,7 +131,6 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     assert "gives the bytes of its record" in motherlode("verify", tmp_path / "brief", "--key", vkey)
     with pytest.raises(verify_round.Unproven, match="outcomes are left out"):
         verify_round.verify(brief, vkey)
-    # The foreign verifier checks the witness's cosignature.
     log = reader.TilesReader(backend.make_backend(prefix(service)))
     noted = log.get_checkpoint().__class__.from_text(file.read_text().split("\n\n", 1)[1])
     noted.verify(signing.Vkey.from_string(cosigner))
@@ -144,7 +141,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     with pytest.raises(verify_round.Unproven):
         verify_round.verify(changed, vkey)
 
-    # After a stop, the log alone gives the same proofs, and the audit checks its checkpoint.
+    # After a stop, the log alone gives the same proofs.
     assert service.terminate() == 0
     data = tmp_path / "data"
     if (data / "log").is_dir():

@@ -1,4 +1,4 @@
-"""Refusals have a documented reason and no effect (PL-10, PL-12, BW-05, BW-29)."""
+"""Refusals have no effect (PL-10, PL-12, BW-05, BW-29)."""
 
 import grpc
 import pytest

@@ -1,7 +1,7 @@
 """PL-28: tests the exports of `motherlode rng` with NIST SP 800-22 and tests of scaled numbers.
 
-Exports have fixed seeds, so runs are reproducible. Each of some 500 verdicts has a significance of one in a million.
-Known bad generators must fail.
+Exports have fixed seeds. Each of some 500 verdicts has a significance of one in a million. Known bad generators must
+fail.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 SIGNIFICANCE = 1e-6
-# 100 sequences of a million bits, as in SP 800-22; a single test fails one in a hundred.
+# As in SP 800-22; a single test fails one in a hundred.
 SEQUENCES, BITS, ALPHA = 100, 1_000_000, 0.01
 # Cards, small wheels, a die, reels of 30 to 120 stops, weights of prizes.
 BOUNDS = (2, 3, 5, 30, 32, 37, 64, 120, 1_000, 1_000_003, 3 << 30)
@@ -36,8 +36,8 @@ def sequences(data):
 
 
 def verdicts(p_values):
-    """Yields two probabilities for a perfect generator: of as many p-values below ALPHA (SP 800-22, 4.2.1, exact
-    binomial), and of as uneven p-values in ten classes (4.2.2, with 55 sequences or more)."""
+    """Two probabilities for a perfect generator: of as many p-values below ALPHA (SP 800-22, 4.2.1, exact binomial),
+    and of as uneven p-values in ten classes (4.2.2, with 55 sequences or more)."""
     failed = np.sum(p_values < ALPHA)
     yield binom.sf(failed - 1, len(p_values), ALPHA)
     if len(p_values) >= 55:
@@ -46,7 +46,7 @@ def verdicts(p_values):
 
 
 def worst(test, sequences):
-    """Returns the least verdict of a test's p-values; each column is a template, state or direction."""
+    """Least verdict; each column is a template, state or direction."""
     found = [p_values for p_values in map(test, sequences) if len(p_values)]
     return min((verdict for column in np.array(found).T for verdict in verdicts(column)), default=None)
 
@@ -71,7 +71,7 @@ def test_pl_14_pl_28_scaled_numbers_pass(bound):
 
 @pytest.mark.parametrize("bound", (2, 32, 37))
 def test_pl_14_pl_28_the_first_numbers_of_all_seeds_pass(bound):
-    """A spin uses the first numbers of a seed: they must be independent of other seeds."""
+    """A spin uses the first numbers of a seed."""
     blocks = draws(3, bound, 100_000 * DRAWS_PER_SEED).reshape(-1, DRAWS_PER_SEED)
     for reel in range(5):
         for test in scaled.ALL:
@@ -109,7 +109,7 @@ def biased():
 
 
 def linear_congruential():
-    """All bits of RANDU, whose low bits hardly change."""
+    """RANDU, whose low bits hardly change."""
     state, words = 1, []
     for _ in range(BAD_SEQUENCES * BITS // 32 + 1):
         state = state * 65539 % 2**31
@@ -118,7 +118,7 @@ def linear_congruential():
 
 
 def shift_register():
-    """Linear-feedback shift register of 31 bits (x^31 + x^3 + 1): balanced, uncorrelated, and predictable."""
+    """31 bits (x^31 + x^3 + 1): balanced, uncorrelated, and predictable."""
     bits = np.zeros(BAD_SEQUENCES * BITS, dtype=np.uint8)
     bits[:31] = np.random.Generator(np.random.PCG64(2)).integers(0, 2, 31)
     for at in range(31, len(bits), 28):
@@ -128,7 +128,7 @@ def shift_register():
 
 
 def few_seeds():
-    """Good streams with 8-bit seeds, so that blocks repeat."""
+    """8-bit seeds: blocks repeat."""
     dealt = np.random.Generator(np.random.PCG64(3))
     blocks = dealt.integers(0, 256, (256, DRAWS_PER_SEED * 4), dtype=np.uint8)
     data = blocks[dealt.integers(0, 256, BAD_SEQUENCES * BITS // 8 // blocks.shape[1] + 1)].tobytes()
@@ -164,7 +164,7 @@ def sticky(bound, random):
 
 
 def never_twice(bound, random):
-    """A shuffled deck: no number repeats before all have appeared."""
+    """No number repeats before all have appeared."""
     return random.permuted(np.tile(np.arange(bound), (1_000_000 // bound, 1)), axis=1).ravel()
 
 

@@ -1,4 +1,4 @@
-"""The reference wallet as in its README: bets and wins with an operator's database, under faults."""
+"""The reference wallet's README, with an operator's database, under faults."""
 
 import hashlib
 import hmac
@@ -111,7 +111,7 @@ def wallet(tmp_path, database):
 
 
 def patient(call):
-    """Repeats a call until its outcome is known, as an operator's game server does."""
+    """Repeats a call until its outcome is known."""
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -131,7 +131,7 @@ def played(client, account, number):
         steps.append(patient(lambda: client.choose(named, steps[0].round_id, choice)))
     jackpot = 0
     if steps[0].HasField("jackpot"):
-        # The award may come after the answer: a repetition has its amount.
+        # The award may come after the answer.
         paid = lambda: patient(lambda: client.spin(request)).jackpot.amount
         deadline = time.monotonic() + 300
         while not paid().amount_minor and time.monotonic() < deadline:
@@ -141,7 +141,7 @@ def played(client, account, number):
 
 
 def reconciled(database, net):
-    """Waits until all is paid, and checks that the wallet's database has exactly each player's net result."""
+    """Each player's net result is in the wallet's database once all is paid."""
     expected = {player: FUNDS + of for player, of in net.items()}
     balances = lambda: dict(read(database, "SELECT player, minor FROM balances"))
     # Retries of a credit are up to 30 s apart, and several can fail.
@@ -217,7 +217,7 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
 
 
 def sent(address, path, body, *, key=KEY, moment=None, nonce="0" * 32, signed=None):
-    """Sends a request as in proto/README.md; returns status and answer. `signed` is the signed body, if another."""
+    """`signed` is the signed body, if it differs from the sent one."""
     moment = str(moment if moment is not None else time.time_ns() // 1_000_000)
     digest = hashlib.sha256((signed or body).encode()).hexdigest()
     text = f"motherlode/wallet/v1\nPOST\n{path}\n{moment}\n{nonce}\n{digest}\n"

@@ -1,5 +1,3 @@
-"""The service as a whole: health, reflection, descriptions, stop, restart, audit."""
-
 import json
 import subprocess
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -71,7 +69,7 @@ def test_pl_13_a_description_is_the_whole_game(client):
         assert all(symbol.role for symbol in game.symbols) and game.pay_rows and not game.reel_sets, name
         assert Decimal(game.std_dev_bets) > 1 and Decimal(game.volatility_index) > Decimal(game.std_dev_bets), name
         assert game.bet_coins.min <= game.bet_coins.default <= game.bet_coins.max, name
-        # WF-04: one figure per round, above that of a single window, with a bound of its probability.
+        # WF-04: above that of a single window, with a bound of its probability.
         win_up_to = game.win_up_to
         assert Decimal(win_up_to.bets) == int(win_up_to.bets) > Decimal(game.max_win_bets), name
         assert Decimal(win_up_to.probability_at_most) < Decimal("1e-12") and win_up_to.says, name
@@ -88,10 +86,10 @@ def test_pl_13_a_description_is_the_whole_game(client):
     assert list(games["witch-feature"].multipliers) == [2, 3, 5, 8, 10]
     specials = [(special.name, special.bets) for special in games["mystery-elves"].special_wins]
     assert specials == [("MINI", 20), ("MINOR", 50), ("MAJOR", 150), ("GRAND", 1000)]
-    # ME-18, WF-21: returns of the bought feature and of locked states.
+    # ME-18, WF-21.
     returns = {name: {of.key: Decimal(of.rtp) for of in game.conditional_returns} for name, game in games.items()}
     assert abs(returns["mystery-elves"]["buy_feature"] - Decimal("0.9501")) <= Decimal("0.005")
-    # PL-43: returns of a new player's first spins.
+    # PL-43.
     first = ["new_player_100", "new_player_500", "new_player_1000"]
     assert list(returns["witch-feature"]) == ["unlocked_1", "unlocked_2", "unlocked_3", *first]
     assert list(returns["dwarf-mine"]) == first

@@ -1,4 +1,4 @@
-"""Checks sp800_22.py with the document's examples, and with its appendix B for a million bits of e."""
+"""sp800_22.py gives the document's figures, for its examples and for a million bits of e."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def bits(text):
 
 
 def split(low, high):
-    """Returns a part of the sum of 1/n! as numerator and product."""
+    """A part of the sum of 1/n! as numerator and product."""
     if high - low == 1:
         return 1, high
     middle = (low + high) // 2
@@ -26,7 +26,7 @@ def split(low, high):
 
 @pytest.fixture(scope="module")
 def e():
-    """Returns the first million bits of e; 70,000 terms suffice."""
+    """First million bits; 70,000 terms suffice."""
     above, below = split(0, 70_000)
     return bits(bin((above + below << 1_000_000) // below)[2:1_000_002])
 
@@ -58,7 +58,7 @@ def test_the_excursions_of_the_document():
     assert sp800_22.random_excursions_variant(example, judged=False)[9] == pytest.approx(0.683091, abs=1.5e-6)
 
 
-# Appendix B and the examples of 2.x.8; None if the document has no value.
+# Appendix B and the examples of 2.x.8.
 OF_E = {
     sp800_22.frequency: [0.953749],
     sp800_22.block_frequency: [0.211072],

@@ -1,4 +1,4 @@
-"""Output of a start: the suggested commands work as printed, and the log is readable."""
+"""The commands that a start prints work."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ ROLES = {"platform/ann": ["admin"], "cash/one": ["wallet"], "acme/gateway": ["pl
 
 
 def suggested(service):
-    """Returns the commands that a start prints, and the packages that they need."""
+    """Printed commands, and the packages that they need."""
     said = []
     for line in service.process.stdout:
         said.append(line.rstrip("\n"))
@@ -33,7 +33,7 @@ def suggested(service):
 
 
 def works(command, folder, environment):
-    """Runs a line by a shell in another folder, as a reader would."""
+    """In another folder, as a reader would."""
     if shlex.split(command)[1] != "watch":
         ran = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
         assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
@@ -111,13 +111,12 @@ def test_uf_09_a_laboratory_computes_the_digest_of_the_configuration_by_itself(s
     config = '[limits]\nqueue_length_max = 77\n\n[demo]\nbalance_minor = 5_000\n\n[report.operators]\n"acme" = 3\n"ä" = 2\n'
     service = start(config=config)
     stated = service.client().reports.GetIdentity(report_pb2.GetIdentityRequest()).configuration_sha256
-    # The printed digest covers the whole output with its line break.
+    # The printed digest covers the last line break.
     file = tmp_path / "config.toml"
     printed = subprocess.run([BINARY, "config", "--canonical", "--config", file], stdout=subprocess.PIPE, check=True).stdout
     assert hashlib.sha256(printed).hexdigest() == stated
     said = subprocess.run([BINARY, "config", "--config", file], stdout=subprocess.PIPE, check=True, text=True).stdout
     assert stated in said
-    # Computed without the program, from the file and the defaults.
     defaults = json.loads(subprocess.run([BINARY, "config", "--canonical"], stdout=subprocess.PIPE, check=True).stdout)
     by_hand = canonical(merged(defaults, tomllib.loads(config)))
     assert by_hand == printed and hashlib.sha256(by_hand).hexdigest() == stated

@@ -1,4 +1,4 @@
-"""Accounts, the transfer wallet, rates and history (PL-05, PL-11, PL-15)."""
+"""Rules PL-05, PL-11, PL-15."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-//! Answers of a service about players, rounds and the pool, to compare services rebuilt from the same log.
+//! Answers of services rebuilt from the same log, to compare them.
 
 use crate::Client;
 use motherlode_proto::{
@@ -15,7 +15,7 @@ const PAGE: i32 = 100;
 /// Answers by question, without log positions.
 pub type Answers = BTreeMap<String, String>;
 
-/// Reads everything about players: balances, rounds with every step, open rounds, collections.
+/// Balances, rounds, open rounds, collections.
 pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
     let mut answers = Answers::new();
     for account in accounts {
@@ -49,7 +49,7 @@ pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
     answers
 }
 
-/// Reads everything about a pool and the games: figures, awards, a day's statement (YYYY-MM-DD, UTC), returns.
+/// Figures, awards, a day's statement (YYYY-MM-DD, UTC), returns.
 pub async fn of_house(client: &mut Client, pool_id: &str, date: &str) -> Answers {
     let pool = || pool_id.to_owned();
     let mut answers = Answers::new();

@@ -1,5 +1,4 @@
-//! TCP proxy between two processes that a test can cut. Both connections stay open without data, as after a network
-//! failure.
+//! TCP proxy that a test can cut. Both connections stay open without data, as after a network failure.
 
 use std::{
     io,
@@ -13,9 +12,8 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// The proxy; dropping it closes its listener.
+/// Dropping it closes its listener.
 pub struct Cable {
-    /// Listen address.
     pub address: SocketAddr,
     to: Arc<Mutex<SocketAddr>>,
     whole: watch::Sender<bool>,
@@ -23,7 +21,6 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// Starts a proxy to an address.
     pub async fn to(address: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let at = listener.local_addr().expect("it is bound");
@@ -38,12 +35,11 @@ impl Cable {
         Self { address: at, to, whole, accepting }
     }
 
-    /// Sends new connections to another address.
     pub fn lead_to(&self, address: SocketAddr) {
         *self.to.lock().expect("no panic") = address;
     }
 
-    /// Cuts the link: data in transit and later data is lost.
+    /// Data in transit and later data is lost.
     pub fn cut(&self) {
         self.whole.send_replace(false);
     }
@@ -60,8 +56,6 @@ impl Drop for Cable {
     }
 }
 
-/// Copies a connection's bytes until it ends or is cut. A cut connection stays open and silent until the link is
-/// restored.
 async fn carry(mut near: TcpStream, target: SocketAddr, whole: watch::Receiver<bool>) {
     turns(whole.clone(), true).await;
     let Ok(mut far) = TcpStream::connect(target).await else { return };
@@ -79,6 +73,5 @@ async fn carry(mut near: TcpStream, target: SocketAddr, whole: watch::Receiver<b
 }
 
 async fn turns(mut whole: watch::Receiver<bool>, wanted: bool) {
-    // Fails if the proxy was dropped.
     let _ = whole.wait_for(|whole| *whole == wanted).await;
 }

@@ -16,24 +16,19 @@ use tokio::time::sleep;
 use tonic::{Request, Status, Streaming, transport::Channel};
 use tonic_types::StatusExt;
 
-/// Outcomes to request from the tests' dealer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
     /// The round awaits any choice.
     Open,
-    /// The round awaits a pick: three Merlins, treasures.
+    /// Three Merlins, treasures.
     Pick,
     /// The round awaits the start of a feature.
     Feature,
-    /// Free spins.
     FreeSpins,
     /// A line win that may be doubled.
     Double,
-    /// No win.
     Loss,
-    /// The guess is right.
     Right,
-    /// The progressive jackpot.
     Jackpot,
 }
 
@@ -52,27 +47,20 @@ impl Force {
     }
 }
 
-/// Client of a running service.
 #[derive(Clone)]
 pub struct Client {
-    /// Plays.
     pub spin: SpinServiceClient<Connection>,
-    /// Wallet and rounds.
     pub ledger: LedgerServiceClient<Connection>,
-    /// Pools.
     pub jackpot: JackpotServiceClient<Connection>,
-    /// Reports.
     pub report: ReportServiceClient<Connection>,
 }
 
 impl Client {
-    /// Connects to a service.
     pub async fn connect(address: SocketAddr) -> Self {
         let endpoint = Channel::from_shared(format!("http://{address}")).expect("an address is a URI");
         Self::on(endpoint.connect().await.expect("the service listens"))
     }
 
-    /// Returns a client of a connection.
     #[must_use]
     pub fn on(connection: impl Into<Connection>) -> Self {
         let connection = connection.into();
@@ -84,14 +72,12 @@ impl Client {
         }
     }
 
-    /// Opens and funds an account of the tests' operator.
     pub async fn fund(&mut self, player: &str, currency: &str, minor: i64) -> Account {
         let account = account(player, currency);
         self.fund_account(&account, minor).await;
         account
     }
 
-    /// Opens and funds an account.
     pub async fn fund_account(&mut self, account: &Account, minor: i64) {
         let currency = &account.currency_code;
         let open = OpenAccountRequest { request_id: format!("open-{currency}"), account: Some(account.clone()) };
@@ -107,7 +93,7 @@ impl Client {
         self.ledger.deposit(deposit).await.expect("the deposit is booked");
     }
 
-    /// Returns a balance in minor units.
+    /// Balance in minor units.
     pub async fn balance(&mut self, account: &Account) -> i64 {
         let request = GetAccountRequest { account: Some(account.clone()) };
         let response = self.ledger.get_account(request).await.expect("the account exists").into_inner();
@@ -117,14 +103,12 @@ impl Client {
         response.balance.expect("a balance is set").amount_minor
     }
 
-    /// Spins, with a forced outcome if requested.
     pub async fn spin(&mut self, request: SpinRequest, force: Option<Force>) -> Result<Played, Status> {
         let response = self.spin.spin(forced(request, force)).await?;
         response.into_inner().played.ok_or_else(|| Status::internal("no answer in the response"))
     }
 
-    /// Bets. If the operator's wallet is owed too much, retries for up to two minutes, then returns DUES_WAITING
-    /// (PL-31).
+    /// If the operator's wallet is owed too much, retries for up to two minutes, then returns DUES_WAITING (PL-31).
     pub async fn bet(&mut self, request: SpinRequest) -> Result<Played, Status> {
         let mut rests = 2_400;
         loop {
@@ -138,7 +122,6 @@ impl Client {
         }
     }
 
-    /// Makes a choice.
     pub async fn choose(
         &mut self,
         request_id: &str,
@@ -156,7 +139,6 @@ impl Client {
         response.into_inner().played.ok_or_else(|| Status::internal("no answer in the response"))
     }
 
-    /// Starts a series of autoplay.
     pub async fn autospin(
         &mut self,
         request: AutospinRequest,
@@ -165,7 +147,6 @@ impl Client {
         Ok(self.spin.autospin(forced(request, force)).await?.into_inner())
     }
 
-    /// Plays a round to its end: picks the first objects, starts free spins and features, collects.
     pub async fn play_out(&mut self, request: SpinRequest) -> Result<Vec<Played>, Status> {
         let id = request.request_id.clone();
         let mut played = vec![self.bet(request).await?];
@@ -180,7 +161,7 @@ impl Client {
     }
 }
 
-/// Returns the next choice of a player without preferences.
+/// Next choice of a player without preferences.
 #[must_use]
 pub fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
@@ -193,25 +174,22 @@ pub fn next_choice(played: &Played) -> Option<choice::Kind> {
     }
 }
 
-/// Picks the first objects.
 #[must_use]
 pub fn pick(needs: u32) -> choice::Kind {
     choice::Kind::Pick(choice::Pick { numbers: (1..=needs).collect() })
 }
 
-/// Picks three different vials.
 #[must_use]
 pub fn vials() -> choice::Kind {
     pick(3)
 }
 
-/// Returns an account of the tests' operator.
 #[must_use]
 pub fn account(player: &str, currency: &str) -> Account {
     Account { operator_id: "acme".to_owned(), player_id: player.to_owned(), currency_code: currency.to_owned() }
 }
 
-/// Returns a bet on all lines of Bewitched with one coin each.
+/// All lines of Bewitched with one coin each.
 #[must_use]
 pub fn bet(request_id: &str, account: &Account, coin_value: &str) -> SpinRequest {
     SpinRequest {
@@ -224,7 +202,6 @@ pub fn bet(request_id: &str, account: &Account, coin_value: &str) -> SpinRequest
     }
 }
 
-/// Returns the reason in a status's details.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()

@@ -1,12 +1,9 @@
-//! Reads commits of a log.
-
 use motherlode_ledger::Handle;
 use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{iter, sync::Arc};
 
-/// Returns the durable commits from a position to the end. A read may return few commits before the end; only an empty
-/// read is the end.
+/// A read may return few commits before the end; only an empty read is the end.
 pub fn commits(ledger: &Handle, from: Position) -> impl Iterator<Item = Arc<Logged>> {
     let mut next = from;
     let groups = iter::from_fn(move || {

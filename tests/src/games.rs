@@ -1,5 +1,3 @@
-//! Bets, choices and checks for every game.
-
 use crate::{
     client::{Client, next_choice},
     config,
@@ -20,7 +18,7 @@ use std::{
 };
 use tonic::Code;
 
-/// Returns a game's smallest bet at a coin value, with a gamble if the game has one.
+/// Smallest bet at a coin value, with a gamble if the game has one.
 #[must_use]
 pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -> SpinRequest {
     let info = game.info();
@@ -40,7 +38,7 @@ pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -
     }
 }
 
-/// Returns a campaign of free rounds of a game's smallest stake, valid until 2100.
+/// Free rounds of the smallest stake, valid until 2100.
 #[must_use]
 pub fn campaign(game: &dyn Game, id: &str, account: &Account, rounds: u32) -> GrantCampaignRequest {
     GrantCampaignRequest {
@@ -54,20 +52,18 @@ pub fn campaign(game: &dyn Game, id: &str, account: &Account, rounds: u32) -> Gr
     }
 }
 
-/// Returns a free round of a campaign, with a gamble if the game has one.
 #[must_use]
 pub fn free_round(game: &dyn Game, id: &str, account: &Account, campaign_id: &str) -> SpinRequest {
     let campaign_id = campaign_id.to_owned();
     SpinRequest { stake: None, campaign_id, ..stake_on(game, id, account, smallest(game)) }
 }
 
-/// Returns a game's smallest coin.
 #[must_use]
 pub fn smallest(game: &dyn Game) -> CoinValue {
     CoinValue(game.info().limits.coin_values_micros[0])
 }
 
-/// Plays a round, in which the choices of the gamble alternate, and returns all answers.
+/// Choices of the gamble alternate. Returns all answers.
 pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, turn: usize) -> Vec<Played> {
     let id = request.request_id.clone();
     let mut last = client.bet(request).await.expect("the bet is taken");
@@ -87,7 +83,7 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
         };
         let (step, round) = (format!("{id}.{}", steps.len()), last.round_id.clone());
         let chosen = match (client.choose(&step, &round, choice, None).await, next_choice(&last)) {
-            // One minor unit cannot be halved: collect it.
+            // One minor unit cannot be halved.
             (Err(status), Some(collect)) if gamble && status.code() == Code::InvalidArgument => {
                 client.choose(&step, &round, collect, None).await
             }
@@ -97,7 +93,7 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
     }
 }
 
-/// Returns all partitions of a stopped service's log; a log on JetStream is copied to the data folder.
+/// A log on JetStream is copied to the data folder.
 fn local(data: &Path) -> LocalLog {
     let from = LogLocation::from_config(&config(data));
     if let LogLocation::Stream(_) = from {
@@ -107,7 +103,6 @@ fn local(data: &Path) -> LocalLog {
     LocalLog::open(data, &Config::default()).expect("the log is there")
 }
 
-/// Replays a round of one of acme's players from the log of a stopped service.
 #[must_use]
 pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
     let (local, stream) = (local(data), StreamId::player("acme", player));
@@ -115,19 +110,17 @@ pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
     replay(&log, &stream, round).expect("the log can be read").expect("the round is there")
 }
 
-/// Audits all partitions of a stopped service's log, and its index; panics on a finding.
+/// Panics on a finding.
 pub fn checked(data: &Path) {
     audit_of(data);
 }
 
-/// Audits a log with a known number of partitions and returns the result.
 pub fn audited(data: &Path, partitions: usize) -> Whole {
     let whole = audit_of(data);
     assert_eq!(whole.partitions.len(), partitions);
     whole
 }
 
-/// Returns the options to audit each partition of a log.
 #[must_use]
 pub fn audited_parts(local: &LocalLog) -> Vec<Options> {
     let of = |partition| Options {

@@ -1,4 +1,4 @@
-//! Helpers of the end-to-end tests: services in this process or in others, and a client.
+//! Helpers of the end-to-end tests.
 
 pub mod answers;
 mod cable;
@@ -40,28 +40,26 @@ use motherlode_spin::Dealer;
 use motherlode_testkit::sim::SimDisk;
 use std::{env, path::Path, sync::Arc};
 
-/// Currency of tests in which the currency does not matter.
 pub const EUR: &str = "EUR";
 
-/// Returns a configuration for tests: any port, small segments.
 #[must_use]
 pub fn config(data: &Path) -> Config {
     let mut config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.to_owned(), ..Config::default() };
     config.store = store(data);
     config.partitions = partitions();
     config.limits.segment_bytes = 1 << 20;
-    // Once at the start, then only if a test starts a sweep.
+    // Sweeps once at the start, then only if a test starts one.
     config.interruption.sweep_ms = 3_600_000;
     config
 }
 
-/// Number of partitions of a service: `MOTHERLODE_TESTS_PARTITIONS` (`tests/run partitions`), or one.
+/// `MOTHERLODE_TESTS_PARTITIONS` (`tests/run partitions`), or one.
 fn partitions() -> u32 {
     let wanted = env::var("MOTHERLODE_TESTS_PARTITIONS").ok();
     wanted.map_or(1, |wanted| wanted.parse().expect("MOTHERLODE_TESTS_PARTITIONS is a number"))
 }
 
-/// Location of a service's log: the data folder, or a stream at `MOTHERLODE_TESTS_STORE` (`tests/run jetstream`).
+/// The data folder, or a stream at `MOTHERLODE_TESTS_STORE` (`tests/run jetstream`).
 fn store(data: &Path) -> config::Store {
     let Ok(url) = env::var("MOTHERLODE_TESTS_STORE") else { return config::Store::default() };
     let name = data.to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
@@ -70,14 +68,13 @@ fn store(data: &Path) -> config::Store {
     config::Store { url: Some(url), stream: name, replicas: 1, allow_unsafe, ..config::Store::default() }
 }
 
-/// Starts a service in this process on the log of a folder.
 pub async fn start(data: &Path) -> Server {
     let config = config(data);
     let stores = motherlode_server::open_stores(&config).expect("the log opens");
     start_on(&config, stores).await
 }
 
-/// Returns an empty log, in memory or on the tests' server, for a service that is not restarted.
+/// Empty log, in memory or on the tests' server, for a service that is not restarted.
 #[must_use]
 pub fn fresh(config: &Config) -> Box<dyn Store> {
     match config.store.url {
@@ -86,23 +83,18 @@ pub fn fresh(config: &Config) -> Box<dyn Store> {
     }
 }
 
-/// Starts a service in this process on an empty log.
 pub async fn start_fresh(config: &Config) -> Server {
     start_on(config, fresh(config)).await
 }
 
-/// Starts a service in this process on stores.
 pub async fn start_on(config: &Config, stores: impl Into<Stores>) -> Server {
     start_with(config, stores, Options::default()).await
 }
 
-/// Starts a service in this process on stores, with options of the ledger. Opens the configured stores of other
-/// partitions.
 pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Options) -> Server {
     Server::start(config, whole(config, stores), options, dealer()).await
 }
 
-/// Starts a service in this process with a dealer.
 pub async fn start_dealt(config: &Config, stores: impl Into<Stores>, options: Options, dealer: Dealer) -> Server {
     Server::start(config, whole(config, stores), options, dealer).await
 }
@@ -116,13 +108,12 @@ pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
     stores
 }
 
-/// Returns a dealer with a constant key, so that failures are reproducible.
+/// Constant key, so that failures are reproducible.
 #[must_use]
 pub fn dealer() -> Dealer {
     scripted(Dealer::from_master(*b"the same for all tests, for good"))
 }
 
-/// Opens a log on a simulated disk.
 #[must_use]
 pub fn store_on(disk: &SimDisk) -> Box<dyn Store> {
     let options = motherlode_log::Options { segment_bytes: 1 << 20, zero_bytes: 64 << 10 };

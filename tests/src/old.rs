@@ -1,12 +1,10 @@
-//! Logs written before the ceilings existed.
-
 use crate::config;
 use motherlode_books::{Commit, Currency, Event, Minor, StreamId};
 use motherlode_log::Store;
 use motherlode_proto::convert::record::{self, Logged};
 use std::path::Path;
 
-/// Writes a deposit into the log of a stopped service, without the ceilings. The player must have a commit in it.
+/// The service is stopped, and the player must have a commit in the log.
 pub fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
     let config = config(data);
     let mut stores = motherlode_server::open_stores(&config).expect("the log opens").stores;

@@ -20,17 +20,16 @@ use std::{
 /// 2027-01-01T00:00:00Z.
 pub const NEW_YEAR_MS: i64 = 1_798_761_600_000;
 
-/// In-memory service with operators. Its clock starts an hour before the new year.
+/// In-memory service whose clock starts an hour before the new year.
 pub struct Service {
-    /// The service.
     pub server: Server,
-    /// Clock of the service, Unix ms.
+    /// Unix ms.
     pub clock: Arc<AtomicI64>,
     _data: tempfile::TempDir,
 }
 
 impl Service {
-    /// Starts a service with the operators and TLS of a configuration text.
+    /// `text` is configuration of operators and TLS.
     pub async fn start(text: &str) -> Self {
         let data = tempfile::tempdir().expect("a folder can be made");
         let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS - 3_600_000));
@@ -41,12 +40,10 @@ impl Service {
         Self { server, clock, _data: data }
     }
 
-    /// Returns a client with a token.
     pub async fn client(&self, shown: &str) -> Client {
         self.with(&token(shown)).await
     }
 
-    /// Returns a client with credentials.
     pub async fn with(&self, credentials: &Credentials) -> Client {
         let target = format!("http://{}", self.server.address());
         Client::on(connect(&target, credentials, None).await.expect("the service answers"))
@@ -58,7 +55,6 @@ fn known(data: &Path, text: &str) -> Config {
     Config { operators, tls, console, ..config(data) }
 }
 
-/// Returns an operator's entry in a configuration file, with one credential per token.
 #[must_use]
 pub fn operator(id: &str, tokens: &[(&str, &str)]) -> String {
     let mut text = format!("[[operators]]\nid = \"{id}\"\n");
@@ -70,26 +66,25 @@ pub fn operator(id: &str, tokens: &[(&str, &str)]) -> String {
     text
 }
 
-/// Returns credentials with a token.
 #[must_use]
 pub fn token(token: &str) -> Credentials {
     Credentials { token: Some(token.to_owned()), ..Credentials::default() }
 }
 
-/// Certificates of a service and of two clients with one root, as PEM files in a folder.
+/// PEM files in a folder, with one root.
 pub struct Certificates {
-    /// Root certificate, PEM.
+    /// PEM.
     pub root: String,
     /// Certificate and key of a client, PEM.
     pub client: (String, String),
-    /// SHA-256 of the client's certificate, hex, as in the configuration.
+    /// SHA-256 of the client's certificate, hex.
     pub client_sha256: String,
     /// Certificate and key of a client that is not configured, from the same root.
     pub stranger: (String, String),
 }
 
 impl Certificates {
-    /// Writes `root.pem`, `service.pem` and `service.key` to a folder.
+    /// Writes `root.pem`, `service.pem` and `service.key`.
     #[must_use]
     pub fn make(folder: &Path) -> Self {
         let mut root = CertificateParams::default();
@@ -116,7 +111,6 @@ impl Certificates {
         }
     }
 
-    /// Returns the TLS section of a configuration file.
     #[must_use]
     pub fn section(folder: &Path) -> String {
         let path = |name: &str| folder.join(name).display().to_string();

@@ -1,12 +1,10 @@
-//! Assertions about several partitions together.
-
 use crate::{commits, pool::POOL};
 use futures_util::future::select_all;
 use motherlode_books::{Account, Currency, Event, Nano, PoolState, VoidedJackpot};
 use motherlode_ledger::{Handle, Ledgers};
 use std::{collections::BTreeMap, time::Duration};
 
-/// Waits up to two minutes until the pool is settled, see [`is_settled`].
+/// Waits up to two minutes, see [`is_settled`].
 pub async fn settled(ledgers: &Ledgers) {
     let mut heads: Vec<_> = ledgers.all().map(Handle::head).collect();
     let settle = async {
@@ -17,7 +15,7 @@ pub async fn settled(ledgers: &Ledgers) {
     tokio::time::timeout(Duration::from_secs(120), settle).await.expect("the partitions settle");
 }
 
-/// Checks that all partitions have exchanged their reports of the pool and no award is unpaid.
+/// All partitions have exchanged their reports of the pool, and no award is unpaid.
 #[must_use]
 pub fn is_settled(ledgers: &Ledgers) -> bool {
     let home = ledgers.home();

@@ -1,4 +1,4 @@
-//! Simulated player that checks acknowledged answers and repeats requests without one.
+//! Simulated player that checks answers and repeats requests without one.
 
 use crate::client::{Client, bet};
 use motherlode_proto::{
@@ -14,13 +14,12 @@ use std::{
 };
 use tonic::Status;
 
-/// Player with the answers received.
 #[derive(Debug)]
 pub struct Player {
     account: Account,
     coin_value: &'static str,
     round: u64,
-    /// Answers by request id, without the jackpot's state, which may still change.
+    /// Answers without the jackpot's state, which may still change.
     answers: BTreeMap<String, Played>,
     /// Reported jackpots by position of the hit.
     jackpots: BTreeMap<u64, JackpotWin>,
@@ -29,13 +28,12 @@ pub struct Player {
 const DEPOSIT: i64 = 100_000_000;
 
 impl Player {
-    /// Opens and funds an account.
     pub async fn join(client: &mut Client, name: &str, coin_value: &'static str) -> Self {
         let account = client.fund(name, crate::EUR, DEPOSIT).await;
         Self { account, coin_value, round: 0, answers: BTreeMap::new(), jackpots: BTreeMap::new() }
     }
 
-    /// Plays rounds until the service fails. Counts answers in `answers`; panics if a repeated answer differs.
+    /// Counts answers in `answers`; panics if a repeated answer differs.
     pub async fn play(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Status {
         loop {
             if let Err(status) = self.play_round(client, answers).await {
@@ -45,7 +43,7 @@ impl Player {
         }
     }
 
-    /// Plays rounds up to the first error. The next call repeats the interrupted round.
+    /// Stops at the first error. The next call repeats the interrupted round.
     pub async fn play_rounds(&mut self, client: &mut Client, rounds: usize) -> Result<(), Status> {
         for _ in 0..rounds {
             self.play_round(client, &Arc::default()).await?;
@@ -54,7 +52,7 @@ impl Player {
         Ok(())
     }
 
-    /// Plays one round from its start. Repeated requests must get the same answers.
+    /// Repeated requests must get the same answers.
     pub async fn play_round(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Result<(), Status> {
         let id = format!("r{}", self.round);
         let mut last = client.spin(bet(&id, &self.account, self.coin_value), None).await?;
@@ -67,7 +65,6 @@ impl Player {
         Ok(())
     }
 
-    /// Advances to the next round.
     pub fn next_round(&mut self) {
         self.round += 1;
     }
@@ -83,10 +80,9 @@ impl Player {
         }
     }
 
-    /// Checks that each answer is repeated unchanged and the balance is their sum.
+    /// Each answer is repeated unchanged, and the balance is their sum.
     pub async fn check(&mut self, client: &mut Client) {
         let (rounds, answers) = (self.round, Arc::default());
-        // Completes the interrupted round.
         for round in 0..=rounds {
             self.round = round;
             self.play_round(client, &answers).await.expect("a repetition is answered");
@@ -100,7 +96,6 @@ impl Player {
         assert_eq!(client.balance(&self.account).await, DEPOSIT - bets + wins + jackpots);
     }
 
-    /// Checks that the balance can be read.
     pub async fn balance_is_served(&self, client: &mut Client) {
         client.balance(&self.account).await;
     }

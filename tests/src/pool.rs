@@ -1,5 +1,5 @@
-//! Independent model of the jackpot pool over all partitions' logs, in EUR only, so a coin's share is coin / 10. Takes
-//! the order of hits and bets from the pool's stream at home (BW-16), and computes sums and awards.
+//! Independent model of the jackpot pool over all partitions' logs, in EUR only, so a coin's share is coin / 10. The
+//! pool's stream at home orders hits and bets (BW-16).
 
 use crate::commits;
 use motherlode_books::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
@@ -8,21 +8,19 @@ use motherlode_log::{genesis, hash};
 use motherlode_proto::convert::record;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Pool of the game that has one.
 pub const POOL: &str = "bewitched";
 /// One EUR in 1e-9 EUR.
 const EUR: i128 = 1_000_000_000;
 const SEED: i128 = 20_000 * EUR;
 
-/// Partition and position of a hit.
+/// Partition and position.
 pub type Hit = (u32, u64);
 
-/// Expected state of the pool; sums in 1e-9 EUR.
 #[derive(Default)]
 pub struct Model {
-    /// Contributions of all bets in the logs.
+    /// Contributions of all bets, in 1e-9 EUR.
     pub contributed: i128,
-    /// Expected awards in cents, in the order of the pool's stream.
+    /// Awards in cents, in the order of the pool's stream.
     pub expected: Vec<(Hit, i128)>,
     pooled: i128,
     increments: i128,
@@ -104,8 +102,8 @@ impl Model {
     }
 }
 
-/// Replays the logs and checks that every award and payment is the model's, and that the books balance at every
-/// position (PL-09). There must be at least `hits` hits, all with awards.
+/// Checks every award and payment, and that the books balance at every position (PL-09). There must be at least `hits`
+/// hits, all with awards.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use tonic::transport::Channel;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Writes a constant draw key to a new data folder, so that failures are reproducible.
+/// Writes a constant draw key, so that failures are reproducible.
 fn give_draw_key(data: &Path) -> io::Result<()> {
     if fs::read_dir(data).is_ok_and(|mut files| files.next().is_some()) {
         return Ok(());
@@ -26,24 +26,23 @@ fn give_draw_key(data: &Path) -> io::Result<()> {
     writeln!(file, "{} {}", made.as_millis(), "5c".repeat(32))
 }
 
-/// A running service; killed when dropped.
+/// Killed when dropped.
 pub struct Process {
     child: Child,
     log: File,
-    /// Listen address.
     pub address: SocketAddr,
     /// Address of console and JSON.
     pub console: Option<SocketAddr>,
 }
 
 impl Process {
-    /// Starts the program on a data folder and waits until it listens. A new folder gets the tests' draw key.
+    /// Waits until the program listens. A new folder gets the tests' draw key.
     #[must_use]
     pub fn start(program: &str, data: &Path, config: Option<&Path>) -> Self {
         Self::start_as(program, data, config, &[])
     }
 
-    /// Returns the peak of resident memory, bytes.
+    /// Bytes.
     #[must_use]
     pub fn memory_peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process is there");
@@ -52,13 +51,11 @@ impl Process {
         kilobytes.expect("a peak in kB") * 1024
     }
 
-    /// Starts the program with more arguments, for example a role.
     #[must_use]
     pub fn start_as(program: &str, data: &Path, config: Option<&Path>, more: &[&str]) -> Self {
         Self::start_where(program, data, config, more, &[])
     }
 
-    /// Starts the program with environment variables.
     #[must_use]
     pub fn start_where(
         program: &str,
@@ -89,13 +86,13 @@ impl Process {
         Self { child, log, address: address.expect("it prints its address"), console }
     }
 
-    /// Returns the last line on standard error that contains `words`.
+    /// Searches standard error for `words`.
     #[must_use]
     pub fn log_line(&self, words: &str) -> Option<String> {
         self.log_lines(words).pop()
     }
 
-    /// Returns all lines on standard error that contain `words`.
+    /// Searches standard error for `words`.
     #[must_use]
     pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();
@@ -108,45 +105,39 @@ impl Process {
         whole.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
     }
 
-    /// Returns the process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Kills the process with SIGKILL and waits for its end.
     pub fn kill(mut self) {
         self.end();
     }
 
-    /// Suspends the process with SIGSTOP.
     pub fn hold(&self) {
         self.signal("STOP");
     }
 
-    /// Resumes the process with SIGCONT.
     pub fn release(&self) {
         self.signal("CONT");
     }
 
-    /// Uses the shell's `kill`: not every machine has the program.
     fn signal(&self, signal: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", self.child.id())]).status();
         assert!(sent.expect("a shell is there").success(), "the process is still there");
     }
 
-    /// Sends SIGTERM and returns the exit code; panics after a minute.
+    /// Returns the exit code; panics after a minute.
     pub async fn terminate(self) -> Option<i32> {
         self.ask_to_stop();
         self.ended().await.0
     }
 
-    /// Sends SIGTERM.
     pub fn ask_to_stop(&self) {
         self.signal("TERM");
     }
 
-    /// Waits up to a minute for the end and returns the exit code and standard error.
+    /// Waits up to a minute; returns the exit code and standard error.
     pub async fn ended(mut self) -> (Option<i32>, String) {
         let waited = tokio::task::spawn_blocking(move || {
             let code = self.child.wait().ok().and_then(|status| status.code());
@@ -169,21 +160,20 @@ impl Drop for Process {
     }
 }
 
-/// Connects to a process within a second, with a timeout of three seconds per call.
+/// Connects within a second, with a timeout of three seconds per call.
 pub async fn channel(address: SocketAddr) -> Option<Channel> {
     let endpoint = Channel::from_shared(format!("http://{address}")).expect("an address is a URI");
     let endpoint = endpoint.timeout(Duration::from_secs(3)).connect_timeout(Duration::from_secs(1));
     endpoint.connect().await.ok()
 }
 
-/// Checks the health of a process.
 pub async fn serving(address: SocketAddr) -> bool {
     let Some(channel) = channel(address).await else { return false };
     let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
     answer.is_ok_and(|answer| answer.into_inner().status() == ServingStatus::Serving)
 }
 
-/// Waits until `done` returns true, and panics after two minutes.
+/// Panics after two minutes.
 pub async fn until(what: &str, done: impl AsyncFn() -> bool) {
     let waiting = async {
         while !done().await {

@@ -2,7 +2,7 @@
 //! until the step has it. The sealed draw is unchanged, so rounds replay and audit as usual.
 //!
 //! A wish is a word such as `open`, or a word and a value, see [`figured`]; several are joined by `, ` and must all
-//! hold in this step. The call fails if a wish is unknown or no seed fulfils it.
+//! hold in this step.
 
 use motherlode_books::Event;
 use motherlode_ledger::Proposal;
@@ -13,12 +13,11 @@ use prost::Message;
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::metadata::MetadataMap;
 
-/// Client seeds tried per wish. The rarest outcomes occur about once in 10,000 steps.
+/// Client seeds per wish. The rarest outcomes occur about once in 10,000 steps.
 const TRIES_MAX: usize = 400_000;
 
 pub(crate) const KEY: &str = "motherlode-force";
 
-/// Returns the dealer with this script.
 #[must_use]
 pub fn scripted(dealer: Dealer) -> Dealer {
     dealer.scripted(Arc::new(Wishes))
@@ -56,14 +55,13 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
 
 /// Parses a wish with a value:
 ///
-/// - `spin KIND`, such as `spin HIGH_SYMBOLS`: a window of this kind; `rows N`: its rows; `times N`: its multiplier;
-///   `features N`: at least N kinds of windows in the step.
-/// - `mark KIND` or `mark KIND=VALUE`: a mark on a cell, such as `mark MYSTERY=1000`; `marks N`: at least N on one
-///   window.
-/// - `win LINE`, `win WAYS`, `win SCATTER`: a win of this kind.
+/// - `spin KIND`: a window of this kind; `rows N`: its rows; `times N`: its multiplier; `features N`: at least N kinds
+///   of windows in the step.
+/// - `mark KIND` or `mark KIND=VALUE`: a mark on a cell; `marks N`: at least N on one window.
+/// - `win LINE`, `win WAYS`, `win SCATTER`.
 /// - `left N`: at least N free spins left; `more N`: a free spin that awards N.
 /// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: the bonus's prize.
-/// - `card NAME`, such as `card JOKER`: the drawn card.
+/// - `card NAME`: the drawn card.
 /// - `carries KEY=VALUE`: the step sets this value of the player's collection.
 fn figured<'a>(what: &str, figure: &'a str) -> Option<Wanted<'a>> {
     let number = || figure.parse::<u32>().ok();

@@ -1,6 +1,5 @@
-//! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), each operator of a service in this process has a
-//! wallet in this process, and the tests' client deposits there. There is one wallet per process, so each test needs a
-//! process (nextest).
+//! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), each operator has a wallet in this process, and
+//! the tests' client deposits there. There is one wallet per process, so each test needs a process (nextest).
 
 use motherlode_books::{StreamId, Wallet as UnderWay};
 use motherlode_ledger::Ledgers;
@@ -30,14 +29,12 @@ use tonic::{Request, Response, Status, transport::Server};
 
 static WALLET: OnceLock<Wallet> = OnceLock::new();
 
-/// Returns whether operators keep their players' money.
 #[must_use]
 pub fn is_on() -> bool {
     env::var("MOTHERLODE_TESTS_WALLET").is_ok_and(|kind| kind == "seamless")
 }
 
-/// Gives the process's wallet to each operator without one. If no operators are configured, acme gets it, and access
-/// stays open.
+/// Without configured operators acme gets the wallet, and access stays open.
 pub(crate) fn give_wallets(config: &mut Config) {
     if !is_on() {
         return;
@@ -64,7 +61,6 @@ fn parsed(text: &str) -> Operator {
     config.operators.into_iter().next().expect("it is named")
 }
 
-/// Returns whether the process's wallet keeps an account's money.
 #[must_use]
 pub fn keeps(account: &Account) -> bool {
     let play_money = account.currency_code == "XTS";
@@ -75,7 +71,7 @@ pub(crate) fn fund(account: &Account, minor: i64) {
     *wallet().books().balances.entry(key(account)).or_default() += minor;
 }
 
-/// Returns the wallet's balance once no transfer of the player is pending.
+/// The wallet's balance once no transfer of the player is pending.
 pub(crate) async fn balance(account: &Account) -> i64 {
     settled(account).await;
     wallet().books().balances.get(&key(account)).copied().unwrap_or_default()
@@ -102,7 +98,6 @@ pub async fn settled(account: &Account) {
     tokio::time::timeout(Duration::from_secs(30), wait).await.expect("all is paid");
 }
 
-/// Registration of a running service with the wallet.
 pub(crate) struct Running(Option<u64>);
 
 impl Running {

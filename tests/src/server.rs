@@ -1,5 +1,5 @@
-//! A service in this process: one server with all roles, or three in split roles if `MOTHERLODE_TESTS_ROLES` is `split`
-//! (`tests/run split`).
+//! A service in this process: one server, or three in split roles if `MOTHERLODE_TESTS_ROLES` is `split` (`tests/run
+//! split`).
 
 use crate::{seamless, split::Split};
 use motherlode_books::{Account, Currency, PlayerState, StreamId};
@@ -11,7 +11,6 @@ use motherlode_server::{self as server, ServeError};
 use motherlode_spin::{Dealer, Sweeper};
 use std::{env, net::SocketAddr};
 
-/// The service.
 pub struct Server(Parts, seamless::Running);
 
 enum Parts {
@@ -47,7 +46,6 @@ impl Server {
         Self(parts, running)
     }
 
-    /// Returns the address of all calls.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         match &self.0 {
@@ -56,7 +54,7 @@ impl Server {
         }
     }
 
-    /// Returns the console's address; services in split roles have none.
+    /// Services in split roles have none.
     #[must_use]
     pub fn console(&self) -> SocketAddr {
         let address = match &self.0 {
@@ -66,7 +64,6 @@ impl Server {
         address.expect("it has a console")
     }
 
-    /// Returns the address of the tile log's files.
     #[must_use]
     pub fn tiles(&self) -> SocketAddr {
         let address = match &self.0 {
@@ -76,7 +73,7 @@ impl Server {
         address.expect("it serves files")
     }
 
-    /// Returns the ledger of partition 0.
+    /// Partition 0.
     #[must_use]
     pub fn ledger(&self) -> &Handle {
         match &self.0 {
@@ -85,7 +82,6 @@ impl Server {
         }
     }
 
-    /// Returns the ledgers.
     #[must_use]
     pub fn ledgers(&self) -> &Ledgers {
         match &self.0 {
@@ -94,13 +90,11 @@ impl Server {
         }
     }
 
-    /// Returns the ledger of one of acme's players.
     #[must_use]
     pub fn ledger_of(&self, player: &str) -> &Handle {
         self.ledgers().of(&StreamId::player("acme", player)).expect("it holds all partitions")
     }
 
-    /// Returns one of acme's players.
     #[must_use]
     pub fn player(&self, player: &str) -> PlayerState {
         self.ledger_of(player)
@@ -109,20 +103,19 @@ impl Server {
             .expect("the player is there")
     }
 
-    /// Returns the last durable position of each partition.
+    /// Last durable position of each partition.
     #[must_use]
     pub fn ends(&self) -> Vec<Position> {
         self.ledgers().all().map(Handle::durable).collect()
     }
 
-    /// Sums an account over all partitions, in 1e-9 of the currency's unit.
+    /// Sum over all partitions, in 1e-9 of the currency's unit.
     #[must_use]
     pub fn holding(&self, account: Account<'_>, currency: Currency) -> i128 {
         self.ledgers().all().map(|ledger| ledger.books(|books| books.holding(account, currency).0)).sum()
     }
 
-    /// Sums the contributions to a pool since its last win, pooled or not, in 1e-9 EUR. Transfers between partitions
-    /// never change the sum.
+    /// Contributions since the pool's last win, in 1e-9 EUR. Transfers between partitions never change the sum.
     #[must_use]
     pub fn collected(&self, pool: &str) -> i128 {
         let of = [Account::ContributionsDue(pool), Account::Interpartition, Account::Increments(pool)];
@@ -132,7 +125,6 @@ impl Server {
         self.ledgers().all().map(held).sum()
     }
 
-    /// Returns the sweeper.
     #[must_use]
     pub fn sweeper(&self) -> &Sweeper {
         let sweeper = match &self.0 {
@@ -142,7 +134,6 @@ impl Server {
         sweeper.expect("it spins")
     }
 
-    /// Returns the self-check.
     #[must_use]
     pub fn self_check(&self) -> &SelfCheck {
         let check = match &self.0 {
@@ -152,7 +143,6 @@ impl Server {
         check.expect("it has reports")
     }
 
-    /// Stops the service in order.
     pub async fn stop(self) -> Result<(), ServeError> {
         let Self(parts, running) = self;
         drop(running);

@@ -1,4 +1,4 @@
-//! A service in split roles: three servers in this process behind a gateway that routes each call to its role.
+//! Split roles: three servers behind a gateway that routes each call to its role.
 
 use http::{Request, Response, Uri};
 use hyper::body::Incoming;
@@ -24,7 +24,7 @@ pub(crate) struct Split {
     jackpot: Server,
     pub(crate) address: SocketAddr,
     gateway: JoinHandle<()>,
-    /// Runtime of the ledger, because a test's single thread may block on it.
+    /// The ledger's, because a test's single thread may block on it.
     runtime: Option<Runtime>,
 }
 
@@ -68,7 +68,7 @@ impl Split {
     }
 }
 
-/// Node roles, and the names of their credentials, which are also their tokens and token files.
+/// Names are credentials, their tokens, and token files.
 const NODES: [(Roles, &str); 2] = [(Roles::NODE_SPIN, "node-spin.token"), (Roles::NODE_JACKPOT, "node-jackpot.token")];
 
 fn token(role: Role) -> &'static str {
@@ -93,7 +93,7 @@ fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
     }
 }
 
-/// Calls of the jackpot service that a jackpot process refuses.
+/// Calls that a jackpot process refuses.
 const POOL_CHANGES: [&str; 7] =
     ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];
 

@@ -12,11 +12,11 @@ HERE = Path(__file__).resolve().parent
 
 
 class Generate(build_py):
-    """Copies the sources, then adds the generated files."""
+    """Adds the generated files to a copy of the sources."""
 
     def run(self):
         super().run()
-        # Imported here, since a source distribution needs no compiler.
+        # A source distribution needs no compiler.
         import grpc_tools
         from grpc_tools import protoc
 
@@ -28,7 +28,7 @@ class Generate(build_py):
         kinds += [f"--{kind}_out=quiet:{into}" for kind in ("mypy", "mypy_grpc")]
         if protoc.main(["protoc", *includes, *plugins, *kinds, *map(str, protos)]) != 0:
             raise SystemExit("the protos do not compile")
-        # Generated folders need an `__init__.py` for older tools.
+        # Older tools need an `__init__.py`.
         for proto in protos:
             folder = into / proto.parent.relative_to(HERE / "protos")
             for package in (folder, folder.parent):
@@ -36,7 +36,6 @@ class Generate(build_py):
 
 
 def plugin(name):
-    """Returns the path of a protoc plugin: on PATH, next to this Python, or next to its packages."""
     import mypy_protobuf
 
     beside = [Path(sys.executable).parent, Path(mypy_protobuf.__file__).parents[1] / "bin"]

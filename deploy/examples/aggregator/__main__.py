@@ -57,7 +57,6 @@ def run(args):
 
 
 def show(reports):
-    """Prints one line per game, money in major units."""
     titles = ["game", "rounds", "free", "autoplay", "in", "out", "bet", "won", "jackpots", "choices"]
     rows = [titles, *(report.cells() for report in reports)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(titles))]

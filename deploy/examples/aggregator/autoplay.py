@@ -1,16 +1,14 @@
-"""Autoplay: a series that loses its connection and continues, and one that is stopped (PL-07)."""
+"""A series that loses its connection, and one that is stopped (PL-07)."""
 
 import grpc
 from motherlode.spin.v1 import spin_pb2
 from service import waits
 
-# Pause between spins of the stopped series, which leaves time to stop it.
+# Leaves time to stop the series.
 PAUSE_MS = 300
 
 
 class Series:
-    """A series of rounds played by the service, which can be followed over several connections."""
-
     def __init__(self, player, session, stake, spins, pause_ms=0, **more):
         self.player, self.session = player, session
         self.request = spin_pb2.AutospinRequest(
@@ -26,7 +24,6 @@ class Series:
         self.told = []
 
     def follow(self, service):
-        """Yields new answers. After a lost connection the same request repeats the earlier answers and continues."""
         for wait_s in waits():
             before, number = len(self.told), 0
             answers = service.spins.Autospin(self.request, timeout=10 * service.answer_s, wait_for_ready=True)
@@ -47,7 +44,7 @@ class Series:
         raise TimeoutError("the series keeps losing its connection")
 
     def take(self, answer):
-        """Records an answer, and finishes a waiting round so that the series continues."""
+        """Finishes a waiting round, so that the series continues."""
         if not answer.HasField("played"):
             return
         self.player.told(answer.played)
@@ -55,7 +52,7 @@ class Series:
 
 
 def same(one, other):
-    """Whether two answers are equal; a pending jackpot may have been paid in between."""
+    """A pending jackpot may have been paid in between."""
     one, other = spin_pb2.AutospinResponse.FromString(one.SerializeToString()), other
     other = spin_pb2.AutospinResponse.FromString(other.SerializeToString())
     for answer in one, other:
@@ -64,7 +61,7 @@ def same(one, other):
 
 
 def resumed(player, session, stake, connect, spins=30, **more):
-    """Plays a series to its end over two connections; the first one is dropped halfway."""
+    """Plays a series over two connections; the first one is dropped halfway."""
     series = Series(player, session, stake, spins, **more)
     first = connect()
     for _ in series.follow(first):
@@ -79,7 +76,7 @@ def resumed(player, session, stake, connect, spins=30, **more):
 
 
 def stopped(player, session, stake, spins=1000, **more):
-    """Stops a series after some answers. Rounds bet before the stop arrives are in the history."""
+    """Stops a series. Rounds bet before the stop arrives are in the history."""
     series = Series(player, session, stake, spins, PAUSE_MS, **more)
     answers = series.follow(player.service)
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""The aggregator's own books of a player, to reconcile with the ledger to the cent."""
+"""The aggregator's own books of a player."""
 
 from dataclasses import dataclass, field
 
@@ -11,20 +11,20 @@ PAGE_SIZE = 100
 
 @dataclass
 class Round:
-    """A round by the answers to its calls; money in minor units."""
+    """Money in minor units."""
 
     bet: int
     win: int
-    # Parts of the win credited before the round's end, by step (ME-16).
+    # Credits by step, before the round's end (ME-16).
     credited: dict
     jackpot: int
     open: bool
-    # Campaign of a free round, whose bet the operator paid (PL-18).
+    # The operator paid the bet (PL-18).
     campaign: str
 
     @staticmethod
     def of(round, credited, jackpots):
-        """Creates it from a Played or a Round of the service, which have the same field names."""
+        """Takes a Played or a Round of the service, which have the same field names."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
         return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 
@@ -41,9 +41,8 @@ class Books:
     deposits: dict = field(default_factory=dict)
     withdrawals: dict = field(default_factory=dict)
     rounds: dict = field(default_factory=dict)
-    # Rounds with a jackpot whose award was pending in the answer.
+    # Rounds whose answer had a pending award.
     pending: set = field(default_factory=set)
-    # Client seeds sent, by round and step.
     client_seeds: dict = field(default_factory=dict)
 
     def told(self, played, client_seed=None):
@@ -69,12 +68,10 @@ class Books:
 
 
 def credited(round):
-    """Returns the amount that each step of a service's round credited before its end."""
     return {step.number: step.outcome.credited_minor for step in round.steps}
 
 
 def jackpots(round):
-    """Returns the jackpots won in a service's round."""
     return sum(won.amount.amount_minor for won in round.jackpots)
 
 
@@ -90,7 +87,6 @@ def history(service, account):
 
 
 def differences(service, account, books):
-    """Returns the differences of ledger and books in words."""
     found = []
 
     def compare(what, told, ledger):

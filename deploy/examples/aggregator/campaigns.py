@@ -1,4 +1,4 @@
-"""Free rounds: granted, played, and cancelled (PL-18)."""
+"""Free rounds (PL-18)."""
 
 import time
 
@@ -10,7 +10,7 @@ ROUNDS = 3
 
 
 def free_rounds(player, session, stake, **more):
-    """Grants a campaign and plays it; grants another and cancels it. Returns the rounds played."""
+    """Grants a campaign and plays it; grants another and cancels it."""
     played = grant(player, session.game, stake)
     for number in range(ROUNDS):
         player.bet(session, None, campaign_id=played, **more)
@@ -58,7 +58,6 @@ def cancel(player, name):
 
 
 def refused(player, name, reason):
-    """Checks that a campaign cannot be cancelled."""
     try:
         cancel(player, name)
     except Refused as refusal:

@@ -9,10 +9,7 @@ def sha256(*lines):
 
 
 def faults(round, client_seeds):
-    """Returns the faults of a finished round's draws in words.
-
-    `client_seeds` has the sent ones by round and step. The service checks the seal against the request.
-    """
+    """Returns the faults of a finished round's draws. `client_seeds` has the sent ones by round and step."""
     found = []
     for step in round.steps:
         at, draw = (round.round_id, step.number), step.draw

@@ -1,7 +1,6 @@
-"""A proxy between aggregator and service that loses answers, as a test of retries.
+"""A proxy that loses answers, as a test of retries.
 
-It forwards all that the client sends, and a limited number of pieces of the answers. Then it cuts the connection, at
-once or after a silence. TLS passes through it.
+It forwards all that the client sends, and a limited number of pieces of the answers, then cuts the connection.
 """
 
 import random
@@ -13,8 +12,6 @@ PIECE = 1 << 16
 
 
 class Lossy:
-    """Listens on loopback and forwards connections to the service."""
-
     def __init__(self, target, pieces, silence_s):
         """Forwards about `pieces` pieces per connection; every third connection is silent for `silence_s` before it is
         cut."""
@@ -52,7 +49,7 @@ class Lossy:
 
 
 def copy(source, sink, pieces):
-    """Copies up to a number of pieces; true if the number was reached, false if an end closed first."""
+    """Returns true if the number of pieces was reached, false if an end closed first."""
     try:
         while piece := source.recv(PIECE):
             if pieces == 0:

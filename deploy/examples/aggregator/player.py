@@ -1,4 +1,4 @@
-"""A player at the aggregator: account, session, rounds with every kind of choice."""
+"""A player at the aggregator."""
 
 import secrets
 import uuid
@@ -11,26 +11,23 @@ from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 from service import Refused
 
-# Deposit in minor units.
+# In minor units.
 DEPOSIT = 50_00
 
 GUESSES = [round_pb2.CARD_RED_HEART, round_pb2.CARD_BLACK_SPADE]
 
 
 class Player:
-    """One player with one account, and the aggregator's books of it."""
-
     def __init__(self, service, operator, game, currency="EUR"):
-        # A name unused by earlier runs; a real aggregator has its own.
+        # A name unused by earlier runs.
         name = f"{game.summary.game}-{uuid.uuid4().hex[:12]}"
         self.service, self.game = service, game
         self.account = round_pb2.Account(operator_id=operator, player_id=name, currency_code=currency)
         self.books = Books()
-        # Number of choices by kind.
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        # Seal of the next draw, and the position of its answer.
+        # Position of the answer with the next draw's seal.
         self.position = 0
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
@@ -50,8 +47,7 @@ class Player:
         self.books.withdrawals[request_id] = amount
 
     def bet(self, session, stake, **more):
-        """Plays a round to its end; without a stake, a free round. After a refusal for lack of funds it deposits and
-        retries."""
+        """Plays a round to its end; without a stake, a free round. Deposits if the funds do not suffice."""
         request = spin_pb2.SpinRequest(
             request_id=self.request_id("bet"),
             account=self.account,
@@ -70,9 +66,8 @@ class Player:
         self.finish(played.round_id, played.outcome, session.id)
 
     def draw(self, call, request):
-        """Sends a request that draws, and records the answer. Its client seed is fresh, so the seal cannot have been
-        chosen for it. If other draws changed the seal (as in a series with a broken stream), it retries with the new
-        seal and another client seed."""
+        """Sends a request with a fresh client seed, so the seal cannot have been chosen for it. If other draws changed
+        the seal, retries with the new seal and another client seed."""
         while True:
             request.client_seed, request.seal = secrets.token_bytes(32), self.seal
             try:
@@ -86,7 +81,7 @@ class Player:
                 return played
 
     def told(self, played, client_seed=None):
-        """Records an answer and the next seal; repeated answers do not change it."""
+        """Records an answer; a repeated one does not change the next seal."""
         self.books.told(played, client_seed)
         if played.position > self.position:
             self.position, self.seal = played.position, played.seal
@@ -105,7 +100,7 @@ class Player:
             self.choices[before] += 1
 
     def choice(self, outcome, before):
-        """Returns the choice for the awaited input, given the previous one; None if the round is settled."""
+        """Returns the choice for the awaited input, or None if the round is settled."""
         made = round_pb2.Choice
         match outcome.awaiting:
             case round_pb2.AWAITING_NOTHING:
@@ -140,7 +135,7 @@ class Player:
                 self.finish(round.round_id, round.steps[-1].outcome)
 
     def leave(self):
-        """Withdraws the balance, and returns the differences of the books."""
+        """Withdraws the balance; returns the differences of the books."""
         self.catch_up()
         if self.books.balance() > 0:
             self.withdraw(self.books.balance())
@@ -148,7 +143,7 @@ class Player:
 
 
 class Session:
-    """A launched game: binds player, account and game (PL-16), and is named in each call."""
+    """A launched game: binds player, account and game (PL-16)."""
 
     def __init__(self, player, game, keeper):
         request = spin_pb2.OpenSessionRequest(
@@ -156,8 +151,7 @@ class Session:
         )
         self.service, self.game = player.service, game
         self.id = self.service.ask(self.service.spins.OpenSession, request).session_id
-        # Lives as long as the player's connection. A broken connection ends the session, and holds the game for some
-        # seconds (BW-27).
+        # A broken connection ends the session, and holds the game for some seconds (BW-27).
         self.kept = keeper.spins.KeepSession(spin_pb2.KeepSessionRequest(session_id=self.id), wait_for_ready=True)
         next(self.kept)
 

@@ -1,8 +1,8 @@
 """Connection to Motherlode: TLS, token, retries.
 
-A broken connection or an expired deadline can hide that a request took effect. Each changing request therefore has a
-request id, and `ask` sends the same message until it is answered: one effect, one answer (PL-11). A production
-aggregator stores the message before sending, and retries after its own restart.
+A broken connection can hide that a request took effect. Each changing request therefore has a request id, and `ask`
+sends the same message until it is answered (PL-11). A production aggregator stores the message before sending, and
+retries after its own restart.
 """
 
 import threading
@@ -16,7 +16,7 @@ from motherlode.jackpot.v1 import jackpot_pb2_grpc
 from motherlode.ledger.v1 import ledger_pb2_grpc
 from motherlode.spin.v1 import spin_pb2_grpc
 
-# Attempts per message, and the delays between them: from 0.05 s, doubled up to 1 s.
+# Per message; delays from 0.05 s, doubled up to 1 s.
 TRIES_MAX = 20
 FIRST_WAIT_S, WAIT_MAX_S = 0.05, 1.0
 
@@ -32,8 +32,6 @@ LOST = {
 
 
 class Refused(Exception):
-    """Refusal with its details; nothing has changed."""
-
     def __init__(self, error):
         super().__init__(f"{error.code().name}: {error.details()}")
         self.code, self.reason, self.metadata, self.retry_s = error.code(), "", {}, None
@@ -51,7 +49,7 @@ class Refused(Exception):
 
 
 class Service:
-    """One connection, shared by threads. `lost` counts retries by status."""
+    """Connection shared by threads. `lost` counts retries by status."""
 
     def __init__(self, address, ca, token, name=None, answer_s=5.0):
         credentials = grpc.composite_channel_credentials(
@@ -64,7 +62,7 @@ class Service:
             ("grpc.max_reconnect_backoff_ms", 1000),
         ]
         if name:
-            # Name in the certificate, if the address is a proxy's.
+            # If the address is a proxy's.
             options.append(("grpc.ssl_target_name_override", name))
         self.channel = grpc.secure_channel(address, credentials, options)
         self.spins = spin_pb2_grpc.SpinServiceStub(self.channel)
@@ -78,7 +76,7 @@ class Service:
         self.channel.close()
 
     def ask(self, call, request):
-        """Returns the answer to a request, with retries; raises Refused."""
+        """Returns the answer, with retries; raises Refused."""
         for wait_s in waits():
             try:
                 return call(request, timeout=self.answer_s, wait_for_ready=True)

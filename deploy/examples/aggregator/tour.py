@@ -1,4 +1,4 @@
-"""Order of play: every game until each of its choices was made, then autoplay and free rounds."""
+"""Plays every game until each of its choices was made, then autoplay and free rounds."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ GAMES = {
     "witch-feature": {"start_free_spins"},
 }
 
-# Each choice occurs about once in 200 rounds; none in so long a play is a fault.
+# Each choice occurs about once in 200 rounds.
 ROUNDS_MAX = 20_000
 
 
@@ -46,13 +46,12 @@ class Report:
 
 
 def tour(service, keeper, connect, operator, game, rounds):
-    """Plays one game with a new player, and reconciles."""
     request = spin_pb2.GetGameRequest(game=game)
     described = service.ask(service.spins.GetGame, request)
     stake = round_pb2.Stake(
         coin_value=described.coin_values[0], lines=described.lines_max, coins_per_line=described.coins_per_line_min
     )
-    # Bewitched requires a witch before the first spin (BW-05), and remembers her.
+    # Bewitched requires a witch before the first spin (BW-05).
     more = {"witch": round_pb2.WITCH_WHITE} if game == "bewitched" else {}
     player = Player(service, operator, described)
     player.deposit()

@@ -47,7 +47,6 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
         return wallet_pb2.Result(outcome=outcome, balance_minor=balance, reason=reason)
 
     def admit(self, context):
-        """Refuses callers without the token."""
         shown = dict(context.invocation_metadata()).get("authorization", "")
         if self.token and not hmac.compare_digest(shown, f"Bearer {self.token}"):
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "the token is another")

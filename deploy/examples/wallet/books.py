@@ -1,7 +1,7 @@
 """Balances and transactions of the wallet; one database transaction per call.
 
-Each transaction id is kept permanently with its content and result: applied, refused or rolled back. A repeated call
-therefore has one effect and the same answer, and a debit after its rollback is refused.
+Each transaction id is kept permanently with its content and result, so a repeated call has one effect and the same
+answer, and a debit after its rollback is refused.
 """
 
 DONE, DONE_BEFORE, REFUSED = "DONE", "DONE_BEFORE", "REFUSED"
@@ -20,8 +20,7 @@ class Books:
             return Account(execute, player, currency).balance
 
     def apply(self, transaction, player, currency, minor):
-        """Applies a debit (negative) or a credit; returns the outcome, the balance after it, and the reason of a
-        refusal."""
+        """Applies a debit (negative) or a credit; returns outcome, balance, and the reason of a refusal."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)

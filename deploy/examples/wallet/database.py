@@ -1,7 +1,6 @@
 """Database of the wallet: a SQLite file or PostgreSQL, both durable at the end of a transaction.
 
-A transaction belongs to one player and locks this player first, so its reads stay valid until its end, with any number
-of threads, or of wallets on the same PostgreSQL.
+A transaction locks its player first, so its reads stay valid until its end.
 """
 
 import queue
@@ -34,7 +33,6 @@ class Sqlite:
 
     @contextmanager
     def transaction(self, player):
-        """Commits as a whole, or rolls back."""
         with self.lock:
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -56,21 +54,19 @@ class Postgres:
         self.free = queue.SimpleQueue()
         for _ in range(self.CONNECTIONS):
             self.free.put(None)
-        # If several wallets start at once, one creates the tables.
+        # Several wallets may start at once.
         with self.transaction("") as execute:
             for statement in TABLES:
                 execute(statement)
 
     @contextmanager
     def transaction(self, player):
-        """Commits as a whole, or rolls back."""
         connection = self.free.get()
         try:
             if connection is None or connection.closed:
                 connection = self.connect()
             with connection.transaction():
                 execute = lambda query, values=(): connection.execute(query.replace("?", "%s"), values)
-                # Locks the player until the transaction ends.
                 execute("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", (player,))
                 yield execute
         finally:

@@ -53,7 +53,7 @@ class Server(ThreadingHTTPServer):
 
 
 def serve(wallet, signatures, listen, pair, connections_max):
-    """Creates a server; `pair` has certificate and private key, or is empty."""
+    """`pair` has certificate and private key, or is empty."""
     calls = {name: getattr(wallet_pb2, f"{name}Request") for name in ("GetBalance", "Debit", "Credit", "Rollback")}
 
     class Handler(BaseHTTPRequestHandler):

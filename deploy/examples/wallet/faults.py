@@ -1,4 +1,4 @@
-"""Injected faults: lost answers, lost and doubled calls, delays, errors, wrong balances."""
+"""Injected faults."""
 
 import random
 import time
@@ -7,7 +7,7 @@ import grpc
 
 
 class Faults:
-    """Faults, each about once per given number of calls; 0 for never."""
+    """Each fault occurs about once per given number of calls; never at 0."""
 
     def __init__(self, lose_answer=0, lose_call=0, double=0, fail=0, lie=0, delay_ms=0, seed=None):
         self.every = {"lose_answer": lose_answer, "lose_call": lose_call, "double": double, "fail": fail, "lie": lie}
@@ -22,7 +22,6 @@ class Faults:
         return happens
 
     def around(self, context, apply):
-        """Applies a call and answers, with faults."""
         if self.delay_ms:
             time.sleep(self.random.uniform(0, 2 * self.delay_ms) / 1000)
         if self.now("fail"):

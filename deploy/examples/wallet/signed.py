@@ -13,7 +13,7 @@ class Unsigned(Exception):
 
 
 class Signatures:
-    """Checks requests with the operator's key. Nonces are in the database, so they survive a restart."""
+    """Checks signatures. Nonces are in the database, so they survive a restart."""
 
     def __init__(self, books, key):
         if len(key) < 32:
@@ -25,7 +25,7 @@ class Signatures:
         digest = hashlib.sha256(body).hexdigest()
         text = f"motherlode/wallet/v1\n{method}\n{path}\n{moment}\n{nonce}\n{digest}\n"
         right = hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
-        # Constant time, so that it reveals nothing about a partial match.
+        # Constant time.
         if not hmac.compare_digest(right.encode(), signature.encode()):
             raise Unsigned("the signature does not match")
         now = time.time_ns() // 1_000_000

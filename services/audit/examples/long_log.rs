@@ -1,5 +1,5 @@
-//! Writes a log of spins of any length with sealed draws, for measurements. A service can continue it with the draw key
-//! in the folder. Players take turns in groups, which bounds memory.
+//! Writes a log of spins of any length with sealed draws, for measurements. A service can continue it. Players take
+//! turns in groups, which bounds memory.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 
@@ -60,13 +60,14 @@ fn main() {
         }
         for round in rounds * first / players..rounds * (first + cohort) / players {
             tale.request_id = Some(format!("bet-{round:032x}"));
-            // Coprime: neighbours in the log have different players.
+            // The stride is coprime to the number of players, so neighbours differ.
             tale.plain_spin(&name(first + round * 617 % cohort));
             if round % POOL_EVERY == 0 {
                 tale.tend();
             }
             append(&mut tale, BLOCK);
         }
+        // These players do not play again and leave memory.
         tale.books.freeze();
         drop(tale.books.thaw(None));
         let mut hand = Hand::default();

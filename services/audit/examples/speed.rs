@@ -1,7 +1,7 @@
-//! Measures audits of a log of spins with sealed draws, written to a temporary folder.
+//! Measures audits of a log of spins with sealed draws.
 //!
-//! `cargo run --release -p motherlode-audit --example speed [ROUNDS] [PLAYERS] [FOLDER]`; FOLDER keeps the log, and an
-//! existing log there is reused.
+//! `cargo run --release -p motherlode-audit --example speed [ROUNDS] [PLAYERS] [FOLDER]`; FOLDER keeps the log for
+//! reuse.
 
 #[path = "../tests/integration/common/mod.rs"]
 mod common;
@@ -17,7 +17,7 @@ use std::{
 
 const POOL_EVERY: u32 = 1_000;
 
-/// All threads, from Linux's count of ticks of 10 ms.
+/// Processor time of all threads, from Linux's ticks of 10 ms.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields = stat.rsplit(')').next().expect("a line").split_whitespace();
@@ -52,7 +52,6 @@ fn write(folder: &Path, rounds: u32, players: u32) {
     let names: Vec<_> = (0..players).map(|number| format!("player-{number:05}")).collect();
     let mut tale = Tale::sealed(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for round in 0..rounds {
-        // Coprime: neighbours in the log have different players.
         tale.plain_spin(&names[round as usize * 617 % names.len()]);
         if round % POOL_EVERY == 0 {
             tale.tend();

@@ -1,4 +1,4 @@
-//! Records per second of a start on segment files, one JetStream server, and three servers on the same machine.
+//! Records per second of a start on segment files, one JetStream server, and three.
 //!
 //! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians over the turns, absolute
 //! and relative to segment files. *Opening* verifies all records and takes the log over, *reading* replays them.
@@ -20,6 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Per log, and per append.
 const RECORDS: usize = 400_000;
 const BATCH: usize = 256;
 const READ_BYTES: usize = 4 << 20;

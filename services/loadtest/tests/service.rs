@@ -1,5 +1,3 @@
-//! The load test against a service in this process, on an in-memory log.
-
 use motherlode_ledger::Options as LedgerOptions;
 use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
 use motherlode_log::{MemoryStore, Store};
@@ -87,7 +85,6 @@ async fn players_that_are_there_play_on_run_after_run() {
     server.stop().await.unwrap();
 }
 
-/// UF-03: histories are read while others play, all calls are answered, and the books agree.
 #[tokio::test]
 async fn uf_03_readers_of_histories_read_while_others_play() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! PL-19, PL-05: a picture has all data of its outcome, read back without the drawing code. All fields of messages are
-//! destructured, so that a new field doesn't compile until this test handles it.
+//! PL-19, PL-05: a picture has all data of its outcome. Messages are destructured by all fields, so that a new field
+//! doesn't compile until this test handles it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -228,6 +228,7 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
             add(&mut texts, text);
         } else if let Some((place, what)) = win(&words) {
             match place {
+                // Win, number of lines, then the lines.
                 [_, "line" | "lines", "of", each] => {
                     while let Some(numbers) =
                         lines.next_if(|line| line.trim().split(' ').all(|of| of.parse::<u32>().is_ok()))
@@ -336,7 +337,7 @@ fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     outcome
 }
 
-/// Returns occurrences of each feature.
+/// Checks every picture; returns occurrences of each feature.
 fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -> BTreeMap<String, u64> {
     let mut terms = Terms::plain(carried);
     (terms.double, terms.gamble_max_minor) = (game.info().doubles_max > 0, 12_500_000);

@@ -1,8 +1,8 @@
-//! Size of a round's proof in a log of ten million records, and the cost of making and verifying it (without resolving
-//! the round), compared with one Ed25519 verification.
+//! Proof of a round in a log of ten million records: size, cost of making it and of verifying it without resolving the
+//! round, compared with one Ed25519 verification.
 //!
-//! The tree has generated entries; the two records are from tests/golden/linked.hex at other positions. `cargo bench -p
-//! motherlode-proofs` needs 330 MB of disk.
+//! The tree has generated entries; the records are from tests/golden/linked.hex. `cargo bench -p motherlode-proofs`
+//! needs 330 MB of disk.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
 
@@ -23,9 +23,10 @@ use std::{fs, hint::black_box, path::Path, slice};
 const SIZE: u64 = 10_000_000;
 const BYTES_MAX: usize = 2_500;
 
-/// Record that sealed the round's draw, and the round.
+/// Positions of the record that sealed the draw, and of the round.
 const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
 
+/// Two rounds of a player, each of one step, the second naming the first.
 fn rounds_of_one_step() -> [Record; 2] {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();

@@ -1,5 +1,3 @@
-//! In-memory log whose first records can be archived while it is open.
-
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU64, Ordering},
@@ -10,7 +8,6 @@ use motherlode_log::{
 };
 use parking_lot::Mutex;
 
-/// The log. A clone is the same log.
 #[derive(Clone)]
 pub struct ArchivingStore {
     partition: u32,
@@ -25,7 +22,6 @@ struct ArchivingReader {
 }
 
 impl ArchivingStore {
-    /// Returns an empty log of a partition.
     #[must_use]
     pub fn new(partition: u32) -> Self {
         let store = MemoryStore::new(partition);
@@ -34,12 +30,11 @@ impl ArchivingStore {
         Self { partition, store: Arc::new(Mutex::new(store)), reader }
     }
 
-    /// Archives the records below a position.
     pub fn archive_below(&self, first: Position) {
         self.reader.first.store(first, Ordering::Release);
     }
 
-    /// Sets whether reads of archived records return nothing, which violates the contract.
+    /// Silent reads of archived records violate the contract.
     pub fn answer_nothing(&self, is_silent: bool) {
         self.reader.is_silent.store(is_silent, Ordering::Release);
     }

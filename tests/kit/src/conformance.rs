@@ -1,4 +1,4 @@
-//! Contract of [`Store`] and [`Reader`], as tests that every store runs. Each function panics on a violation.
+//! Contract of [`Store`] and [`Reader`], as tests that every store runs.
 
 use std::{sync::Arc, thread};
 
@@ -6,10 +6,9 @@ use bytes::Bytes;
 
 use motherlode_log::{AppendError, Hash, LogStart, Position, ReadError, Reader, Store, genesis, hash, previous_hash};
 
-/// Returns an empty store of any partition.
+/// An empty store of any partition.
 pub type Make<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
 
-/// Runs the whole contract.
 pub fn suite(make: Make<'_>) {
     an_empty_log_has_its_genesis_as_head(make);
     what_is_appended_is_read_back(make);
@@ -21,7 +20,7 @@ pub fn suite(make: Make<'_>) {
     readers_see_whole_appends_while_the_writer_appends(make);
 }
 
-/// Checks a log with archived records; `kept` are the records that it still has.
+/// `kept` are the records that are not archived.
 pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     let LogStart { first, previous } = store.start();
     assert!(first > 1, "the log starts later");
@@ -45,7 +44,7 @@ pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     assert!(reader.read(end + 3, 10, 1000).expect("past the end").is_empty());
 }
 
-/// Returns name and documented content of the file with the start of a partition's log.
+/// Name and documented content of the file with a log's start.
 #[must_use]
 pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
     let LogStart { first, previous } = start;
@@ -53,7 +52,7 @@ pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
     ("start", [&b"MLSTART1"[..], &hash(&body), &body].concat())
 }
 
-/// Returns a minimal record: field 1 is `previous`, field 2 is `payload`.
+/// Minimal record: field 1 is `previous`, field 2 is `payload`.
 #[must_use]
 pub fn record(previous: &Hash, payload: &[u8]) -> Bytes {
     let mut bytes = vec![0x0A, 0x20];
@@ -69,7 +68,7 @@ pub fn record(previous: &Hash, payload: &[u8]) -> Bytes {
     bytes.into()
 }
 
-/// Returns one record per payload, chained from `head`.
+/// Chained from `head`.
 pub fn records<P: AsRef<[u8]>>(head: Hash, payloads: impl IntoIterator<Item = P>) -> Vec<Bytes> {
     let mut head = head;
     let link = |payload: P| {
@@ -80,7 +79,6 @@ pub fn records<P: AsRef<[u8]>>(head: Hash, payloads: impl IntoIterator<Item = P>
     payloads.into_iter().map(link).collect()
 }
 
-/// Reads all records from a position, a few per read.
 pub fn read_all(reader: &dyn Reader, from: Position) -> Vec<Bytes> {
     let mut all = Vec::new();
     let mut next = from.max(1);
@@ -200,8 +198,7 @@ fn long_records_and_zeros_survive(make: Make<'_>) {
     assert_eq!(read_all(&*store.reader(), 1), all);
 }
 
-/// Two readers follow appends of one to five records. Each gets every record once, in order and chained, and never a
-/// part of an append as the end.
+/// Each reader gets every record once, in order and chained, and never a part of an append as the end.
 fn readers_see_whole_appends_while_the_writer_appends(make: Make<'_>) {
     const APPENDS: u64 = 60;
     let ends: Vec<Position> =

@@ -5,19 +5,18 @@
 //! five-games 5d41402abc4b2a76...
 //! ```
 //!
-//! A test compares them with the serialized folds of the [logs](crate::logs). If a digest changes without a new
-//! version, the service would load incompatible files of earlier builds.
+//! A test compares them with folds of the [logs](crate::logs). If a digest changed without a new version, the service
+//! would load incompatible files of earlier builds.
 
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
-/// Environment variable; if set, the new digests are written.
 const WRITE: &str = "MOTHERLODE_WRITE_DIGESTS";
 
-/// Digests of one kind of state by log name.
+/// Digests by log name.
 pub type Digests = BTreeMap<String, String>;
 
-/// Returns the SHA-256 of a serialized state in hex.
+/// SHA-256 in hex.
 #[must_use]
 pub fn digest(state: &[u8]) -> String {
     Sha256::digest(state).iter().fold(String::new(), |mut hex, byte| {
@@ -26,8 +25,8 @@ pub fn digest(state: &[u8]) -> String {
     })
 }
 
-/// Compares digests with a file of `tests/golden` and panics if they differ; `constant` names the version in the
-/// sources. If `MOTHERLODE_WRITE_DIGESTS` is set, and the version was raised or a log added, writes the file instead.
+/// Compares digests with a file of `tests/golden`; `constant` names the version in the sources. If
+/// `MOTHERLODE_WRITE_DIGESTS` is set, and the version was raised or a log added, writes the file.
 pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
     let text = fs::read_to_string(&path).unwrap_or_default();

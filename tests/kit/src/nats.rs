@@ -1,4 +1,4 @@
-//! `nats-server` processes on loopback, at ports chosen by the system. Functions panic if a test cannot continue.
+//! `nats-server` processes on loopback, at ports chosen by the system.
 
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use std::{
@@ -14,15 +14,15 @@ use std::{
 };
 
 const STARTS_MAX: usize = 5;
-/// Timeout for the election of a leader that every server follows.
+/// Timeout for the election of a leader.
 const FORMING_MAX: Duration = Duration::from_secs(60);
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
-/// Attempts to restart a server at its ports.
+/// The server's ports may be taken for a while.
 const RESTARTS_MAX: usize = 50;
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 const KEY_FILE: &str = "stream.key";
 
-/// Returns the path of `nats-server`: `MOTHERLODE_NATS_SERVER`, or where `tests/run` installs it.
+/// `MOTHERLODE_NATS_SERVER`, or where `tests/run` installs it.
 #[must_use]
 pub fn binary() -> PathBuf {
     if let Some(named) = env::var_os("MOTHERLODE_NATS_SERVER") {
@@ -39,7 +39,7 @@ pub fn binary() -> PathBuf {
     installed
 }
 
-/// One server process; killed when dropped.
+/// Killed when dropped.
 #[derive(Debug)]
 pub struct Node {
     folder: PathBuf,
@@ -50,13 +50,13 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a single server with its data in a folder; `more` is appended to its configuration.
+    /// `more` is appended to the server's configuration.
     #[must_use]
     pub fn start(folder: &Path, more: &str) -> Self {
         Self::start_as("alone", folder, "sync_interval: always", more).expect("nats-server starts")
     }
 
-    /// Starts a single server with the default sync interval.
+    /// Starts a server with the default sync interval.
     #[must_use]
     pub fn start_lazy(folder: &Path) -> Self {
         Self::start_as("lazy", folder, "", "").expect("nats-server starts")
@@ -82,24 +82,20 @@ impl Node {
         Ok(Self { folder: folder.to_owned(), settings, process, url, monitor })
     }
 
-    /// Returns the address for clients, `nats://127.0.0.1:port`.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Returns the address for monitoring, `http://127.0.0.1:port`.
     #[must_use]
     pub fn monitor(&self) -> &str {
         &self.monitor
     }
 
-    /// Kills the process with SIGKILL.
     pub fn kill(&mut self) {
         self.process.kill().and_then(|()| self.process.wait()).expect("a child can be killed");
     }
 
-    /// Kills the process and restarts it with the same data and ports.
     pub fn restart(&mut self) {
         self.kill();
         let mut why = String::new();
@@ -109,7 +105,6 @@ impl Node {
                     self.process = process;
                     return;
                 }
-                // Another process may hold one of its ports.
                 Err(error) => why = error,
             }
             thread::sleep(RESTART_PAUSE);
@@ -117,8 +112,7 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Waits until the server has caught up with its streams. Stopping the next server earlier could lose their quorum
-    /// for good.
+    /// Waits for the server's streams. Stopping the next server earlier could lose their quorum for good.
     pub fn catch_up(&self) {
         let until = Instant::now() + FORMING_MAX;
         while let Err(not) = self.healthy("/healthz") {
@@ -138,7 +132,6 @@ impl Node {
         if answer.lines().next().is_some_and(|status| status.contains(" 200 ")) { Ok(()) } else { Err(answer) }
     }
 
-    /// Sends a request on a new connection and returns the answer's text.
     #[must_use]
     pub fn ask(&self, subject: &str, body: &str) -> String {
         let ask = || -> std::io::Result<String> {
@@ -166,13 +159,13 @@ impl Node {
         ask().expect("the server answers")
     }
 
-    /// Returns the file with the stream key of [`config`](Self::config).
+    /// Stream key of [`config`](Self::config).
     #[must_use]
     pub fn key_file(&self) -> PathBuf {
         self.folder.join(KEY_FILE)
     }
 
-    /// Returns the configuration of a log with one replica, including the override.
+    /// Log with one replica, including the override.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let allow_unsafe = AllowUnsafe { replicas: true, ..AllowUnsafe::default() };
@@ -191,15 +184,13 @@ impl Drop for Node {
 /// Three servers with three replicas of each stream.
 #[derive(Debug)]
 pub struct Cluster {
-    /// The servers.
     pub nodes: Vec<Node>,
 }
 
 impl Cluster {
-    /// Starts three servers with their data in a folder.
     #[must_use]
     pub fn start(folder: &Path) -> Self {
-        // A route's port is chosen before its server starts, so another process may take it in between.
+        // Another process may take a route's port before its server starts.
         let mut why = String::new();
         for attempt in 0..STARTS_MAX {
             match Self::start_once(&folder.join(attempt.to_string())) {
@@ -211,7 +202,7 @@ impl Cluster {
     }
 
     fn start_once(folder: &Path) -> Result<Self, String> {
-        // Servers with the same cluster name join each other, for example at a reused port.
+        // Servers with the same cluster name join each other.
         static CLUSTERS: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), CLUSTERS.fetch_add(1, Ordering::Relaxed));
         let free = || TcpListener::bind("127.0.0.1:0").expect("a port is free");
@@ -229,7 +220,6 @@ impl Cluster {
             nodes.push(Node::start_as(&node, &folder.join(&node), "sync_interval: always", &cluster)?);
         }
         let until = Instant::now() + FORMING_MAX;
-        // Checks that the server follows its cluster's leader.
         let formed = |node: &Node| node.healthy("/healthz?js-meta-only=true");
         while let Some(not) = nodes.iter().find_map(|node| formed(node).err()) {
             if Instant::now() > until {
@@ -240,7 +230,6 @@ impl Cluster {
         Ok(Self { nodes })
     }
 
-    /// Returns the configuration of a log with three replicas.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let servers: Vec<_> = self.nodes.iter().map(|node| node.url.trim_start_matches("nats://")).collect();
@@ -251,7 +240,6 @@ impl Cluster {
     }
 }
 
-/// Returns the `[store]` section of a configuration file.
 #[must_use]
 pub fn toml(store: &Config) -> String {
     let key = store.key_file.iter().map(|file| format!("key_file = {file:?}\n")).collect::<String>();

@@ -1,20 +1,18 @@
-//! Finds fields of a serialized state that are always none, zero or empty. Digests hardly cover such fields: an empty
-//! map and an empty list serialize alike.
+//! Finds fields of a serialized state that are always none, zero or empty. Digests hardly cover them: an empty map and
+//! an empty list serialize alike.
 
 use serde::{Serialize, Serializer, ser};
 use std::{collections::BTreeMap, fmt};
 
-/// Fields by `Type.field`, and whether any state had a value there.
+/// Whether any state had a value in a field, by `Type.field`.
 #[derive(Debug, Default)]
 pub struct Shape(BTreeMap<String, bool>);
 
 impl Shape {
-    /// Adds the fields of a state.
     pub fn note(&mut self, state: &impl Serialize) {
         state.serialize(self).expect("the state is serialized");
     }
 
-    /// Returns the fields that never had a value.
     #[must_use]
     pub fn empty(&self) -> Vec<&str> {
         self.0.iter().filter(|(_, has_value)| !**has_value).map(|(field, _)| field.as_str()).collect()
@@ -27,7 +25,6 @@ impl Shape {
     }
 }
 
-/// Error of a failed serialization.
 #[derive(Debug)]
 pub struct Failed(String);
 
@@ -45,7 +42,6 @@ impl ser::Error for Failed {
     }
 }
 
-/// Collects whether any part of a value has a value.
 pub struct Parts<'a> {
     shape: &'a mut Shape,
     name: &'static str,

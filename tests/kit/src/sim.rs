@@ -1,10 +1,8 @@
-//! Simulated in-memory disk with kills, power cuts, failures and limited space. All choices follow from a seed.
+//! Simulated disk with kills, power cuts, failures and limited space, all from a seed.
 //!
-//! The disk can stop at any operation: `create`, `rename`, `sync` of a folder, and `write_at`, `set_len`, `sync` of a
-//! file. After a kill, completed writes and a prefix of the interrupted one are there. After a power cut, the synced
-//! bytes, any subset of the other 512-byte sectors, and a prefix of the name changes are there. A failed sync drops
-//! some or all of its sectors, as on Linux, and later syncs succeed. A failed write has written some whole sectors or
-//! none.
+//! After a kill, completed writes and a prefix of the interrupted one are there; after a power cut, the synced bytes,
+//! any subset of the other 512-byte sectors, and a prefix of the name changes. A failed sync drops some or all of its
+//! sectors, as on Linux, and later syncs succeed. A failed write has written some whole sectors or none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +20,7 @@ const SECTOR: usize = 512;
 /// last byte.
 const WRITE_GRAIN: usize = 2;
 
-/// The disk; clones are the same disk.
+/// Clones are the same disk.
 #[derive(Debug, Clone, Default)]
 pub struct SimDisk(Arc<Mutex<State>>);
 
@@ -72,56 +70,49 @@ struct SimFile {
 }
 
 impl SimDisk {
-    /// Returns an empty disk without failures.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the number of operations.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.0.lock().operations
     }
 
-    /// Returns the number of bytes read.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.0.lock().bytes_read
     }
 
-    /// Stops at an operation, counted from 0. It may be done in part; it and all later ones return errors.
+    /// Counted from 0. The operation may be done in part; it and all later ones fail.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }
 
-    /// Limits by how many bytes files can still grow; `None` removes the limit.
+    /// Bytes by which files can still grow.
     pub fn set_room(&self, bytes: Option<u64>) {
         self.0.lock().room = bytes;
     }
 
-    /// Sets whether syncs of files fail.
     pub fn set_syncs_fail(&self, fail: bool) {
         self.0.lock().syncs_fail = fail;
     }
 
-    /// Sets whether creating a file fails.
     pub fn set_no_descriptors(&self, none: bool) {
         self.0.lock().no_descriptors = none;
     }
 
-    /// Makes `percent` of the operations fail by a seed: a full disk, too many open files, an I/O error. They may be
-    /// done in part or whole.
+    /// Percentage of operations that fail in part or whole: a full disk, too many open files, an I/O error.
     pub fn set_faults(&self, percent: usize, seed: u64) {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }
 
-    /// Limits the bytes of one write, rounded up to the end of a sector.
+    /// Bytes of one write, rounded up to the end of a sector.
     pub fn set_write_limit(&self, bytes: Option<usize>) {
         self.0.lock().write_limit = bytes;
     }
 
-    /// Returns the disk that the next process finds after a kill.
     #[must_use]
     pub fn after_kill(&self) -> Self {
         let state = self.0.lock();
@@ -134,7 +125,7 @@ impl SimDisk {
         })
     }
 
-    /// Returns the disk after a power cut; `seed` chooses which unsynced sectors remain.
+    /// `seed` chooses which unsynced sectors remain.
     #[must_use]
     pub fn after_power_cut(&self, seed: u64) -> Self {
         let state = self.0.lock();
@@ -150,14 +141,13 @@ impl SimDisk {
         Self::with(State { synced_names: names.clone(), names, contents, ..State::default() })
     }
 
-    /// Returns the bytes of a file as a reader sees them now.
     #[must_use]
     pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
         let state = self.0.lock();
         Some(state.contents[*state.names.get(path)?].live.clone())
     }
 
-    /// Replaces a file by `bytes`, durably.
+    /// Replaces a file durably.
     pub fn put(&self, path: &Path, bytes: Vec<u8>) {
         let mut state = self.0.lock();
         let content = state.contents.len();
@@ -204,7 +194,7 @@ impl State {
         fails.then_some((error, done))
     }
 
-    /// Changes a name; at the stop, only if the operation's number is odd.
+    /// At the stop, changes the name only if the operation's number is odd.
     fn name(&mut self, naming: Naming) -> io::Result<()> {
         let go = self.begin()?;
         if let Some((error, done)) = self.fault(2) {
@@ -275,7 +265,7 @@ impl Content {
         }
     }
 
-    /// Syncs a random part of the dirty sectors and forgets the others.
+    /// Syncs a random part of the dirty sectors and drops the others.
     fn fail_sync(&mut self, chance: &mut Chance) {
         for sector in std::mem::take(&mut self.dirty) {
             if chance.below(2) == 0 {
@@ -328,7 +318,7 @@ impl Content {
 pub struct Chance(pub u64);
 
 impl Chance {
-    /// Returns a number below `bound`, which must not be 0.
+    /// `bound` must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const HEAD_MAX: usize = 16 << 10;
 
 impl Target {
-    /// Builds a JSON call such as `LedgerService/GetAccount` that keeps the connection open.
+    /// `method` is a name such as `LedgerService/GetAccount`.
     #[must_use]
     pub fn json(&self, method: &str, message: &str) -> String {
         let authorization = self.token.as_ref().map(|token| format!("authorization: Bearer {token}\r\n"));
@@ -20,7 +20,7 @@ impl Target {
     }
 }
 
-/// Sends a call and returns the HTTP status and the body. Fails if the answer has no length.
+/// HTTP status and body. Fails if the answer has no length.
 pub async fn ask(wire: &mut Wire, call: &str) -> io::Result<(u16, String)> {
     wire.write_all(call.as_bytes()).await?;
     wire.flush().await?;
@@ -35,7 +35,7 @@ pub async fn ask(wire: &mut Wire, call: &str) -> io::Result<(u16, String)> {
     Ok((status(&head), String::from_utf8_lossy(&body).into_owned()))
 }
 
-/// Sends a call with a streamed answer and returns the HTTP status.
+/// HTTP status of a call with a streamed answer.
 pub async fn begin(wire: &mut Wire, call: &str) -> io::Result<u16> {
     wire.write_all(call.as_bytes()).await?;
     wire.flush().await?;
@@ -58,7 +58,7 @@ async fn head(wire: &mut Wire) -> io::Result<(String, Vec<u8>)> {
     }
 }
 
-/// Parses the status of `HTTP/1.1 200 OK`; 0 if there is none.
+/// 0 if there is none.
 fn status(head: &str) -> u16 {
     head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default()
 }

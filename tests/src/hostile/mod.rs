@@ -1,5 +1,4 @@
-//! Hostile callers: silent connections, calls whose answers are not read, malformed messages. They write HTTP/2 frames
-//! directly, since a client library would not.
+//! Hostile callers, which write HTTP/2 frames directly.
 
 pub mod http1;
 
@@ -35,24 +34,21 @@ use tokio_rustls::{
 };
 use tonic::{Code, Status};
 
-/// HTTP/2's connection preface with empty settings (RFC 9113, 3.4).
+/// Connection preface with empty settings (RFC 9113, 3.4).
 pub const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 /// Largest flow-control window of HTTP/2.
 const WINDOW_MAX: u32 = (1 << 31) - 1;
 
-/// Stream of bytes in both directions.
 pub trait Bidirectional: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
 
-/// Connection, with or without TLS.
+/// With or without TLS.
 pub type Wire = Box<dyn Bidirectional>;
 
-/// Service under attack.
 #[derive(Clone)]
 pub struct Target {
-    /// Listen address.
     pub address: SocketAddr,
     tls: Option<TlsConnector>,
     root: Option<String>,
@@ -61,13 +57,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns a target without TLS.
     #[must_use]
     pub fn plain(address: SocketAddr) -> Self {
         Self { address, tls: None, root: None, token: None, from: None }
     }
 
-    /// Returns a target with TLS; `root` is its root certificate in PEM.
+    /// `root` is a root certificate in PEM.
     #[must_use]
     pub fn tls(address: SocketAddr, root: &str) -> Self {
         let mut roots = RootCertStore::empty();
@@ -79,25 +74,22 @@ impl Target {
         Self { tls: Some(Arc::new(config).into()), root: Some(root.to_owned()), ..Self::plain(address) }
     }
 
-    /// Returns the target at another address.
     #[must_use]
     pub fn at(&self, address: SocketAddr) -> Self {
         Self { address, ..self.clone() }
     }
 
-    /// Returns the target with a token.
     #[must_use]
     pub fn with(&self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self.clone() }
     }
 
-    /// Returns the target with a local source address `127.0.0.last`.
+    /// Local source address `127.0.0.last`.
     #[must_use]
     pub fn from(&self, last: u8) -> Self {
         Self { from: Some([127, 0, 0, last].into()), ..self.clone() }
     }
 
-    /// Returns address and credentials for a regular client.
     #[must_use]
     pub fn honest(&self) -> (String, Credentials) {
         let (scheme, host) = if self.tls.is_some() { ("https", "localhost") } else { ("http", "127.0.0.1") };
@@ -106,7 +98,6 @@ impl Target {
         (format!("{scheme}://{host}:{}", self.address.port()), credentials)
     }
 
-    /// Opens a TCP connection.
     pub async fn tcp(&self) -> io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         if let Some(from) = self.from {
@@ -115,7 +106,6 @@ impl Target {
         socket.connect(self.address).await
     }
 
-    /// Opens a connection, with TLS if the service has it.
     pub async fn wire(&self) -> io::Result<Wire> {
         let stream = self.tcp().await?;
         match &self.tls {
@@ -127,7 +117,6 @@ impl Target {
         }
     }
 
-    /// Opens an HTTP/2 connection with the largest windows.
     pub async fn http(&self) -> Result<(SendRequest<Bytes>, Connection<Wire, Bytes>), h2::Error> {
         let wire = self.wire().await.map_err(|_| h2::Error::from(Reason::CONNECT_ERROR))?;
         let mut builder = client::Builder::new();
@@ -135,7 +124,6 @@ impl Target {
         builder.handshake(wire).await
     }
 
-    /// Returns the head of a call.
     #[must_use]
     pub fn head(&self, path: &str) -> Request<()> {
         let uri = format!("http://localhost{path}");
@@ -147,12 +135,12 @@ impl Target {
         head.body(()).expect("a request")
     }
 
-    /// Makes one call on a new connection. A broken connection is UNAVAILABLE.
+    /// Makes a call on a new connection; a broken one is UNAVAILABLE.
     pub async fn call(&self, path: &str, bytes: Bytes) -> Result<(), Status> {
         self.call_in_pieces(path, vec![bytes]).await
     }
 
-    /// Makes one call with a message in pieces, each sent after the service received the previous one.
+    /// Sends each piece of a message after the service received the previous one.
     pub async fn call_in_pieces(&self, path: &str, pieces: Vec<Bytes>) -> Result<(), Status> {
         let gone = |error: h2::Error| Status::unavailable(error.to_string());
         let (send, mut connection) = self.http().await.map_err(gone)?;
@@ -180,13 +168,11 @@ impl Target {
     }
 }
 
-/// Returns a message with its gRPC frame.
 #[must_use]
 pub fn framed(message: &impl Message) -> Bytes {
     frame(&message.encode_to_vec())
 }
 
-/// Returns bytes with a gRPC frame.
 #[must_use]
 pub fn frame(bytes: &[u8]) -> Bytes {
     let mut framed = BytesMut::with_capacity(5 + bytes.len());
@@ -214,14 +200,13 @@ async fn read(mut body: RecvStream) -> Result<Option<HeaderMap>, h2::Error> {
     body.trailers().await
 }
 
-/// Calls on one connection whose answers are not read.
 pub struct Unread {
     connection: Connection<Wire, Bytes>,
     _send: SendRequest<Bytes>,
     _calls: Vec<(ResponseFuture, SendStream<Bytes>)>,
 }
 
-/// Starts `calls` calls on one connection, and stops reading once the service received them.
+/// Stops reading once the service received `calls` calls.
 pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) -> Result<Unread, h2::Error> {
     let (send, mut connection) = target.http().await?;
     let mut pings = connection.ping_pong().expect("no other user");
@@ -249,9 +234,7 @@ pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) 
 }
 
 impl Unread {
-    /// Reads until the connection ends.
     pub async fn ended(self) {
-        // Every end is accepted.
         let _ = self.connection.await;
     }
 }

@@ -1,4 +1,4 @@
-//! Health and answers to bets while a process is frozen, dead or cut off (PL-30), within the documented bounds.
+//! Answers and health while a process is frozen, dead or cut off (PL-30), within documented bounds.
 
 use super::{LOOK, NEVER, PROGRAM, client};
 use motherlode_proto::ledger::v1::{DepositRequest, GetAccountRequest};
@@ -27,7 +27,6 @@ use tonic_types::StatusExt;
 /// Bound until processes without a writer are NOT_SERVING.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 const TAKEOVER_MAX: Duration = Duration::from_secs(6);
-/// Extra time for calls in progress and a busy machine.
 const ROOM: Duration = Duration::from_millis(1_500);
 const AT_ONCE: Duration = Duration::from_millis(500);
 const OFTEN: Duration = Duration::from_millis(25);
@@ -70,7 +69,7 @@ impl Installation {
         self.play(spin).await.1.unwrap();
     }
 
-    /// Plays a round, or continues the failed one, with 10 s per call. Returns the duration and the result.
+    /// Plays a round, or continues the failed one, with 10 s per call.
     async fn play(&mut self, spin: &Process) -> (Duration, Result<(), Status>) {
         let player = self.player.as_mut().unwrap();
         let (begun, channel) = (Instant::now(), connect(spin.address).await.expect("it listens"));
@@ -92,7 +91,6 @@ struct Watched {
     task: JoinHandle<Option<Duration>>,
 }
 
-/// Returns the time until a process has the wanted health; ends after a timeout.
 async fn watch(name: &'static str, process: &Process, wanted: ServingStatus, most: Duration) -> Watched {
     let channel = connect(process.address).await.expect("it listens");
     let begun = Instant::now();
@@ -131,7 +129,6 @@ fn check_refused((took, refused): (Duration, Result<(), Status>)) {
     println!("  a bet is refused after {} ms: {}", took.as_millis(), reason(&status));
 }
 
-/// After a fault, each bet is answered in time, dependent processes become NOT_SERVING, and all recover.
 async fn check_silence(
     installation: &mut Installation,
     fault: &str,
@@ -218,7 +215,6 @@ async fn at_a1_while_a_standby_takes_over_processes_go_on_serving_and_bets_wait(
     player.check(&mut client(spin.address, a.address).await).await;
 }
 
-/// Checks that after a fault each bet is answered and the processes serve without a gap.
 async fn check_takeover(installation: &mut Installation, fault: &str, [spin, jackpot]: [&Process; 2]) {
     let mut watched = vec![];
     for (name, process) in [("spin", spin), ("jackpot", jackpot)] {
@@ -258,7 +254,7 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
         let mut at_standby = Client::connect(standby.address).await;
         let more = DepositRequest { request_id: "more".to_owned(), account: Some(account.clone()), amount_minor: 500 };
         at_standby.ledger.deposit(more).await.unwrap();
-        // The socket of the frozen process buffers these reads.
+        // Reads that the frozen process's socket buffers.
         let reads: Vec<_> = (0..READS)
             .map(|_| {
                 let (mut client, read) = (at_writer.ledger.clone(), read.clone());

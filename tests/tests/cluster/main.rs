@@ -1,5 +1,5 @@
-//! A distributed installation on loopback: three JetStream servers, two ledgers, two spin processes, one jackpot
-//! process. Processes are killed and links are cut under load; acknowledged answers survive exactly once.
+//! A distributed installation on loopback: processes are killed and links cut under load, and acknowledged answers
+//! survive exactly once.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -65,7 +65,6 @@ async fn writes(address: SocketAddr) -> bool {
     LogServiceClient::new(channel).get_head(GetHeadRequest { partition: 0 }).await.is_ok()
 }
 
-/// Waits until exactly one of the processes writes the log, and returns its index.
 async fn writer(ledgers: &[SocketAddr]) -> usize {
     let found = Mutex::new(0);
     until("a writer", async || {
@@ -81,12 +80,10 @@ async fn writer(ledgers: &[SocketAddr]) -> usize {
     found.into_inner().unwrap()
 }
 
-/// Returns a client that plays at one process and reads money at another.
 async fn client(spin: SocketAddr, ledger: SocketAddr) -> Client {
     Client { spin: Client::connect(spin).await.spin, ..Client::connect(ledger).await }
 }
 
-/// Players who retry through all faults, each at the first process that answers.
 struct Load {
     spins: Arc<Mutex<Vec<SocketAddr>>>,
     answers: Vec<Arc<AtomicU64>>,
@@ -235,7 +232,7 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
     let mut ledgers = vec![start_ledger(0)];
     until("the first writer", async || serving(ledgers[0].address).await).await;
     ledgers.push(start_ledger(1));
-    // Each spin process has separate links to both ledgers; the jackpot process shares the first one's.
+    // Spin processes have their own links to both ledgers; the jackpot process shares the first one's.
     let mut cables = vec![];
     for _ in 0..2 {
         cables.push([Cable::to(ledgers[0].address).await, Cable::to(ledgers[1].address).await]);

@@ -34,7 +34,7 @@ use tonic::{Code, Status};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use tonic_types::{StatusExt, pb};
 
-/// Returns a bet on a game without a jackpot, after which no other commit follows.
+/// Bet on a game without a jackpot, after which no other commit follows.
 fn neptune(request_id: &str, account: &Account) -> SpinRequest {
     SpinRequest { game: "neptune".to_owned(), witch: 0, ..bet(request_id, account, "0.01") }
 }
@@ -134,7 +134,7 @@ async fn pl_27_an_operators_calls_and_messages_are_held_to_its_rate() {
         + &operator("other", &[("b", r#"["play"]"#)]);
     let service = Service::start(&text).await;
     let mut client = service.client("a").await;
-    // The clock is stopped: two calls are made, three are left.
+    // The clock is stopped, and three calls are left.
     let alice = client.fund("alice", EUR, 1000).await;
     let (sender, receiver) = mpsc::channel(8);
     let mut answers = client.spin.play_stream(ReceiverStream::new(receiver)).await.unwrap().into_inner();
@@ -168,7 +168,6 @@ async fn pl_27_a_stream_ends_when_its_token_expires() {
     let service = Service::start(&text).await;
     let mut client = service.client("a").await;
     let alice = client.fund("alice", EUR, 100_000).await;
-    // Shortly before the expiry, so that the streams check the clock soon.
     service.clock.store(NEW_YEAR_MS - 50, Ordering::SeqCst);
     let request =
         WatchCountersRequest { pool_id: "bewitched".into(), coin_values: vec![], currency_code: String::new() };

@@ -1,5 +1,4 @@
-//! Partitions of one log written by several processes: every process serves all players, one pool takes all
-//! contributions, and one audit covers all.
+//! Several processes write partitions of one log, and each process serves all players.
 
 use motherlode_books::{Nano, StreamId};
 use motherlode_ledger::{Options, Origin};
@@ -119,7 +118,6 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
     let spin = installation.join(Role::Spin, &data.path().join("spin")).await;
     let jackpot = installation.join(Role::Jackpot, &data.path().join("jackpot")).await;
 
-    // Each process gives out only the partitions that it writes.
     for (server, writes) in [(&a, [0, 2].as_slice()), (&b, &[1])] {
         for partition in 0..PARTITIONS {
             let expected = if writes.contains(&partition) { Ok(PARTITIONS) } else { Err("NOT_THE_WRITER".to_owned()) };
@@ -198,7 +196,6 @@ async fn pl_11_while_a_partition_has_no_writer_nothing_is_lost_or_doubled() {
             .map(|(mut player, mut client)| {
                 tokio::spawn(async move {
                     while let Err(status) = player.play_rounds(&mut client, 30).await {
-                        // The log did not answer in time, or the copy may be outdated.
                         assert!(matches!(&*reason(&status), "OUTCOME_UNKNOWN" | "NOT_CURRENT"), "{status:?}");
                     }
                     (player, client)
@@ -272,7 +269,7 @@ async fn what_does_not_fit_the_log_that_is_there_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let (installation, [at_a, at_b]) = Installation::new(data.path());
     let (a, b) = tokio::join!(installation.start(0, at_a), installation.start(1, at_b));
-    // With another number of partitions, players would be in other partitions.
+    // A player's partition depends on the number of partitions.
     let mut other =
         Config { role: Role::Spin, partitions: 2, data: data.path().join("x"), ..installation.configs[0].clone() };
     other.ledger.writes = BTreeSet::new();

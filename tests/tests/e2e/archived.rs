@@ -1,5 +1,4 @@
-//! Archived records (PL-37): writer and replicas refuse with ARCHIVED, and do not apply a repetition of an archived
-//! request.
+//! Archived records (PL-37): writer and replicas refuse with ARCHIVED.
 
 use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{Options, Proposal};
@@ -61,14 +60,13 @@ async fn pl_37_calls_for_archived_records_are_refused_and_apply_nothing() {
     replica.stop().await.unwrap();
     server.stop().await.unwrap();
 
-    // Neither process has the first records in memory.
     let server = ledger(&config, &log).await;
     spin.data = data.path().join("second");
     spin.ledger.targets = vec![format!("http://{}", server.address())];
     let replica = Server::join(&spin, Options::default(), dealer()).await.unwrap();
     let (mut writer, mut player) = (Client::connect(server.address()).await, Client::connect(replica.address()).await);
     let (before, first) = (writer.balance(&account).await, server.ledger().durable() + 1);
-    // A replica fetches earlier records with a requested one, and must still get the first kept record.
+    // A replica fetches earlier records with a requested one, but must still get the first kept record.
     log.archive_below(300);
     assert_eq!(replica.ledger().fetch(300).unwrap().commit.position, 300);
     let refused = replica.ledger().fetch(299).unwrap_err();

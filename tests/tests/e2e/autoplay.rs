@@ -1,5 +1,5 @@
-//! Autoplay, malfunction and disconnection in all five games (DM-22, DM-26, ME-19, ME-22, NP-14, WF-19, WF-20, WF-22,
-//! PL-02, PL-04, PL-07).
+//! Autoplay, malfunction and disconnection in all games (DM-22, DM-26, ME-19, ME-22, NP-14, WF-19, WF-20, WF-22, PL-02,
+//! PL-04, PL-07).
 
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
@@ -11,7 +11,7 @@ use motherlode_tests::{Client, EUR, Force, config, next_choice, start, start_fre
 
 const DEPOSIT: i64 = 100_000_000;
 
-/// Returns a bet with the largest coin below 1 EUR, and a gamble if the game has one.
+/// Bet with the largest coin below 1 EUR.
 fn spin(game: &dyn Game, id: &str, account: &Account) -> SpinRequest {
     let limits = &game.info().limits;
     let whole = limits.coin_values_micros.iter().filter(|micros| micros.is_multiple_of(10_000));
@@ -37,7 +37,7 @@ fn series(game: &dyn Game, id: &str, account: &Account, spins: u32) -> AutospinR
     AutospinRequest { request_id: id.to_owned(), account, game, stake, witch, spins, ..AutospinRequest::default() }
 }
 
-/// Plays a series to its end, finishing open rounds. Returns its answers and rounds.
+/// Plays a series to its end, finishing open rounds.
 async fn play(client: &mut Client, request: AutospinRequest) -> (Vec<AutospinResponse>, Vec<Round>) {
     let mut stream = client.autospin(request, None).await.unwrap();
     let (mut answers, mut rounds) = (vec![], vec![]);
@@ -89,8 +89,8 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
             ..series(*game, &format!("{}-loss", game.name()), &account, 1000)
         };
         let (answers, rounds) = play(&mut client, lossy).await;
-        // Loss limit. WF-19: stops once the loss reaches the limit. DM-26: stops before a bet that could exceed it.
-        // Other games: stops once the loss exceeds it.
+        // WF-19 stops once the loss reaches the limit, DM-26 before a bet could exceed it, other games once the loss
+        // exceeds it.
         let least = match game.name() {
             "witch-feature" => 1,
             "dwarf-mine" => bet(&rounds[0]),
@@ -130,7 +130,6 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
     server.stop().await.unwrap();
 }
 
-/// A series with a loss limit below one bet plays no spin.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_26_a_series_that_may_not_lose_a_bet_plays_none() {
     let data = tempfile::tempdir().unwrap();
@@ -177,7 +176,6 @@ async fn dm_22_me_22_np_14_wf_22_a_malfunction_voids_the_round_and_refunds_the_b
     server.stop().await.unwrap();
 }
 
-/// After a restart the player sees balance and state of the last request, and can continue an open feature.
 #[tokio::test(flavor = "multi_thread")]
 async fn wf_20_pl_02_on_return_the_final_state_is_shown_and_features_go_on() {
     let data = tempfile::tempdir().unwrap();

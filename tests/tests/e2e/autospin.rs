@@ -1,4 +1,4 @@
-//! Autoplay over gRPC (BW-23, BW-25, PL-07): spins, stop conditions and repetition.
+//! Autoplay over gRPC (BW-23, BW-25, PL-07).
 
 use motherlode_books::PlayerState;
 use motherlode_proto::{
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio_stream::StreamExt;
 use tonic::{Code, Request};
 
-/// Bet per spin in cents: 15 coins of 0.01.
+/// 15 coins of 0.01, in cents.
 const BET: i64 = 15;
 
 fn series(request_id: &str, account: &Account, spins: u32) -> AutospinRequest {
@@ -140,7 +140,7 @@ async fn bw_23_the_double_is_not_offered_in_a_series() {
     server.stop().await.unwrap();
 }
 
-/// Uses the service's own stream without a network: spins that are not read are not played.
+/// Uses the service's stream directly: unread spins are not played.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let data = tempfile::tempdir().unwrap();
@@ -210,7 +210,7 @@ async fn pl_07_a_stopping_service_says_what_is_left() {
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
-    // The pause exceeds any test, so there is no second spin. An open round stops the series as well.
+    // The pause outlasts the test, so there is no second spin.
     let request = AutospinRequest { pause_ms: 60_000, ..series("s", &account, 5) };
     let mut stream = client.autospin(request.clone(), None).await.unwrap();
     let first = stream.message().await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Backups (PL-30): a copy made while a service runs restores the state at its end, and a restore never overwrites.
+//! Backups (PL-30): a copy of a running log restores it, and a restore never overwrites.
 
 use motherlode_books::{Currency, HOME, StreamId};
 use motherlode_log::Record;
@@ -138,7 +138,6 @@ async fn pl_30_a_copy_of_a_stream_that_is_written_restores_to_an_audited_service
     .await;
 }
 
-/// A restore does not overwrite a served log, a log that continued after the backup, or another log.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_restore_overwrites_nothing() {
     let at = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Bytes waiting to be sent, charged to the operator (UF-04).
+//! Bytes waiting to be sent are charged to the operator (UF-04).
 
 use crate::PROGRAM;
 use futures_util::future::join_all;
@@ -33,7 +33,7 @@ fn account(operator: &str) -> Account {
     Account { operator_id: operator.into(), player_id: "alice".into(), currency_code: "EUR".into() }
 }
 
-/// With unread streams and pages and repeated self-checks, memory stays below 1 GB, and another operator plays.
+/// Memory stays below 1 GB.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_04_unread_streams_and_answers_and_self_checks_have_a_bound_for_each_operator_and_in_all() {
     let data = tempfile::tempdir().unwrap();

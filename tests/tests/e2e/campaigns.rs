@@ -1,4 +1,4 @@
-//! Free rounds end to end (PL-18): granted, listed, played, voided, expired, revoked.
+//! Free rounds end to end (PL-18).
 
 use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::Options;
@@ -91,8 +91,6 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-/// PL-21: free rounds cost player and pools nothing and pay wins; all views of the round name the campaign, and
-/// collections grow as usual.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     let data = tempfile::tempdir().unwrap();
@@ -147,7 +145,6 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     assert_eq!(replayed.view.balance_before.0, 0);
 }
 
-/// PL-11: a grant, a free round and a revocation are idempotent.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
     let data = tempfile::tempdir().unwrap();
@@ -183,7 +180,6 @@ async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
     checked(data.path());
 }
 
-/// PL-12, PL-18: invalid grants, free rounds and revocations are refused with their reason, and nothing is logged.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_what_no_campaign_can_be_is_refused_and_nothing_is_logged() {
     let data = tempfile::tempdir().unwrap();
@@ -257,7 +253,7 @@ async fn timed(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     (server, client)
 }
 
-/// PL-02: no round is played after the campaign's expiry, not even a voided one; an open round can be completed.
+/// PL-02: no round is played after the expiry, but an open one can be completed.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_campaign_expires_and_a_round_begun_before_goes_on() {
     let data = tempfile::tempdir().unwrap();
@@ -326,7 +322,6 @@ async fn pl_18_a_campaign_is_taken_back_only_before_its_first_round() {
     checked(data.path());
 }
 
-/// Campaigns are listed by page in order of their grants, for the account's currency; new ones come last.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_campaigns_are_listed_by_page() {
     let data = tempfile::tempdir().unwrap();
@@ -358,7 +353,7 @@ async fn pl_18_campaigns_are_listed_by_page() {
     server.stop().await.unwrap();
 }
 
-/// PL-04: the win is taken back up to the balance, the bet returns to the promotion, and the round to the campaign.
+/// PL-04: the win is taken back up to the balance, and the round returns to the campaign.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_voided_free_round_is_played_again() {
     let data = tempfile::tempdir().unwrap();
@@ -393,8 +388,7 @@ async fn pl_18_a_voided_free_round_is_played_again() {
     checked(data.path());
 }
 
-/// PL-07, PL-16: on a stream, in a series, and in a session with a loss limit below one bet; concurrent calls never
-/// exceed the campaign.
+/// PL-07, PL-16: rounds on a stream, in a series, in a session with a loss limit below one bet, and concurrent ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     let data = tempfile::tempdir().unwrap();
@@ -417,7 +411,7 @@ async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     left -= 1;
     assert_eq!(standing(&mut client, &fred).await, (CampaignState::Active, left));
 
-    // More concurrent calls than rounds, on one stream; an open round blocks the others for a while.
+    // An open round blocks the other calls for a while.
     let calls: Vec<_> = (0..40)
         .map(|tag| {
             let session_id = session_id.clone();

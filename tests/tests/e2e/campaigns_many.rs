@@ -1,4 +1,4 @@
-//! Campaigns for many players (PL-36): granted in one call, with their liability, within the operator's cap.
+//! Campaigns granted to many players in one call, within the operator's cap (PL-36).
 
 use motherlode_books::{Event, StreamId};
 use motherlode_proto::{

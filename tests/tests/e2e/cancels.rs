@@ -1,4 +1,4 @@
-//! A cancelled request has no effect after its `RequestCancelled` in the log, whichever process proposes it (PL-42).
+//! A cancelled request has no effect after its `RequestCancelled` in the log (PL-42).
 
 use crate::node_forgeries::{self, client};
 use motherlode_books::{Autospin, Event, LiabilityReserved, Nano, StreamId};
@@ -155,7 +155,7 @@ async fn pl_42_mf_c1_a_series_that_is_cancelled_before_it_begins_plays_nothing()
     server.stop().await.unwrap();
 }
 
-/// A part and the cancellation are proposed together; the order of the log decides, including staged commits.
+/// The order of the log decides, including staged commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_42_mf_c1_the_writer_refuses_a_part_behind_a_cancellation_that_is_not_durable_yet() {
     let data = tempfile::tempdir().unwrap();
@@ -392,7 +392,6 @@ async fn pl_42_mf_c1_in_split_roles_the_writer_refuses_what_a_spin_process_propo
     let played = rounds(&playing.await.unwrap());
     assert_eq!((stopped.state(), stopped.stopped, &stopped.round_ids), (State::Applied, true, &played));
     assert_eq!(rounds_after(service.ledger.ledgers(), &alice(), stopped.position), [] as [u64; 0]);
-    // Forged cancellations of an internal request and of another operator's request.
     let acted = |actor: &str| Event::ActedBy { actor: actor.into(), reference: String::new() };
     for (stream, id, actor, why) in [
         (StreamId::System, "generation/9", "c0", "KIND_NOT_ALLOWED"),

@@ -1,4 +1,4 @@
-//! Extreme amounts in calls and across restarts: no caller's amount blocks another caller.
+//! No caller's extreme amount blocks another caller, even across restarts.
 
 use motherlode_proto::{
     jackpot::v1::{ChangePoolTermsRequest, OpenPoolRequest, PoolTerms},
@@ -154,7 +154,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Makes a call and returns whether it was accepted. No call may fail with an internal error.
+/// Returns whether the call was accepted; it may not fail with an internal error.
 async fn make(client: &mut Client, number: usize, alice: &Account, call: &Call) -> bool {
     let id = format!("n{number}");
     let stake = |coin: &str, lines: u32, coins: u32| {

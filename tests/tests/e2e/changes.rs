@@ -1,5 +1,4 @@
-//! Changes of pools and switches with operators: one actor can stop play at once, other changes need a second actor
-//! (PL-25, PL-27).
+//! Changes of pools and switches: only a stop needs no second actor (PL-25, PL-27).
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -397,7 +396,6 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     let change = propose(&mut other, own(on("yours", "neptune"), "other")).await;
     approve(&mut service.client("o2").await, "z", change).await.unwrap();
 
-    // Only the platform can start a game that the platform has stopped, even if the operator stopped it before.
     stop(&mut first, own(off("again", "neptune"), "acme")).await;
     let change = propose(&mut first, own(on("t", "neptune"), "acme")).await;
     stop(&mut ann, own(off("platform", "neptune"), "acme")).await;
@@ -411,7 +409,6 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     assert!(whole.partitions.iter().all(|report| report.books.switched_off().count() == 0));
 }
 
-/// A repeated rejection gets its answer even after the operators were removed from the configuration.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_27_a_rejection_is_answered_again_without_operators() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Idle and hostile connections, and their effect on others (UF-02).
+//! Effect of idle and hostile connections on others (UF-02).
 
 use crate::PROGRAM;
 use futures_util::future::join_all;
@@ -87,7 +87,7 @@ async fn uf_02_a_connection_without_calls_or_answers_to_pings_is_closed() {
     let data = tempfile::tempdir().unwrap();
     let idle = start(data.path(), |config| config.limits.connection_idle_ms_max = 200).await;
     let received = rest(open(&Target::plain(idle.address()), GREETING).await).await;
-    // A frame's head has the length in three bytes, then the type; GOAWAY is 7 (RFC 9113, 6.8).
+    // 3 bytes of length, then the type; GOAWAY is 7 (RFC 9113, 6.8).
     let mut frames = &received[..];
     let mut types = vec![];
     while let [a, b, c, kind, rest @ ..] = frames {
@@ -192,7 +192,7 @@ async fn uf_02_headers_have_a_bound() {
     server.stop().await.unwrap();
 }
 
-/// A bet in one piece is answered by its connection's task, one in pieces by a new task; the result is the same.
+/// A bet in one piece is answered by its connection's task, one in pieces by a new task.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
     let data = tempfile::tempdir().unwrap();
@@ -206,7 +206,6 @@ async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
     let whole = |player: usize| framed(&bet("r", &accounts[player], "0.01"));
     let commits = |player: usize| server.player(&accounts[player].player_id).head.version;
     let length = whole(0).len();
-    // Cuts: nothing, a part of the length, all of it, a part of the message, all but a byte, all.
     for (player, cut) in [0, 3, 5, length / 2, length - 1, length].into_iter().enumerate() {
         let whole = whole(player);
         let pieces = vec![whole.slice(..cut), whole.slice(cut..)];
@@ -242,7 +241,6 @@ async fn uf_09_what_is_no_message_is_the_callers_fault_in_every_kind_of_call() {
     for (service, methods) in services {
         for method in methods {
             let path = format!("/{service}/{method}");
-            // Invalid protobuf, an unknown flag, an incomplete head, an incomplete message, and no message.
             for bytes in [&b"\0\0\0\0\x01\xff"[..], b"\x07\0\0\0\0", b"\0\0\0", &cut] {
                 let refused = target.call(&path, Bytes::copy_from_slice(bytes)).await.unwrap_err();
                 let why = motherlode_tests::reason(&refused);
@@ -278,7 +276,7 @@ async fn client_hello(root: &str) -> Vec<u8> {
     [&head[..], &hello].concat()
 }
 
-/// The service answers a limited number of one address's unfinished handshakes, and admits other addresses at once.
+/// Unfinished handshakes are limited per address.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_others() {
     let folder = tempfile::tempdir().unwrap();
@@ -319,7 +317,6 @@ async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_oth
     server.stop().await.unwrap();
 }
 
-/// Frames without a call end their connection, for each kind; calls of others continue.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_down_and_closed() {
     let data = tempfile::tempdir().unwrap();
@@ -342,7 +339,7 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
         let mut wire = open(&target, GREETING).await;
         let _ = wire.write_all(&frame.repeat(20_000)).await;
         let told = rest(wire).await;
-        // GOAWAY is 7, with the last stream and ENHANCE_YOUR_CALM, 11 (RFC 9113, 6.8 and 7).
+        // GOAWAY with ENHANCE_YOUR_CALM, 11 (RFC 9113, 6.8 and 7).
         let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
         assert!(told.windows(17).any(|bytes| bytes == goaway), "{kind} ends with GOAWAY, not {} bytes", told.len());
         client.play_out(bet(&format!("b{number}"), &alice, "0.01")).await.unwrap();

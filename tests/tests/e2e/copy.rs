@@ -1,4 +1,4 @@
-//! `copy` from a folder to a stream and back, also while the source is played.
+//! `copy` from a folder to a stream and back during play.
 
 use crate::PROGRAM;
 use motherlode_log::Record;
@@ -72,7 +72,6 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     player.play_rounds(&mut client, 5).await.unwrap();
     server.stop().await.unwrap();
 
-    // The old folder, and a new one, continue as copies of the stream. The index matches this log.
     let third = copied(&stream(&store), &folder(&old)).unwrap();
     let back = at.path().join("back");
     let fourth = copied(&stream(&store), &folder(&back)).unwrap();

@@ -1,4 +1,4 @@
-//! A real process with sockets under load, ended with SIGKILL and SIGTERM.
+//! A process under load, ended with SIGKILL and SIGTERM.
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, Player, Process};
@@ -141,7 +141,6 @@ fn an_unusable_configuration_binds_no_port() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("limits.message_bytes_max is 1; it must be 1024 to"));
 }
 
-/// SIGKILL right after the answer to a hit, before or after its award was priced or paid.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_16_an_award_comes_once_when_the_process_is_killed_after_the_hit() {
     for partitions in [1, 3] {
@@ -168,8 +167,6 @@ async fn bw_16_an_award_comes_once_when_the_process_is_killed_after_the_hit() {
     }
 }
 
-/// Split roles: the jackpot process is killed first, then the others, then the restarted jackpot process at a random
-/// moment.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_16_an_award_comes_once_when_all_roles_are_killed_between_it_and_the_hit() {
     let data = tempfile::tempdir().unwrap();
@@ -225,7 +222,7 @@ mod jackpots {
         (account, spun.round_id)
     }
 
-    /// Checks that each award is paid and listed once. Returns the rounds in the order of awards.
+    /// Returns the rounds in the order of awards, each paid and listed once.
     pub(crate) async fn paid_once(spin: &mut Client, ledger: &mut Client, rounds: &[(Account, String)]) -> Vec<String> {
         for (account, round) in rounds {
             let answer = Mutex::new((spin.clone(), None));
@@ -241,7 +238,6 @@ mod jackpots {
             let expected = again.balance.unwrap().amount_minor + again.jackpot.unwrap().amount.unwrap().amount_minor;
             assert_eq!(ledger.balance(account).await, expected, "{round} is paid once");
         }
-        // The list is read from the index, which follows the log.
         let listed = Mutex::new((spin.jackpot.clone(), vec![]));
         until("the list of awards", async || {
             let (jackpot, listed) = &mut *listed.lock().await;

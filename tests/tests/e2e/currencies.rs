@@ -1,4 +1,4 @@
-//! Currencies and coin ladders end to end (PL-35, DM-19): only listed coin values are accepted.
+//! Currencies and coin ladders (PL-35, DM-19): only listed coin values are accepted.
 
 use motherlode_books::Currency;
 use motherlode_ledger::offer::offered;
@@ -19,7 +19,7 @@ async fn described(client: &mut Client, game: &str, currency_code: &str) -> Resu
     Ok(client.spin.get_game(request).await?.into_inner())
 }
 
-/// Every game accepts its smallest and default coin value in every currency that it lists.
+/// Smallest and default coin value in every listed currency.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_35_pl_13_every_game_says_what_it_offers_in_every_currency_and_takes_it() {
     let data = tempfile::tempdir().unwrap();
@@ -95,7 +95,6 @@ async fn dm_19_a_coin_value_that_returns_less_in_cash_is_refused() {
     server.stop().await.unwrap();
 }
 
-/// A currency that was removed takes no new account and no bet; its balances can be withdrawn.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_what_it_has() {
     let data = tempfile::tempdir().unwrap();
@@ -134,8 +133,8 @@ async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_w
     server.stop().await.unwrap();
 }
 
-/// The return with the jackpot depends on the coin's value in EUR at the current rate. It is absent for coins above the
-/// pool's highest, without a rate, and for play money.
+/// The return depends on the coin's value in EUR at the current rate. It is absent above the pool's highest coin,
+/// without a rate, and for play money.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     let data = tempfile::tempdir().unwrap();
@@ -171,7 +170,6 @@ async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     server.stop().await.unwrap();
 }
 
-/// Each selectable coin value of a currency has its figure.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_13_the_counters_of_a_currency_are_those_of_its_coin_values() {
     let data = tempfile::tempdir().unwrap();

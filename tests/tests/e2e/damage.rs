@@ -1,5 +1,5 @@
-//! Damage found in a running service's log: writes are refused, the next start verifies the whole log, and a backup
-//! repairs it.
+//! A service that finds damage in its log refuses writes, the next start verifies the whole log, and a backup repairs
+//! it.
 
 use crate::{
     PROGRAM,
@@ -104,7 +104,7 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     assert_eq!((server.ledger().durable(), client.balance(&account).await), (end, balance), "nothing is written");
     server.stop().await.unwrap();
 
-    // No start serves a damaged log, not even one that would verify it in the background.
+    // No start serves a damaged log, even with background verification.
     let refused = motherlode_server::Server::start(
         &config,
         open(&config),
@@ -150,7 +150,7 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Writes enough commits for a snapshot, so that the next start reads no full segment before it serves.
+/// Fills the log for a snapshot, so that the next start serves before it reads a full segment.
 async fn fill(client: &Client, account: &Account) {
     for round in 0..80 {
         let deposits = (0..128).map(|number| {
@@ -161,7 +161,6 @@ async fn fill(client: &Client, account: &Account) {
     }
 }
 
-/// Split roles find damage in the first segment, which an older backup still has.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a3_a_damaged_log_is_refused_in_split_roles_and_repaired_from_a_backup_without_a_loss() {
     let at = tempfile::tempdir().unwrap();

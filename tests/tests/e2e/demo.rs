@@ -1,4 +1,4 @@
-//! Demo play end to end (PL-17): the same games and odds for play money, separate from real money.
+//! Demo play (PL-17): the same games and odds for play money, separate from real money.
 
 use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
 use motherlode_proto::{
@@ -47,8 +47,6 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-/// Demo play has its own account, open rounds and collections, and changes no balance of pool, house or player in real
-/// money.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     let data = tempfile::tempdir().unwrap();
@@ -98,7 +96,7 @@ async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     checked(data.path());
 }
 
-/// PL-17, RTS 6A: the same seeds give the same outcomes in demo and for real money.
+/// PL-17, RTS 6A: the same seeds give the same outcomes.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_play_has_the_same_odds() {
     let mut outcomes = vec![];
@@ -125,7 +123,6 @@ async fn pl_17_demo_play_has_the_same_odds() {
     assert_eq!(outcomes[0], outcomes[1]);
 }
 
-/// PL-17, PL-11: a session refills the account once per request, up to the configured balance.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let data = tempfile::tempdir().unwrap();
@@ -167,7 +164,6 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     checked(data.path());
 }
 
-/// PL-17, PL-12: no call converts between money and play money, and a mode requires its currency.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_no_call_mixes_money_and_play_money() {
     let data = tempfile::tempdir().unwrap();
@@ -224,8 +220,7 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
     server.stop().await.unwrap();
 }
 
-/// PL-20: a game can have an open round in demo and for real money, each with its session. A large win in play money is
-/// no significant event.
+/// PL-20: one open round per mode. A large win in play money is no significant event.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_and_real_rounds_of_a_game_are_open_side_by_side() {
     let data = tempfile::tempdir().unwrap();

@@ -36,7 +36,6 @@ fn says(game: &GetGameResponse, statement: &str) -> bool {
     words(&game.rules_text).contains(&words(statement))
 }
 
-/// Every game, and one older version, has each field of the rule without contradictions.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_pl_01_every_game_describes_itself_whole() {
     let data = tempfile::tempdir().unwrap();
@@ -90,7 +89,7 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         assert_eq!(euros.bet_max_minor as f64, cents(most, coins.max), "{name}");
         assert_eq!(euros.bet_default_minor as f64, cents(&euros.default_coin_value, coins.default), "{name}");
 
-        // The index is for 95 %. The highest win of a round exceeds that of a window by a whole number of bets (WF-04).
+        // The index is for 95 %. A round's highest win exceeds a window's by a whole number of bets (WF-04).
         let index = 1.96 * number(&game.std_dev_bets);
         assert!((number(&game.volatility_index) - index).abs() < 0.01 && index > 1.96, "{name}");
         let window = (number(&game.max_win_bets), number(&game.max_win_probability));
@@ -115,7 +114,6 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
     server.stop().await.unwrap();
 }
 
-/// Figures that single rules name, in each game's newest version.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_state_what_each_rule_names() {
     let data = tempfile::tempdir().unwrap();
@@ -200,7 +198,6 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     server.stop().await.unwrap();
 }
 
-/// Each symbol is on exactly the reels that the rules name.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
     let data = tempfile::tempdir().unwrap();
@@ -239,7 +236,7 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
     server.stop().await.unwrap();
 }
 
-/// Computes the win of a paid spin's window in coins from the description alone.
+/// Returns a paid window's win in coins, from the description alone.
 fn evaluated(game: &GetGameResponse, coins_per_line: u64, bet_coins: u64, spin: &SpinResult) -> u64 {
     let rows = spin.rows as usize;
     let cells = |reel: usize| spin.cells[reel * rows..(reel + 1) * rows].iter().map(|cell| u32::from(*cell));
@@ -304,7 +301,7 @@ async fn pl_13_what_is_played_is_what_is_described() {
     server.stop().await.unwrap();
 }
 
-/// NP-10, ME-04, WF-07 to WF-10: amounts, values and combinations of the rules.
+/// NP-10, ME-04, WF-07 to WF-10.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_mf_d8_descriptions_state_amounts_values_and_combinations() {
     let data = tempfile::tempdir().unwrap();

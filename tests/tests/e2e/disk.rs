@@ -1,5 +1,4 @@
-//! Disks that fail for a while (UF-10): refusals are accurate, health reports the state, and the service recovers
-//! without a restart.
+//! Disks that fail for a while (UF-10).
 
 use crate::PROGRAM;
 use motherlode_ledger::{Handle, LedgerApi, Options};
@@ -57,7 +56,6 @@ async fn deposit_all(client: &mut Client, account: &Account) -> (usize, Status) 
     panic!("no deposit is refused");
 }
 
-/// While the disk is full, writes are refused with LOG_FULL, repetitions are answered and health is NOT_SERVING.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals() {
     let disk = SimDisk::new();
@@ -89,7 +87,6 @@ async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals()
     server.stop().await.unwrap();
 }
 
-/// Processes without the log report the writer's full disk, and recover without a call, even after a takeover.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_heals() {
     let disk = SimDisk::new();
@@ -145,7 +142,6 @@ async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_
     ledger.stop().await.unwrap();
 }
 
-/// After a failed sync and its repair, only the outcome of that append is unknown.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_only_an_append_that_was_tried_is_unknown_and_the_service_heals() {
     let disk = SimDisk::new();
@@ -164,7 +160,6 @@ async fn uf_10_only_an_append_that_was_tried_is_unknown_and_the_service_heals() 
     }
     assert_eq!(client.balance(&account).await, 1_000_100);
     until("NOT_SERVING", async || !serves(server.address(), LEDGER).await).await;
-    // After a restart, the request has one effect, whether or not it was on the disk.
     let left = disk.after_kill();
 
     disk.set_syncs_fail(false);
@@ -184,7 +179,7 @@ async fn uf_10_only_an_append_that_was_tried_is_unknown_and_the_service_heals() 
     server.stop().await.unwrap();
 }
 
-/// Changing segments needs no free descriptor, since the next file is already open.
+/// The next segment's file is already open.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_02_the_log_goes_on_to_its_next_segment_without_a_descriptor() {
     let disk = SimDisk::new();
@@ -223,7 +218,6 @@ async fn list(api: &LedgerApi, account: &Account, game: &str) -> Result<Vec<Stri
     Ok(page.rounds.into_iter().map(|round| round.round_id).collect())
 }
 
-/// While the index fails, appends continue and recent data is answered; it catches up without a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     let data = tempfile::tempdir().unwrap();
@@ -248,7 +242,7 @@ async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     };
     played(&mut client, 12).await;
     until("the index", async || indexed.ledger.index_behind() == 0).await;
-    // A folder at the path of the next mark makes the index fail.
+    // A folder at the next mark's path makes the index fail.
     let folder = index_folder(indexed.folder.path(), 0);
     until("no mark is being written", async || fs::create_dir_all(folder.join("held.next")).is_ok()).await;
     let meanwhile = played(&mut client, 40).await;
@@ -267,7 +261,6 @@ async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     server.stop().await.unwrap();
 }
 
-/// A mark with a flipped bit is reported and rebuilt; nothing is lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_damaged_mark_of_the_index_is_no_lost_round() {
     let data = tempfile::tempdir().unwrap();
@@ -325,7 +318,7 @@ async fn uf_10_the_mark_of_an_older_index_is_still_read() {
     assert!(refused.contains(&*index.to_string_lossy()), "it names the files to delete: {refused}");
 }
 
-/// A start refused for an index ahead of the log changes no byte of the log, not even its torn tail.
+/// The index is ahead of the log: not even the log's torn tail is cut.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let data = tempfile::tempdir().unwrap();
@@ -352,7 +345,7 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let printed = refused().await;
     assert!(printed.contains("were acknowledged"), "{printed}");
     assert!(fs::read(&segment).unwrap() == bytes, "the log is as it was");
-    // Deleting the index accepts the loss; the tail is then cut, and the log no longer matches its signed checkpoint.
+    // Deleting the index accepts the loss: the tail is cut, and the log no longer matches its signed checkpoint.
     fs::remove_dir_all(data.path().join("index")).unwrap();
     let printed = refused().await;
     assert!(printed.contains("a checkpoint was signed up to here"), "{printed}");

@@ -1,5 +1,4 @@
-//! Promised and conditional returns, simulations, descriptions and play of every listed game (PL-02, PL-13, PL-43). A
-//! game added to the list is tested here.
+//! Tests of every listed game (PL-02, PL-13, PL-43).
 
 use motherlode_jobs::compared::Report;
 use motherlode_proto::{
@@ -32,8 +31,7 @@ fn promise(game: &dyn Game) -> f64 {
     line.trim_end_matches('"').parse().unwrap()
 }
 
-/// Each version of each game has its promised return to four decimals at the fewest and the most coins, and the parts
-/// add up.
+/// Returns agree to four decimals, at the fewest and the most coins.
 #[test]
 fn pl_02_mf_d7_every_game_keeps_the_promise_of_its_data_file() {
     for game in games().iter().copied() {
@@ -59,7 +57,7 @@ fn pl_02_mf_d7_every_game_keeps_the_promise_of_its_data_file() {
     }
 }
 
-/// Returns the wins, in bets, of a player's rounds; `held` fixes one value of the collection.
+/// Returns the wins of a player's rounds in bets; `held` fixes one value of the collection.
 fn rounds(game: &'static dyn Game, held: Option<(&str, i64)>, rounds: u64, player: u64) -> Vec<f64> {
     let stake = stake(game, false);
     let bet = f64::from(game.check_stake(&stake).unwrap());
@@ -84,7 +82,6 @@ fn rounds(game: &'static dyn Game, held: Option<(&str, i64)>, rounds: u64, playe
     wins
 }
 
-/// Each conditional return equals that of rounds played under its condition.
 #[test]
 fn pl_43_mf_d7_every_conditional_return_is_played() {
     for game in latest_games().iter().copied() {
@@ -121,7 +118,6 @@ fn simulated(game: &'static dyn Game, stake: &Stake) -> Tally {
     simulate(game, stake, carried, ROUNDS, [4; 32]).unwrap()
 }
 
-/// A simulation of each game passes, and one wrong figure is detected.
 #[test]
 fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
     for game in latest_games().iter().copied() {
@@ -158,7 +154,6 @@ fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
 const STRETCH: u64 = 4_000_000;
 const STRETCHES_MAX: u8 = 40;
 
-/// The right variance passes; twice and two thirds of it are detected.
 #[test]
 fn pl_43_mf_d7_the_variance_of_every_game_is_judged_from_both_sides() {
     for game in latest_games().iter().copied() {
@@ -187,7 +182,6 @@ fn pl_43_mf_d7_the_variance_of_every_game_is_judged_from_both_sides() {
     }
 }
 
-/// Each version's description has the figures of its math; the newest plays as described.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_mf_d7_every_game_is_played_as_it_is_described() {
     let data = tempfile::tempdir().unwrap();

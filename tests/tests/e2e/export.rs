@@ -1,5 +1,4 @@
-//! `motherlode export` (PL-34): a running service and its log give the same tables in each format, and they match the
-//! log.
+//! `motherlode export` (PL-34) of a running service and of its log.
 
 use crate::{
     PROGRAM,

@@ -1,4 +1,4 @@
-//! `motherlode follow --format jsonl` and `--to nats://` (PL-34): a killed feed resumes without gaps or duplicates.
+//! `motherlode follow` as a feed (PL-34): a killed feed resumes without gaps or duplicates.
 
 use crate::PROGRAM;
 use data_encoding::BASE64;
@@ -229,7 +229,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
         let (line, _) = message(&node, number);
         assert!(place(&line).1 > 2, "{line}");
     }
-    // A foreign message, or an empty stream, gives no position to resume at.
+    // Foreign messages and empty streams give no position to resume at.
     let _ = node.ask("changes.all", "{}");
     refused(&["--once"], "says no positions");
     let _ = node.ask("$JS.API.STREAM.PURGE.CHANGES", "{}");
@@ -242,7 +242,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     server.stop().await.unwrap();
 }
 
-/// A log restored from an older copy uses positions again, so the feed refuses.
+/// A restored older copy uses positions again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     let data = tempfile::tempdir().unwrap();

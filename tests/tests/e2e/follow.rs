@@ -1,5 +1,4 @@
-//! Subscriptions to the log, and copies made from them (PL-30): only permitted records are sent, and copies stay exact
-//! across kills.
+//! Subscriptions and copies made from them (PL-30) stay exact across kills.
 
 use crate::PROGRAM;
 use motherlode_log::{genesis, hash, previous_hash};
@@ -252,7 +251,6 @@ async fn pl_30_copies_are_what_the_log_is_after_kills_of_followers_and_service()
             player.play(&mut acme, &counted).await;
             player
         });
-        // Kills at random moments, also during a follower's start.
         while answers.load(Ordering::Relaxed) < 1 + kills * 29 % 200 {
             tokio::task::yield_now().await;
         }

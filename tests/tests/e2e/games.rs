@@ -1,4 +1,4 @@
-//! Every game from bet to settlement over gRPC, with all its choices, across a restart, and audited.
+//! Every game from bet to settlement with all choices, across a restart.
 
 use motherlode_books::CoinValue;
 use motherlode_proto::{
@@ -81,7 +81,6 @@ async fn collection(client: &mut Client, account: &Account, game: &str, scope: &
     mine.into_iter().flat_map(|of| of.figures).map(|figure| (figure.key, figure.value)).collect()
 }
 
-/// DM-15: crystals are counted from the visible marks, at mixed coin values, and survive a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_14_dm_16_crystals_are_those_that_landed_and_survive_a_restart() {
     let game = latest("dwarf-mine").unwrap();
@@ -121,7 +120,6 @@ async fn dm_14_dm_16_crystals_are_those_that_landed_and_survive_a_restart() {
     }
 }
 
-/// PL-04: a void reverts the collection, here the gift of the first play.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_22_a_voided_round_changes_no_collection() {
     let game = latest("dwarf-mine").unwrap();
@@ -155,7 +153,7 @@ async fn dm_22_a_voided_round_changes_no_collection() {
     panic!("no round of 20 that wait has collected a crystal");
 }
 
-/// The bet of 25 coins must be whole minor units; the coin need not be, except in games of whole coins.
+/// Only the bet must be whole minor units, except in games of whole coins.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_17_dm_19_coins_below_a_minor_unit_are_taken_where_the_bet_is_whole() {
     let game = latest("dwarf-mine").unwrap();
@@ -199,7 +197,6 @@ async fn pl_12_a_witch_a_gamble_and_a_feature_are_refused_where_a_game_has_none(
     server.stop().await.unwrap();
 }
 
-/// 70 bets are paid, and at least six Bonus symbols land.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_18_a_bought_feature_costs_70_bets_and_holds_six_bonuses() {
     let game = latest("mystery-elves").unwrap();
@@ -222,7 +219,6 @@ async fn me_18_a_bought_feature_costs_70_bets_and_holds_six_bonuses() {
     checked(data.path());
 }
 
-/// A right guess doubles, a wrong one loses, half can be secured with the odd unit, up to ten turns.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
     let game = latest("mystery-elves").unwrap();
@@ -274,7 +270,6 @@ fn minor(money: Option<&Money>) -> i64 {
     money.unwrap().amount_minor
 }
 
-/// Half is credited with the answer, the settlement credits only the rest; a void takes back both (PL-04).
 #[tokio::test(flavor = "multi_thread")]
 async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_takes_back_both() {
     let data = tempfile::tempdir().unwrap();
@@ -320,7 +315,6 @@ async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_tak
     checked(data.path());
 }
 
-/// While the pool is suspended, its description states the return without the jackpot.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_21_mf_d4_while_the_pool_is_suspended_the_return_without_the_jackpot_is_stated() {
     let data = tempfile::tempdir().unwrap();
@@ -366,8 +360,7 @@ async fn bw_21_mf_d4_while_the_pool_is_suspended_the_return_without_the_jackpot_
     server.stop().await.unwrap();
 }
 
-/// The three red crystals are given once per player in real money, and once in play money. If that round is voided, the
-/// next play gives them again.
+/// Play money has its own gift. A void of the round renews it.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_14_a_player_is_given_red_crystals_once_in_whatever_currency() {
     let game = latest("dwarf-mine").unwrap();
@@ -408,7 +401,7 @@ async fn dm_14_a_player_is_given_red_crystals_once_in_whatever_currency() {
     checked(data.path());
 }
 
-/// While a round awaits a pick, no call returns a seed that reveals hidden amounts.
+/// No call returns a seed that reveals hidden amounts.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_the_seeds_of_an_open_round_are_shown_by_no_call() {
     let game = latest("neptune").unwrap();
@@ -442,7 +435,6 @@ async fn np_12_the_seeds_of_an_open_round_are_shown_by_no_call() {
     }
 }
 
-/// The history has a game's last ten rounds, newest first.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_20_wf_22_the_history_of_a_game_is_its_last_ten_rounds() {
     let data = tempfile::tempdir().unwrap();
@@ -467,7 +459,7 @@ async fn dm_20_wf_22_the_history_of_a_game_is_its_last_ten_rounds() {
     server.stop().await.unwrap();
 }
 
-/// Answers and history state the mean coin value at which the crystals landed, without the three gifts.
+/// The mean is over crystals that landed, without the three gifts.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
     let game = latest("dwarf-mine").unwrap();
@@ -514,7 +506,6 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
     checked(data.path());
 }
 
-/// Answers and history name each revealed special win as the description does.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_05_special_wins_are_called_by_their_names_in_answers_and_in_history() {
     let game = latest("mystery-elves").unwrap();

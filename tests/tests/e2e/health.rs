@@ -1,5 +1,3 @@
-//! `motherlode health` as a probe: against a service with TLS, by its exit code.
-
 use crate::PROGRAM;
 use motherlode_ledger::{DrawKeys, Options};
 use motherlode_runtime::Config;

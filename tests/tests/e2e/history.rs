@@ -1,4 +1,4 @@
-//! History and details of rounds (PL-05, PL-19, PL-21): pages without repetition or gap, and complete rounds.
+//! History and details of rounds (PL-05, PL-19, PL-21).
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -26,8 +26,6 @@ async fn page(client: &mut Client, account: &Account, game: &str, token: &str) -
     (page.rounds, page.next_page_token)
 }
 
-/// While rounds are played and voided and the service restarts, each round of the first page's time is shown once,
-/// newest first.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_played_meanwhile() {
     let data = tempfile::tempdir().unwrap();
@@ -78,7 +76,6 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
     server.stop().await.unwrap();
 }
 
-/// A game's or currency's rounds are on the first page even behind 1,000 later ones, also after a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     let data = tempfile::tempdir().unwrap();
@@ -121,8 +118,7 @@ async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     server.stop().await.unwrap();
 }
 
-/// A round of every game keeps time, game, rules version, model hash, bet, denomination, balances, every step, the
-/// gamble's turns, contribution and status.
+/// Time, game, rules version, model hash, bet, denomination, balances, steps, gamble turns, contribution and status.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     let data = tempfile::tempdir().unwrap();
@@ -179,7 +175,6 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     server.stop().await.unwrap();
 }
 
-/// Each round keeps the name of its witch.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_05_pl_19_a_round_names_the_witch_as_she_was_then() {
     let data = tempfile::tempdir().unwrap();
@@ -201,7 +196,6 @@ async fn bw_05_pl_19_a_round_names_the_witch_as_she_was_then() {
     server.stop().await.unwrap();
 }
 
-/// Unopened objects are shown only after the round is over.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_pl_19_unopened_objects_are_shown_once_the_round_is_over() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Processes that load only their configured partitions and home. They refuse requests for others with the partition's
-//! number, for routers.
+//! Processes that load only configured partitions and home. They refuse others with the partition's number, for
+//! routers.
 
 use crate::apart::{Installation, PARTITIONS, living_in};
 use motherlode_ledger::Options;
@@ -67,7 +67,6 @@ async fn pl_09_pl_12_a_process_serves_the_partitions_that_it_holds_and_names_tho
     let account = account(&living_in(2), EUR);
     at[1].spin(bet("r1", &account, "0.05"), None).await.unwrap();
 
-    // A ledger process behaves the same; calls about the whole log are refused.
     let asked = wallets[1].ledger.get_account(GetAccountRequest { account: Some(account) }).await;
     elsewhere(&asked.unwrap_err(), 2);
     let mut reports = ReportServiceClient::new(channel(b.address()).await);

@@ -1,4 +1,4 @@
-//! Index with older, empty or foreign files: the start detects them and rebuilds the index, so lists are unchanged.
+//! An index with older, empty or foreign files is detected and rebuilt at the start.
 
 use motherlode_audit::Comparison;
 use motherlode_ledger::index::Index;
@@ -108,13 +108,13 @@ impl Logs {
             play(data.path(), name, 8).await;
             stops.push(saved(data.path()));
         }
-        // Other rounds of the same player. The log must be shorter, or its `held` would report a loss.
+        // The log must be shorter, or its `held` would report a loss.
         play(other.path(), "other", 5).await;
         let [oldest, older, newest] = <[TempDir; 3]>::try_from(stops).unwrap();
         Self { data, oldest, older, newest, others: saved(other.path()) }
     }
 
-    /// Restores the newest indexes and applies `change` to each, which gets its folder and paths in other copies.
+    /// Applies `change` to the newest indexes; it gets the index folder and paths in other copies.
     fn change(&self, change: impl Fn(&Path, &dyn Fn(&TempDir) -> PathBuf)) {
         for (partition, folder) in (0..).zip(indexes(self.data.path())) {
             fs::remove_dir_all(&folder).unwrap();
@@ -144,7 +144,6 @@ impl Logs {
     }
 }
 
-/// Combines every `sled` folder with every `held` file.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a4_lists_answer_alike_whatever_sled_folder_stands_beside_whatever_mark() {
     let logs = Logs::new().await;
@@ -181,7 +180,6 @@ async fn at_a4_lists_answer_alike_whatever_sled_folder_stands_beside_whatever_ma
     }
 }
 
-/// Replaces single files of sled: its data and its page table.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a4_lists_answer_alike_when_single_files_of_sled_are_older_cut_or_gone() {
     let logs = Logs::new().await;

@@ -1,4 +1,4 @@
-//! Unfinished rounds (PL-02, PL-03, PL-20, DM-21, ME-20, WF-20), with a clock that the test moves.
+//! Unfinished rounds (PL-02, PL-03, PL-20, DM-21, ME-20, WF-20), with a manual clock.
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -152,7 +152,7 @@ fn won(played: &Played) -> i64 {
     played.win.as_ref().unwrap().amount_minor
 }
 
-/// Returns each step's automatic cause; `None` for the player's choice.
+/// Each step's automatic cause; `None` for the player's choice.
 fn causes(round: &Round) -> Vec<Option<Cause>> {
     round.steps.iter().map(|step| step.automatic.as_ref().map(Automatic::cause)).collect()
 }
@@ -186,7 +186,7 @@ async fn dm_21_an_interrupted_round_is_shown_again_for_24_hours_and_the_win_of_a
     assert_eq!(causes(&round)[..], [&[None][..], &vec![Some(Cause::Skipped); steps.len()]].concat());
     assert_eq!(timed.open_rounds("alice").await, []);
 
-    // PL-11: a repetition has the same answer; PL-12: refusals name their reason.
+    // A repetition has the same answer (PL-11); refusals name their reason (PL-12).
     assert_eq!(timed.skip("s1", &open.round_id).await.unwrap(), steps);
     assert_eq!(timed.client.balance(&alice).await, before + won(last));
     expect(timed.skip("s1", "acme/alice/1").await, Code::AlreadyExists, "REQUEST_ID_REUSED");
@@ -244,7 +244,6 @@ async fn me_20_an_incomplete_game_is_resolved_after_120_hours_over_a_restart_and
     assert_eq!(timed.client.balance(&alice).await, before[0] + round.win.as_ref().unwrap().amount_minor);
     assert_eq!(timed.round(&gamble.round_id).await.state(), RoundState::Open);
     timed.pass(HOUR - 1);
-    // A start sweeps rounds that expired while the service was down.
     timed.pass(1);
     let mut timed = timed.restart().await;
     timed.sweep().await;
@@ -273,7 +272,6 @@ async fn pl_02_pl_03_other_games_wait_for_their_player_unless_the_configuration_
     assert_eq!(games, waits.map(|(game, _)| game), "the oldest first (PL-20)");
     assert!(open.iter().all(|open| open.resolve_time.is_none()));
 
-    // PL-03: the time is configured for all or by jurisdiction.
     timed.config.interruption.hours = waits[1..].iter().map(|(game, _)| ((*game).to_owned(), 48)).collect();
     let here = BTreeMap::from([("bewitched".to_owned(), 48)]);
     timed.config.interruption.jurisdictions = BTreeMap::from([("default".to_owned(), here)]);
@@ -372,7 +370,6 @@ async fn pl_03_pl_04_a_voided_round_is_not_resolved() {
     timed.audited().await;
 }
 
-/// A round that was resolved automatically can be voided: the bet is refunded and the win taken back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_pl_04_a_round_that_was_resolved_for_the_player_can_be_voided() {
     let data = tempfile::tempdir().unwrap();
@@ -400,8 +397,6 @@ async fn pl_03_pl_04_a_round_that_was_resolved_for_the_player_can_be_voided() {
     timed.audited().await;
 }
 
-/// A connection breaks during a spin: the next load shows the logged state, and a repetition plays the round at most
-/// once.
 #[tokio::test(flavor = "multi_thread")]
 async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_shown() {
     let data = tempfile::tempdir().unwrap();
@@ -426,7 +421,7 @@ async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_s
     timed.audited().await;
 }
 
-/// A choice logged before the sweep restarts the waiting time; one after it is refused.
+/// A choice before the sweep restarts the waiting time; one after it is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_a_choice_of_the_players_own_comes_before_the_sweep_or_after_it() {
     let data = tempfile::tempdir().unwrap();
@@ -448,7 +443,6 @@ async fn pl_03_a_choice_of_the_players_own_comes_before_the_sweep_or_after_it() 
     timed.audited().await;
 }
 
-/// Two sweepers, the operator and the player compete: each step is resolved once, and the round is paid once.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_pl_11_sweepers_the_operator_and_the_player_at_once_resolve_each_step_once() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,3 @@
-//! Pool and gamble from the player's view.
-
 use motherlode_proto::round::v1::RoundState;
 use motherlode_tests::{
     Client, EUR, Force, Server, bet, checked, config, partitions::settled, pool::pool_model, start, start_fresh, vials,
@@ -9,7 +7,7 @@ use std::time::Duration;
 async fn hit(client: &mut Client, player: &str, coin: &str) -> motherlode_proto::spin::v1::Played {
     let account = client.fund(player, EUR, 100_000_000).await;
     let mut request = bet("hit", &account, coin);
-    // Ten coins per line make the jackpot likely enough.
+    // 10 coins per line make the jackpot likely enough.
     request.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()
@@ -79,7 +77,6 @@ async fn bw_22_bw_24_a_line_win_can_be_doubled_five_times() {
     server.stop().await.unwrap();
 }
 
-/// Hits among many concurrent bets: each answer has its award, and every bet counts once.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_11_contributions_of_concurrent_bets_are_pooled_exactly() {
     let data = tempfile::tempdir().unwrap();
@@ -125,7 +122,6 @@ async fn pl_27_an_award_is_shown_to_its_own_operator_and_to_the_platform() {
         let request = ListAwardsRequest { pool_id: "bewitched".into(), ..ListAwardsRequest::default() };
         client(id).await.jackpot.list_awards(request).await.unwrap().into_inner().awards
     };
-    // The list is read from the index, which follows the log.
     let own = async {
         loop {
             let own = awards("acme").await;

@@ -1,6 +1,5 @@
-//! Random bets, hits, voids, suspensions, rates and restarts, compared with a model of the pool's rules after every
-//! operation (BW-11 to BW-19, PL-38). The model shares no code with the service. Cases, seeds and the clock are fixed,
-//! so failures are reproducible.
+//! Random bets, hits, voids, suspensions, rates and restarts, compared with an independent model of the pool's rules
+//! (BW-11 to BW-19, PL-38). Seeds and clock are fixed.
 
 use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::{Handle, Options};
@@ -36,7 +35,7 @@ const COINS: [(&str, i128); 4] = [("0.01", 10_000), ("0.10", 100_000), ("0.20", 
 
 type Op = (u8, usize, u64);
 
-/// Model of the pool; amounts in 1e-9 EUR except balances.
+/// Amounts in 1e-9 EUR except balances.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Pool {
     increments: i128,
@@ -49,7 +48,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Computes the award of a hit by BW-16 and BW-17 in minor units; `minor` is the value of one in 1e-9 EUR.
+    /// Award of a hit by BW-16 and BW-17 in minor units; `minor` is the value of one in 1e-9 EUR.
     fn hit(&mut self, coin_micros: i128, minor: i128, now_ms: i64) -> i128 {
         let part = |whole: i128| whole * coin_micros * minor / 10_i128.pow(14);
         let close = self.hit_ms.is_some_and(|last| last / 3_000 == now_ms / 3_000);
@@ -66,7 +65,7 @@ impl Pool {
         award
     }
 
-    /// BW-19: returns contributions of voided rounds from K within the cycle, then from R, then from H.
+    /// BW-19: returns contributions from K within the cycle, then from R, then from H.
     fn give_back(&mut self, contributed: i128, in_cycle: i128) {
         let from_increments = in_cycle.min(self.increments);
         let from_reserve = (contributed - from_increments).min(self.reserve);

@@ -1,4 +1,4 @@
-//! A service with its log on JetStream: kills of service and server, takeover, a new node with an empty disk.
+//! Kills, takeover, and a new node on JetStream.
 
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::GetAccountRequest;
@@ -102,8 +102,7 @@ async fn pl_30_play_goes_on_through_kills_of_each_of_three_servers() {
     for node in &mut cluster.nodes {
         player.play_rounds(&mut client, 10).await.unwrap();
         node.kill();
-        // Calls that time out have one effect. After an election a writer may step down and take the log again; these
-        // calls are retried, too.
+        // Calls that time out have one effect. After an election a writer may step down and take the log again.
         while let Err(status) = player.play_rounds(&mut client, 10).await {
             let of_a_fault = ["OUTCOME_UNKNOWN", "NOT_THE_WRITER", "NOT_CURRENT", "LOG_UNAVAILABLE", ""];
             assert!(of_a_fault.contains(&&*reason(&status)), "{status:?}");
@@ -129,7 +128,6 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
     player.play_rounds(&mut at_first, 5).await.unwrap();
     let second = Process::start(PROGRAM, &folder.path().join("second"), Some(&config));
     let refused = player.play_rounds(&mut at_first, 1).await.unwrap_err();
-    // It noticed the takeover earlier, or by this append, or closed the connection.
     assert!(matches!(&*reason(&refused), "OUTCOME_UNKNOWN" | "NOT_THE_WRITER" | ""), "{refused:?}");
     let stands_by = async {
         loop {
@@ -144,7 +142,6 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
     tokio::time::timeout(Duration::from_secs(120), stands_by).await.expect("it steps down");
     let mut at_first = Client::connect(first.address).await;
     let account = GetAccountRequest { account: Some(account("p", EUR)) };
-    // A connection opened during the change of roles is closed; the channel reconnects.
     let refused = loop {
         let refused = at_first.ledger.get_account(account.clone()).await.unwrap_err();
         if refused.source().is_none() {

@@ -1,5 +1,4 @@
-//! Foreign messages by a NATS user without the stream key (PL-44): a service continues, reports them, and starts no
-//! second log.
+//! A service reports foreign messages in its stream (PL-44) and continues.
 
 use crate::PROGRAM;
 use motherlode_jetstream::exists;
@@ -18,7 +17,6 @@ use std::{
     process::{Command, Output},
 };
 
-/// NATS user without the stream key, at protocol level.
 struct Attacker(BufReader<TcpStream>);
 
 impl Attacker {

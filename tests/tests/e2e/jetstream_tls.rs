@@ -1,5 +1,3 @@
-//! NATS servers that require TLS and credentials: the service connects, or its error names the cause.
-
 use crate::PROGRAM;
 use data_encoding::BASE64URL_NOPAD;
 use motherlode_testkit::nats::Node;

@@ -1,5 +1,4 @@
-//! Lists over gRPC (PL-34): transactions by operator, player and day, and revenue by day, game and currency match the
-//! log.
+//! Lists over gRPC match the log (PL-34).
 
 use motherlode_books::Event;
 use motherlode_ledger::Options;
@@ -279,7 +278,6 @@ async fn pl_34_pl_27_lists_have_nothing_of_another_operator_and_refuse_what_is_m
     assert_eq!(platform.report.list_transactions(asked("acme", "", "")).await.unwrap().into_inner().transactions, []);
     let refused = other.report.list_transactions(asked("acme", "alice", "")).await.unwrap_err();
     assert_eq!((refused.code(), &*reason(&refused)), (Code::NotFound, "ACCOUNT_UNKNOWN"));
-    // No token grants access to other players' data.
     for position in 1..=service.server.ledger().durable() {
         for player in ["", "alice"] {
             let page = acme.report.list_transactions(asked("acme", player, &format!("0.{position}"))).await;

@@ -1,4 +1,4 @@
-//! End-to-end tests of the service, in this process and in others, over sockets. One binary saves linking time.
+//! One binary saves linking time.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,7 +1,5 @@
-//! Random operations, compared with a model of the player's view after each (PL-09, BW-11, DM-16, WF-12, PL-04, PL-17,
-//! PL-18): balances, the pool, collections and campaigns.
-//!
-//! The model shares no code with the service. Cases and seeds are fixed, so failures are reproducible.
+//! Random operations, compared with an independent model of the player's view (PL-09, BW-11, DM-16, WF-12, PL-04,
+//! PL-17, PL-18). Seeds are fixed.
 
 use motherlode_books::{Account as Books, CoinValue, Currency};
 use motherlode_proto::{
@@ -29,7 +27,7 @@ type Op = (u8, usize, u64);
 
 type AccountKey = (&'static str, &'static str);
 
-/// Returns the key of open rounds: a player has one per game for money and one for play money.
+/// Key of open rounds: one per game for money and one for play money.
 fn purse((name, currency): AccountKey) -> &'static str {
     match (name, currency) {
         ("ann", PLAY) => "ann in demo",
@@ -40,7 +38,6 @@ fn purse((name, currency): AccountKey) -> &'static str {
 
 type Piece = (String, i64);
 
-/// Player, game and scope of a collection.
 type Shelf = (&'static str, &'static str, String);
 
 #[derive(Default)]
@@ -216,8 +213,7 @@ impl Model {
         self.taken(&shelf, id, now);
     }
 
-    /// Removes the round's pieces. If the result differs from the service's, takes the service's values, if they are
-    /// possible.
+    /// Removes the round's pieces. If the service's values differ but are possible, uses those.
     fn taken(&mut self, shelf: &Shelf, round: &str, now: &BTreeMap<String, i64>) {
         let of = |key: &str| now.get(key).copied().unwrap_or(0);
         if let Some((crystals, given)) = self.crystals.get_mut(shelf) {

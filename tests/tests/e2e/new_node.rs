@@ -1,4 +1,4 @@
-//! A new node with an empty disk (PL-30): with only the stream, it answers as the lost one did.
+//! With only the stream, a new node answers as the lost one did (PL-30).
 
 use crate::PROGRAM;
 use motherlode_ledger::Options;
@@ -18,7 +18,7 @@ use motherlode_tests::{
 };
 use std::{path::Path, process::Command, time::Duration};
 
-/// 2025-10-09T08:53:20Z, and its day.
+/// 2025-10-09T08:53:20Z.
 const NOW_MS: i64 = 1_760_000_000_000;
 const TODAY: &str = "2025-10-09";
 const DEPOSIT: i64 = 1_000_000_000;

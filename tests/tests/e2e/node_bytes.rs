@@ -1,4 +1,4 @@
-//! Bound of the writer's memory used by proposals of other processes (PL-44).
+//! Bound of the writer's memory for other processes' proposals (PL-44).
 
 use crate::PROGRAM;
 use motherlode_books::{Currency, Event, StreamId};
@@ -81,7 +81,6 @@ async fn mf_e5_long_proposals_of_other_processes_are_refused_and_take_a_bounded_
         }
     }
 
-    // 400 MB of proposals that fit: durable ones leave memory, and four streams cannot exceed their credential's bound.
     let streams = (0..4_u64).map(|stream| (1_000_000 + stream * 400..1_000_000 + (stream + 1) * 400).collect());
     let attack: Vec<_> = streams.map(|tickets| tokio::spawn(propose(log.clone(), tickets, 250_000))).collect();
     for taken in attack {

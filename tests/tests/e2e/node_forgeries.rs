@@ -1,5 +1,4 @@
-//! Forgeries with nodes' credentials, proposed to the writer (PL-44): each is refused with a reason, and nothing is
-//! written.
+//! Forgeries with nodes' credentials (PL-44): the writer refuses each with a reason and writes nothing.
 
 use crate::PROGRAM;
 use motherlode_books::{
@@ -71,7 +70,7 @@ impl Service {
         account
     }
 
-    /// Proposes with a credential; returns the refusal's reason and checks that nothing was written.
+    /// Returns the refusal's reason and checks that nothing was written.
     pub(crate) async fn refused(&self, shown: &str, stream: &StreamId, events: Vec<Event>) -> String {
         let version = self.ledger.ledger().books_of(stream, |books| books.head(stream).version).unwrap();
         self.refused_at(shown, stream, "forged", Some(version), events).await
@@ -180,7 +179,6 @@ fn proposed(actor: &str) -> Vec<Event> {
     vec![Event::ChangeProposed(proposed), acted(actor)]
 }
 
-/// Spin and jackpot processes may not propose deposits, terms, rates or switches.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_a_node_proposes_only_the_events_of_its_role() {
     let service = Service::start().await;
@@ -239,8 +237,6 @@ async fn mf_e2_the_writer_checks_actors_and_second_actors() {
         vec![Event::ChangeApproved { change, proposed_by, actor }, Event::PoolTermsChanged { terms: terms() }]
     };
     for (node, stream, events, reason) in [
-        // A cancellation in the name of another operator, of an unknown one, of a credential without the role, and
-        // without an actor.
         ("peer", &alice, cancelled("other/c0"), "ACTOR_ROLE_MISSING"),
         ("peer", &alice, cancelled("acme/ghost"), "ACTOR_UNKNOWN"),
         ("peer", &alice, cancelled("(anyone)"), "ACTOR_UNKNOWN"),
@@ -265,7 +261,6 @@ async fn mf_e2_the_writer_checks_actors_and_second_actors() {
     service.stop().await;
 }
 
-/// Only the ledger process changes pools for callers; a suspension needs one actor (PL-25).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pools_are_changed_at_the_ledger_process_and_not_at_a_jackpot_process() {
     let service = Service::start().await;
@@ -292,7 +287,6 @@ async fn mf_e2_pools_are_changed_at_the_ledger_process_and_not_at_a_jackpot_proc
     service.stop().await;
 }
 
-/// A record has the proposing credential and its roles; the ledger's own commits have none.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_44_a_commit_keeps_the_credential_that_proposed_it() {
     let service = Service::start().await;
@@ -342,7 +336,6 @@ async fn mf_e1_log_show_names_the_credential_that_proposed_a_commit() {
     assert!(own > 0 && of_spin > 0);
 }
 
-/// The writer refuses a spin process's later proposals for a cancelled series (PL-42).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_the_writer_refuses_parts_of_a_cancelled_series() {
     let service = Service::start().await;

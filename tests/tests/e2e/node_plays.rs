@@ -1,5 +1,4 @@
-//! Rounds forged with a spin process's credential (PL-44). The writer refuses chosen seals, unsealed steps, needless
-//! reseals and wrong wins.
+//! Rounds forged with a spin process's credential (PL-44).
 
 use crate::node_forgeries::{Service, client, join};
 use motherlode_books::{
@@ -83,7 +82,6 @@ impl Service {
     }
 }
 
-/// A win, a hit or an outcome that differs from seed and choice.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e3_a_win_against_the_outcome_is_refused_by_the_writer() {
     let service = Service::start().await;
@@ -113,7 +111,6 @@ async fn mf_e3_a_win_against_the_outcome_is_refused_by_the_writer() {
     service.stop().await;
 }
 
-/// Chosen seals, with and without a step; a step in the format of older logs.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     let service = Service::start().await;
@@ -156,7 +153,6 @@ async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     service.stop().await;
 }
 
-/// A spin process with a stolen token and other draw keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_a_process_with_draw_keys_of_its_own_plays_nothing() {
     let service = Service::start().await;

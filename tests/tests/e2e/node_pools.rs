@@ -1,5 +1,4 @@
-//! Pools, partitions, campaigns and rules versions forged with nodes' credentials (PL-44): the writer refuses events
-//! that contradict the logs.
+//! Events of pools, partitions and campaigns forged with nodes' credentials (PL-44).
 
 use crate::node_forgeries::{Service, acted, client, join, terms};
 use motherlode_books::{
@@ -35,7 +34,6 @@ fn award(stream: &StreamId, amount: i64) -> Event {
     }))
 }
 
-/// Unfounded awards, steps of a pool and payments, with the credentials of both roles.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_forged_awards_and_steps_of_a_pool_are_refused() {
     let service = Service::start().await;
@@ -160,7 +158,6 @@ impl Service {
     }
 }
 
-/// Reports, mirrors and copies that differ from the other partition's log.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log() {
     let service = Service::start_with(2, "").await;
@@ -224,8 +221,7 @@ async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log()
     service.stop().await;
 }
 
-/// A superseded version is played only if the writer's configuration enables it, whatever the spin process's does
-/// (PL-41).
+/// The writer's configuration decides, not the spin process's (PL-41).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_41_the_writer_refuses_bets_on_superseded_versions() {
     let service = Service::start().await;
@@ -247,7 +243,6 @@ async fn mf_e2_pl_41_the_writer_refuses_bets_on_superseded_versions() {
     service.stop().await;
 }
 
-/// Free rounds of an operator with a cap need a reservation for the player and campaign (PL-36).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     let service = Service::start_with(1, "campaign_liability_eur_max = 1000000\n").await;
@@ -282,7 +277,7 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     service.stop().await;
 }
 
-/// The writer recomputes the highest cost of a campaign at the rate of its reservation (PL-36).
+/// The writer recomputes a campaign's highest cost at its reservation's rate (PL-36).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_36_the_writer_refuses_campaigns_that_cost_more_than_was_reserved() {
     let service = Service::start_with(1, "campaign_liability_eur_max = 1000000\n").await;

@@ -1,6 +1,3 @@
-//! Several partitions in one process: a player's partition follows from the hash, and calls about all partitions return
-//! complete answers.
-
 use crate::PROGRAM;
 use motherlode_books::{CoinValue, Event, Nano, StreamId};
 use motherlode_ledger::Handle;
@@ -163,7 +160,6 @@ async fn switch(client: &mut Client, id: &str, state: State) {
     assert_eq!(set.pending_partitions, Vec::<u32>::new());
 }
 
-/// Once a call is answered, its rate or switch applies to the next bet in every partition, and survives a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_11_pl_25_rates_and_switches_hold_in_all_partitions_when_they_are_answered() {
     let data = tempfile::tempdir().unwrap();
@@ -236,7 +232,6 @@ async fn bw_20_a_suspended_pool_takes_nothing_from_any_partition() {
     audited(data.path(), 4);
 }
 
-/// Voids in all partitions: contributions are returned for an incident, and each void is reported once.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_pl_22_voids_of_all_partitions_are_returned_for_an_incident_and_told_of() {
     let data = tempfile::tempdir().unwrap();
@@ -347,7 +342,6 @@ async fn another_number_of_partitions_than_the_log_was_made_with_is_refused() {
     assert_eq!(refused(3), None);
 }
 
-/// Repeated kills under load: acknowledged answers survive once, and the pool matches the bets.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_nothing_acknowledged_is_lost_or_doubled_by_kills_with_three_partitions() {
     let data = tempfile::tempdir().unwrap();

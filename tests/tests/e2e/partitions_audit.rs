@@ -1,4 +1,4 @@
-//! Log of several partitions: copied during writes, audited, inspected.
+//! Backups, audits and inspection of a log with several partitions.
 
 use crate::PROGRAM;
 use motherlode_audit::audit_all;
@@ -45,7 +45,6 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A backup is made and extended during writes; each state is consistent.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     let at = tempfile::tempdir().unwrap();
@@ -130,7 +129,6 @@ async fn pl_06_the_tools_look_into_every_partition() {
         let stream = StreamId::player("acme", name(player));
         let shown = printed(&["replay", place, &format!("acme/p{player}/2")]);
         assert!(shown.contains(&format!("Round acme/p{player}/2\n")), "{shown}");
-        // PL-19: the machine-readable form.
         let shown = printed(&["replay", place, &format!("acme/p{player}/2"), "--format", "json"]);
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!((&shown["round"], &shown["matches"]), (&format!("acme/p{player}/2").into(), &true.into()));

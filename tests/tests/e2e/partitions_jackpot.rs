@@ -1,5 +1,4 @@
-//! Concurrent jackpots in one and several partitions: decided at home in one order, exact, and paid once in the
-//! winner's partition.
+//! Concurrent jackpots: decided at home in one order, and paid once in the winner's partition.
 
 use motherlode_books::{Event, Nano, StreamId};
 use motherlode_jackpot::Steward;
@@ -41,7 +40,7 @@ async fn hit(client: &mut Client, player: &str, coin: &str) -> Played {
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()
 }
 
-/// Checks that every hit is awarded and paid once, by the model; returns the payments.
+/// Returns the payments, checked by the model.
 async fn paid_once(server: &Server, hits: usize) -> BTreeMap<Hit, i128> {
     settled(server.ledgers()).await;
     balanced(server.ledgers());
@@ -88,7 +87,6 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
     }
 }
 
-/// The process dies with hits in all partitions that home has not received.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_16_hits_of_all_partitions_without_their_awards_at_a_crash_are_awarded_once_after_it() {
     for partitions in [1, 3] {

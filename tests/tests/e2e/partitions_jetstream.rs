@@ -1,6 +1,3 @@
-//! Several partitions with one stream each on JetStream: a writer that loses one steps down from all, and the log moves
-//! there and back.
-
 use crate::PROGRAM;
 use motherlode_books::StreamId;
 use motherlode_jetstream::JetStreamStore;
@@ -56,8 +53,7 @@ fn plays(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> tok
     })
 }
 
-/// Another process takes one partition's stream, idle and under load. The writer notices, stops serving, and takes all
-/// partitions back when the other is gone, which then appends nothing.
+/// Another process takes a partition's stream; once it is gone, the writer takes all partitions back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,8 +113,6 @@ async fn serve(data: &Path, store: Store) -> Server {
     start_on(&config, open_stores(&config).unwrap()).await
 }
 
-/// A log of three partitions is copied to streams during play, served from there, and copied back to the old and a new
-/// folder. The records are equal, and audits of streams and folders agree.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_same_hashes() {
     let at = tempfile::tempdir().unwrap();

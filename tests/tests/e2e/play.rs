@@ -1,5 +1,3 @@
-//! A round from bet to settlement over gRPC.
-
 use motherlode_proto::{ledger::v1::GetRoundRequest, round::v1::RoundState};
 use motherlode_tests::{Client, EUR, bet, start};
 

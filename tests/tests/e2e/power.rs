@@ -1,4 +1,4 @@
-//! Power cuts and a full disk under the whole service, on a simulated disk.
+//! Power cuts and a full disk under the whole service.
 
 use motherlode_proto::spin::v1::Played;
 use motherlode_testkit::sim::SimDisk;

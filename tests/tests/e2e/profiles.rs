@@ -1,4 +1,4 @@
-//! Jurisdictions, profiles and limits of sessions over gRPC (PL-08, PL-16, PL-26), with a clock that the test moves.
+//! Jurisdictions, profiles and limits of sessions (PL-08, PL-16, PL-26), with a manual clock.
 
 use motherlode_books::Event;
 use motherlode_ledger::Options;
@@ -70,7 +70,6 @@ impl Timed {
         Ok(self.client.spin.open_session(request).await?.into_inner())
     }
 
-    /// Opens a session at Neptune under the United Kingdom's profile with the player's own maximum bet.
     async fn young(&mut self, own: i64) -> String {
         let limits = Some(SessionLimits { bet_max_minor: Some(own), ..SessionLimits::default() });
         let (request_id, account) = ("young".to_owned(), Some(self.alice.clone()));
@@ -135,7 +134,7 @@ fn neptune(request_id: &str, account: &Account, coin: &str, lines: u32) -> SpinR
     SpinRequest { game: "neptune".into(), stake, witch: 0, ..bet(request_id, account, coin) }
 }
 
-/// PL-26, BW-21: the promised return includes the jackpot, so the game cannot be played without it.
+/// BW-21: the promised return includes the jackpot.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_26_where_jackpots_are_forbidden_a_game_with_one_is_refused_and_the_others_are_played() {
     let data = tempfile::tempdir().unwrap();

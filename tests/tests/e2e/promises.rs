@@ -1,4 +1,4 @@
-//! Stated highest and expected wins cover collections and gambles (PL-43), over gRPC.
+//! Stated highest and expected wins include collections and gambles (PL-43).
 
 use motherlode_proto::{
     ledger::v1::SetExchangeRateRequest,
@@ -33,8 +33,7 @@ fn won(played: &[Played]) -> u64 {
     played.last().unwrap().outcome.as_ref().unwrap().round_win_minor
 }
 
-/// Free rounds at 0.004 EUR of a player who collected at 2 EUR win within the stated liability. A completed collection
-/// wins more than the bet alone could.
+/// Collected at 2 EUR, played at 0.004 EUR: the collection wins more than the bet alone could.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_coin_values() {
     let game = latest("dwarf-mine").unwrap();
@@ -85,7 +84,7 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
         number(&liability.expected_minor),
         number(&liability.expected_long_run_minor),
     );
-    // 96.8 % of three rounds of 10 cents; the player's collection pays more.
+    // 96.8 % of three rounds of 10 cents; the collection pays more.
     assert!((long_run - 29.04).abs() < 0.02, "{liability:?}");
     assert!(all as f64 > 10.0 * long_run, "{all} of {liability:?}");
     assert!((all as f64) < highest && expected > 10.0 * long_run, "{all} of {liability:?}");
@@ -98,7 +97,7 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
     checked(data.path());
 }
 
-/// Figures of every game: in bets over all currencies, and in cash by coin value.
+/// Figures in bets over all currencies, and in cash by coin value.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,4 @@
-//! Checkpoints, trees and proofs of a running service (PL-06, PL-30): signed every second, rebuilt if missing. They
-//! reveal any rewritten log, also to witnesses.
+//! Checkpoints, trees and proofs of a running service (PL-06, PL-30) reveal any rewritten log, also to witnesses.
 
 use crate::upgrade;
 use bytes::Bytes;
@@ -103,7 +102,6 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
             let sealed = |draw: &ShownDraw| matches!(draw, ShownDraw::Sealed(..));
             assert!(!proven.draws.is_empty() && proven.draws.iter().all(sealed), "{round}: {:?}", proven.draws);
             assert_eq!(format!("{}/{}", proven.stream, proven.number), format!("player/{round}"));
-            // One path for all: earlier records are named by later ones.
             let extra = RoundRecords::decode(&*proof.extra).unwrap();
             assert!(extra.records.iter().chain(&extra.sealing).all(|record| record.path.is_empty()), "{round}");
             assert_eq!(proven.named.len(), proven.positions.len() - 1 + extra.sealing.len(), "{round}");
@@ -132,7 +130,6 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
     checked(data.path());
 }
 
-/// Checks that random substitutions of records, proofs, indexes and keys are refused.
 fn forged(files: &[(Proof, VerifierKey)]) {
     let mut state = 1_u64;
     let mut roll = |below: usize| {
@@ -180,7 +177,6 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                     proof.path[at][roll(32)] ^= 1 << roll(8);
                 }
             },
-            // A checkpoint signed by another key in the log's name.
             _ => {
                 let seed: [u8; 32] = std::array::from_fn(|_| u8::try_from(roll(256)).unwrap());
                 let thief = SignerKey::new(key.name(), KeyKind::Log, seed).unwrap();
@@ -237,7 +233,7 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         client.fund("ann", "GBP", 1_000).await;
         rounds.push(played.round_id);
     }
-    // The draw of a first round is sealed when the account is opened, later ones by the previous round.
+    // A first round's draw is sealed with the account, later ones by the previous round.
     for round in &rounds {
         let (file, key) = proof_of(&mut proofs, round).await;
         let full: Proof = file.parse().unwrap();
@@ -543,7 +539,7 @@ async fn a_witness_cosigns_one_history_of_a_log_and_remembers_it() {
     assert_eq!(proven.cosigned.len(), 1, "{proven:?}");
     honest.stop().await.unwrap();
 
-    // The holder of the log's key signs another log: the witness does not cosign it.
+    // Another log signed with the same key: the witness does not cosign it.
     let mut unwitnessed = config("split");
     unwitnessed.proofs.witnesses.clear();
     let split = started(&unwitnessed).await.unwrap();

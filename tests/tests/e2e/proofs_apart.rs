@@ -1,5 +1,5 @@
-//! Proofs of logs on JetStream, after takeovers, and with several writing processes: the log's name stays, each
-//! checkpoint continues the previous ones, and processes without proofs name the one with them.
+//! Proofs after takeovers and with several writers: the log's name stays, and each checkpoint continues the previous
+//! ones.
 
 use crate::{
     PROGRAM, apart,
@@ -71,7 +71,7 @@ async fn pl_30_a_standby_continues_the_tree_of_a_log_on_jetstream_under_its_name
     let (mut ledgers, mut kept, mut rounds) = (vec![start("a", &["--role", "ledger"])], vec![], vec![]);
     until("a writer", async || serving(ledgers[0].address).await).await;
     Client::connect(ledgers[0].address).await.fund("ann", EUR, 10_000_000).await;
-    // From a to b, which has never written, and back to a with its older tree.
+    // The log moves from a to b, which has never written, and back to a with its older tree.
     for (turn, next) in ["b", "a", "b"].into_iter().enumerate() {
         let writer = ledgers.pop().unwrap();
         let standby = start(next, &["--role", "ledger"]);

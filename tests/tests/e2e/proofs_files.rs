@@ -1,4 +1,4 @@
-//! Listener of the tile log's files (PL-26): a peer that never reads only blocks its own connections.
+//! The tile log's listener (PL-26): a peer that never reads only blocks its own connections.
 
 use crate::proofs::{get, in_folder, played, started};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,5 +1,5 @@
-//! Two spin processes race for one player (PL-28, PL-30): same and different requests, kills, cut links, a lost key
-//! file. Each request id has one outcome, no dealt value is used twice, and each reseal is logged.
+//! Spin processes race for one player (PL-28, PL-30): each request id has one outcome, no dealt value is used twice,
+//! and each reseal is logged.
 
 use crate::PROGRAM;
 use motherlode_books::{Dealt, Event, Seal, SealReason, draw};
@@ -179,10 +179,10 @@ impl Racer {
     }
 }
 
-/// Classifies a status; panics on one that no fault of the race can cause.
+/// Panics on a status that no fault of the race can cause.
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
-        // Another racer has the round, the player changes too often, or a draw was resealed after a lost key: retried.
+        // Retried: another racer has the round, the player changes too often, or a lost key resealed a draw.
         "ROUND_IN_PROGRESS" | "SEAL_CHANGED" => Ended::Unknown,
         "ALREADY_SETTLED" | "ROUND_VOIDED" => Ended::Over,
         why => {
@@ -201,7 +201,7 @@ fn refused(status: &Status) -> Ended {
     }
 }
 
-/// Four racers for one player: at each process one with shared requests and one with its own.
+/// Each process has one racer with shared requests and one with its own.
 fn racers(all: &Installation, account: &Account) -> Vec<Racer> {
     let racer = |(name, spin): (&'static str, usize)| Racer {
         account: account.clone(),
@@ -253,7 +253,7 @@ fn commits(data: &Path) -> Vec<Logged> {
     motherlode_log::scan(&log_folder(data, 0)).unwrap().map(|record| decode(&record.unwrap().bytes).unwrap()).collect()
 }
 
-/// Checks the player's draws in the log; returns the number revoked for a lost key.
+/// Returns the number of draws revoked for a lost key.
 fn draws_are_used_once(data: &Path, answers: &BTreeMap<String, Played>) -> usize {
     let (mut next, mut lost): (Option<(u64, Seal)>, usize) = (None, 0);
     let (mut seals, mut dealt, mut ids) = (BTreeSet::<Seal>::new(), BTreeSet::<Dealt>::new(), BTreeMap::new());
@@ -346,7 +346,7 @@ async fn pl_28_a_key_file_that_is_lost_in_a_race_costs_one_draw_each_time_and_al
     let race = Race::start(racers(&all, &account));
     for turn in 0..4 {
         race.goes_on(5 + turn * 7).await;
-        // Running processes keep the old keys in memory; the new one accepts their loss and creates a key file.
+        // Running processes keep the old keys in memory.
         fs::remove_file(all.keys()).unwrap();
         match turn {
             3 => all.restart_ledger(),

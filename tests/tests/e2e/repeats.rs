@@ -1,4 +1,4 @@
-//! Idempotent requests (PL-11) after the configuration removed their currency or feature.
+//! Repeated requests (PL-11) after the configuration removed their currency or feature.
 
 use motherlode_proto::{
     jackpot::v1::SuspendPoolRequest,
@@ -139,7 +139,6 @@ impl Asked {
     }
 }
 
-/// Every request in pounds, repeated after the currency, its coin values, autoplay, buying and gambling were removed.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offered_now() {
     let data = tempfile::tempdir().unwrap();
@@ -178,7 +177,6 @@ async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offere
     }
 }
 
-/// A repeated series returns its played rounds and does not continue after autoplay was forbidden.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_08_a_series_goes_no_further_than_it_was_played_where_autoplay_is_no_longer_allowed() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A replica whose link breaks between the verdict and the record: its callers still get their answers.
+//! A replica's callers get their answers when its link breaks between verdict and record.
 
 use futures_util::{StreamExt, stream};
 use motherlode_books::{Currency, Event, StreamId};
@@ -20,8 +20,7 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// Log service of a ledger. Its first link breaks between a proposal's verdict and the record; later ones send verdicts
-/// only after the record.
+/// The first link breaks between a proposal's verdict and the record; later ones send verdicts only after the record.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,
@@ -88,7 +87,7 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
     let serving = tokio::spawn(server.serve_with_incoming_shutdown(TcpIncoming::from(listener), stop.requested()));
 
     let origin = Origin { targets, credentials: Credentials::default(), partitions: 1 };
-    // Without a timeout, so that a missing answer hangs the test instead of passing by chance.
+    // A missing answer must hang the test.
     let options = Options { answer_wait_max: None, ..Options::default() };
     let joined = join_all(&origin, [0], |_| data.path().join("b"), &options).await.unwrap();
     let [replica]: [Handle; 1] = joined.try_into().ok().unwrap();

@@ -1,5 +1,4 @@
-//! A replica stops permanently if the log does not continue its own: it serves nothing more, and its process exits with
-//! the reason.
+//! A replica stops if the log does not continue its own.
 
 use crate::PROGRAM;
 use motherlode_ledger::{Options, Standing};
@@ -103,7 +102,6 @@ async fn pl_30_a_log_that_stays_shorter_than_its_replica_stops_it() {
     }
 }
 
-/// In the shorter log, another player's bet has the position of a bet that the replica has.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_bet_that_another_log_took_is_not_answered_with_what_the_replica_has_in_its_place() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Reports over gRPC: significant events, returns, statements of pools, identity (PL-22, PL-23, PL-24, PL-29).
+//! Reports over gRPC (PL-22, PL-23, PL-24, PL-29).
 
 use crate::PROGRAM;
 use crate::apart::shared_stream_key;
@@ -158,7 +158,7 @@ async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_
     let all = all_events(&mut reports, 500).await;
     let files = data.path().join("index/0.events");
     assert!(all.len() > RATES && files.is_dir(), "{} events", all.len());
-    // Each rate has the previous one as its old value: no event is missing, repeated or out of order.
+    // Each rate's old value is the previous one: no event is missing, repeated or out of order.
     let rates: Vec<_> = all.iter().filter(|event| event.subject == "rate SEK").collect();
     assert!(rates.len() == RATES && rates.windows(2).all(|pair| pair[0].before == pair[1].after));
     let watch = |after_position| WatchSignificantEventsRequest { after_position, ..Default::default() };
@@ -261,7 +261,6 @@ async fn pl_23_returns_are_counted_by_bet_level_and_a_sound_game_is_in_its_band_
     server.stop().await.unwrap();
 }
 
-/// A live return is compared with the exact cash return of the played currency and coin value.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_and_coin_value() {
     let game = motherlode_slots::latest("dwarf-mine").unwrap();
@@ -290,7 +289,7 @@ async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_an
     let all = |rtp: fn(&(String, String, String, String)) -> &str| levels.iter().map(rtp).collect::<Vec<_>>();
     assert_eq!(all(|of| &of.0), ["EUR", "EUR", "JPY", "JPY"]);
     assert_eq!(all(|of| &of.1), ["0.004", "0.01", "0.4", "1"]);
-    // For 0.4 minor units, by the second implementation: 0.96777...
+    // The second implementation gives 0.96777... for 0.4 minor units.
     assert_eq!(all(|of| &of.2[..7]), ["0.96777", "0.96800", "0.96777", "0.96800"]);
     assert!(levels[0].3 < levels[1].3 && levels[0].3 == levels[2].3 && levels[1].3 == levels[3].3, "{levels:?}");
     let stake: Vec<_> = found.totals.iter().filter(|of| of.stake.is_none()).map(theory).collect();
@@ -300,7 +299,6 @@ async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_an
     server.stop().await.unwrap();
 }
 
-/// The log gets rounds with wins far above the math.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     let data = tempfile::tempdir().unwrap();
@@ -529,7 +527,6 @@ async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_
     server.stop().await.unwrap();
 }
 
-/// PL-23, PL-27: two operators with the same bet, played more often at one.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_23_an_operator_sees_its_own_returns_and_the_platform_those_of_all_and_of_each() {
     let roles = r#"["play", "wallet", "audit"]"#;

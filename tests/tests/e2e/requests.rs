@@ -1,5 +1,3 @@
-//! Idempotent requests (PL-11) and refusals (PL-12).
-
 use motherlode_proto::{
     ledger::v1::{
         CancelRequestRequest, DepositRequest, GetAccountRequest, GetLogStatusRequest, GetRequestRequest,
@@ -253,7 +251,7 @@ async fn pl_12_refusals_say_why_and_change_nothing() {
     };
     client.ledger.set_exchange_rate(dear).await.unwrap();
     before += 1;
-    // BW-12: the pool is for coins up to 10 EUR; a larger one would win more than the pool.
+    // BW-12: the pool is for coins up to 10 EUR.
     let request = spin(&|r| {
         r.account = Some(of(&sek));
         r.stake = stake("10.00", 1, 1);

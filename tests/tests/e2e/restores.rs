@@ -1,4 +1,4 @@
-//! No restore deals a revealed draw again (PL-40): each test compares the values revealed by two continuations of one
+//! No restore deals a revealed draw again (PL-40): each test compares the revealed values of two continuations of one
 //! log.
 
 use crate::{
@@ -123,7 +123,6 @@ async fn mf_a1_a_restart_in_the_same_boot_ends_no_seals() {
     assert_eq!((seals.unsure_starts, seals.ended), (0, 0));
 }
 
-/// Copies of a whole folder, of a stopped and of a running service.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
     for running in [false, true] {
@@ -168,7 +167,7 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
     }
 }
 
-/// On one machine the second copy is refused; on two machines they share no value.
+/// On one machine the second copy is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a8_two_copies_that_are_served_at_once_share_no_dealt_value() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -212,7 +211,7 @@ async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revea
     assert!(again.len() > 70 && again.is_disjoint(&original));
 }
 
-/// The folder without its keys, with damaged keys, and with keys of an earlier day.
+/// Keys are missing, damaged, or of an earlier day.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_on_them() {
     let (data, machine) = (tempfile::tempdir().unwrap(), machine());
@@ -308,7 +307,6 @@ async fn mf_a1_keys_that_know_of_a_longer_log_refuse_a_shorter_one() {
     assert!(error.contains(&format!("a record at position {signed} was acknowledged")), "{error}");
 }
 
-/// Split roles: a spin process with a copy of the keys from before the restore.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a2_a_spin_process_with_its_own_keys_deals_nothing_that_was_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -377,7 +375,6 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
     }
 }
 
-/// A stream that lost its last records, served by processes with empty data folders.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a7_a_stream_without_its_last_records_deals_nothing_that_was_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -463,7 +460,6 @@ fn seen(folder: &Path) -> u64 {
     notes.filter_map(|note| note.text().parse::<Checkpoint>().ok()).map(|found| found.size).max().unwrap_or_default()
 }
 
-/// A checkpoint with any damage is rebuilt, signing continues, and the audit reads the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a4_a_damaged_checkpoint_is_rebuilt_and_the_log_is_audited() {
     let (data, machine) = (tempfile::tempdir().unwrap(), machine());
@@ -493,7 +489,7 @@ async fn mf_a4_a_damaged_checkpoint_is_rebuilt_and_the_log_is_audited() {
     assert!(evidence(data.path()).iter().skip(1).all(|evidence| *evidence == StartEvidence::MemoryPage));
 }
 
-/// Each refused start is in a metric at once, and in the log and the audit after the next accepted start.
+/// The metric counts it at once; log and audit have it after the next accepted start.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a3_a_refused_start_is_counted_and_logged() {
     let (at, home) = (tempfile::tempdir().unwrap(), machine());

@@ -1,4 +1,4 @@
-//! Split roles: an acknowledged change is visible at every process despite broken links; only nodes may read the log.
+//! Split roles despite broken links.
 
 use motherlode_ledger::{DrawKeys, Options, Standing, Stores};
 use motherlode_log::MemoryStore;
@@ -71,7 +71,7 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
     let mut at_ledger = Client::connect(ledger.address()).await;
     let mut at_spins = [Client::connect(spins[0].address()).await, Client::connect(spins[1].address()).await];
     let account = at_ledger.fund("alice", EUR, 15).await;
-    // Each bet needs the deposit made just before; processes alternate, and each missed the other's round.
+    // Each bet needs the deposit just before it, and each process missed the other's round.
     for round in 0..100 {
         let bet = bet(&format!("r{round}"), &account, "0.01");
         let played = at_spins[round % 2].spin(bet, None).await.unwrap();
@@ -139,7 +139,6 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
     checked(data.path());
 }
 
-/// A process to which a player is routed learns of the end at once; the open round continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_over_at_a_spin_process_that_did_not_open_it_and_its_round_is_open_at_every_one() {
     let data = tempfile::tempdir().unwrap();
@@ -183,7 +182,6 @@ async fn a_session_is_over_at_a_spin_process_that_did_not_open_it_and_its_round_
     }
 }
 
-/// The replica receives missed bets and the pool's step on them in one message.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_replica_that_was_cut_off_takes_up_what_it_missed() {
     let data = tempfile::tempdir().unwrap();
@@ -287,7 +285,6 @@ async fn pl_30_the_log_is_read_record_by_record_and_what_is_not_there_is_refused
     ledger.stop().await.unwrap();
 }
 
-/// A log with another history, as after a wrong restore.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_replica_takes_up_nothing_that_does_not_continue_its_log() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,4 @@
-//! Sealed draws: a player can verify them, no reader can compute them before a round is over, and a lost draw key is
-//! handled.
+//! Sealed draws: players can verify them, and no reader can compute them before a round is over.
 
 use motherlode_books::{Event, SealReason, StreamId, draw};
 use motherlode_ledger::Options;
@@ -89,7 +88,7 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
         &[b"drawn by the aggregator"],
     );
 
-    // Another seal is refused without effect; the seal is not part of the request's content.
+    // The seal is not part of the request's content.
     let before = server.player("alice").head;
     let stale = SpinRequest { request_id: "three".to_owned(), ..played.clone() };
     let refused = client.spin(stale.clone(), None).await.unwrap_err();
@@ -141,7 +140,6 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     checked(data.path());
 }
 
-/// Everything that a reader has, by name.
 #[derive(Default)]
 struct Reader(Vec<(String, Vec<u8>)>);
 
@@ -159,11 +157,11 @@ impl Reader {
         }
     }
 
-    /// Returns where any 32 bytes, raw or in hex, are a secret, the dealt value, or a key that deals it.
+    /// Returns the name of data with a secret, the dealt value, or a key that deals it: any 32 bytes, raw or in hex.
     fn finds(&self, secrets: &[[u8; 32]], sealed: &Sealed) -> Option<&str> {
         let leads = |bytes: &[u8]| {
             let bytes = bytes32(bytes);
-            // Quick filter: secrets do not begin with four zeros.
+            // Secrets do not begin with four zeros.
             bytes[..4] != [0; 4]
                 && (secrets.contains(&bytes)
                     || (bytes != sealed.seal
@@ -191,8 +189,7 @@ struct Sealed {
     seal: [u8; 32],
 }
 
-/// NP-12, BW-05: log, copy, index, snapshots and answers do not suffice to compute a draw of an open round; the draw
-/// key does.
+/// NP-12, BW-05: log, copy, index, snapshots and answers do not suffice to compute a draw; the draw key does.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     let (data, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -322,7 +319,7 @@ async fn everything(client: &mut Client, server: &Server, open: &[Played], reade
     }
 }
 
-/// After a start without the key file, each seal is revoked and renewed in the log; an open round can only be voided.
+/// An open round can only be voided.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     let data = tempfile::tempdir().unwrap();
@@ -348,7 +345,6 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     assert_eq!(reason(&refused), "DRAW_KEY_LOST");
     let repeated = client.spin(bet("pick", &alice, "0.05"), None).await.unwrap();
     assert_eq!((&repeated.round_id, &repeated.seal), (&open.round_id, &open.seal), "a repetition is answered");
-    // A request for a revoked seal is refused with the next seal.
     let for_that = SpinRequest { seal: before.clone(), ..bet("two", &bob, "0.05") };
     let refused = client.spin(for_that, None).await.unwrap_err();
     assert_eq!(reason(&refused), "SEAL_CHANGED");

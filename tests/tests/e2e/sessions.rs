@@ -1,4 +1,4 @@
-//! Sessions over gRPC (BW-26, BW-27, PL-16), mostly with a clock that the test moves.
+//! Sessions (BW-26, BW-27, PL-16), mostly with a manual clock.
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -100,7 +100,6 @@ async fn bw_26_after_idle_minutes_the_session_is_over_and_the_next_goes_on_where
     let alice = client.fund("alice", EUR, 1_000_000).await;
     let first = open(&mut client, "o1", &alice).await.unwrap();
     assert_eq!((first.idle_ms_max, &first.open_round), (1_800_000, &None));
-    // Each action restarts the idle time: three times 29 minutes do not end the session.
     for number in 0..3 {
         timed.pass(29 * MINUTE);
         let spin = bet_in(&first.session_id, &format!("a{number}"), &alice);

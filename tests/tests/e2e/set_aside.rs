@@ -1,4 +1,4 @@
-//! Awards that exceed the account's limit are set aside, block nothing, and are paid later (UF-01).
+//! Awards above the account's limit are set aside and paid later (UF-01).
 
 use motherlode_books::{Currency, StreamId};
 use motherlode_ledger::{Ledgers, Options};
@@ -104,7 +104,6 @@ async fn uf_01_an_award_that_cannot_be_paid_is_set_aside_blocks_no_other_and_is_
     checked(data.path());
 }
 
-/// The log ends with a hit whose award cannot be paid.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Shares of operators in resources (UF-05), and actors named by credentials (UF-08).
+//! Operators' shares of resources (UF-05), and actors named by credentials (UF-08).
 
 use motherlode_books::Event;
 use motherlode_proto::{
@@ -157,7 +157,6 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     server.stop().await.unwrap();
 }
 
-/// Wallet commits keep the credential as actor, except in open mode.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_08_pl_22_openings_deposits_and_withdrawals_keep_the_credentials_name() {
     let data = tempfile::tempdir().unwrap();
@@ -198,7 +197,6 @@ async fn uf_08_pl_22_openings_deposits_and_withdrawals_keep_the_credentials_name
     server.stop().await.unwrap();
 }
 
-/// References of voids and closings are in GetRound, on the round's page and in its replay.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_19_pl_22_references_of_those_who_acted_stand_with_the_round() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A standby ledger follows the log, reads only new records at a takeover, and loses nothing (PL-30).
+//! A standby ledger reads only new records at a takeover and loses nothing (PL-30).
 
 use crate::PROGRAM;
 use motherlode_proto::report::v1::{GetVitalsRequest, PartitionVitals};
@@ -21,7 +21,6 @@ use tokio::time::{sleep, timeout};
 const NEVER: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Log lines of a standby and of a completed takeover.
 const HELD: &str = "the log is loaded";
 const TAKEN_OVER: &str = "the log is taken over";
 
@@ -194,7 +193,7 @@ async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
     let mut player = Player::join(&mut at_spin, "p", "0.05").await;
     cable.cut();
     play(&mut player, &mut at_spin, 20).await;
-    // A cut-off standby does not take over, so it misses all of these.
+    // A cut-off standby does not take over.
     wait_for_line(&b, "failed to follow the log").await;
     cable.mend();
     a.kill();
@@ -209,16 +208,14 @@ async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_lost_it() {
-    // Metrics hold a reference to a ledger while it serves and must release it; no collector is needed.
+    // Metrics must release the ledger when it stops serving; no collector is needed.
     let more = "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n".to_owned();
     let installation = Installation { more, ..Installation::new(1) };
-    // There is no log yet. Process a takes it, since b is a standby.
     let b = installation.start("b", "ledger", &[]);
     let a = installation.start("a", "all", &[]);
     wait_for_line(&b, HELD).await;
     let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
     play(&mut player, &mut Client::connect(a.address).await, 5).await;
-    // It takes the log from a, which becomes a standby.
     let c = installation.start("c", "all", &[]);
     wait_for_line(&a, HELD).await;
     assert_eq!(a.log_line("the index does not open"), None);
@@ -264,7 +261,7 @@ async fn at_a7_a_standby_that_is_older_than_the_draw_keys_takes_over_at_once() {
     installation.audit();
 }
 
-/// Writes the tests' draw key with a creation time of a day earlier.
+/// Writes the tests' draw key, created a day earlier.
 fn write_key_of_yesterday(file: &Path) {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     let yesterday = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() - Duration::from_secs(86_400);

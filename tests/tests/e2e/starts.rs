@@ -1,4 +1,4 @@
-//! Starts that serve before the whole log is read; the rest is verified in the background.
+//! Starts that serve before the whole log is read and verified.
 
 use crate::PROGRAM;
 use motherlode_books::Event;
@@ -65,7 +65,6 @@ async fn pl_30_full_segments_are_verified_behind_the_service() {
     server.stop().await.unwrap();
 }
 
-/// Records after the last signed checkpoint are verified before the first answer, older ones in the background.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_answer() {
     let data = tempfile::tempdir().unwrap();
@@ -111,8 +110,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The background verification finds the damage and stops new rounds; reads continue. A start that verifies everything
-/// first, and an audit, refuse the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_event() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A snapshot of another build: some players are folded again in the background, and a difference stops new rounds.
+//! After a snapshot of another build, a sample of players is folded again; a difference stops new rounds.
 
 use crate::upgrade::here;
 use motherlode_books::{Books, Event, StreamId, Switch};
@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Offset of the program in a snapshot: format, digest, version and the option's tag precede it.
+/// Offset in a snapshot, after format, digest, version and the option's tag.
 const PROGRAM: usize = 8 + 32 + 1 + 1;
 
 fn snapshot(data: &Path) -> PathBuf {

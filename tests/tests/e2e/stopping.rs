@@ -1,4 +1,4 @@
-//! A stop with idle connections, unread streams and a collector that does not answer.
+//! A stop with idle connections, unread streams and a silent collector.
 
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::FollowLogRequest;

@@ -1,4 +1,4 @@
-//! Superseded rules versions take no new bets unless they are enabled (PL-41), and give no second gift (DM-14).
+//! Superseded rules versions take no new bets unless enabled (PL-41), and give no second gift (DM-14).
 
 use motherlode_proto::{
     ledger::v1::SetExchangeRateRequest,
@@ -32,7 +32,6 @@ fn of_old(bet: SpinRequest) -> SpinRequest {
     SpinRequest { rules_version: OLD.into(), ..bet }
 }
 
-/// Every call refuses new bets and logs nothing; open rounds, repetitions and free rounds are played.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it_has() {
     let neptune = latest("neptune").unwrap();
@@ -81,7 +80,6 @@ async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it
     checked(data.path());
 }
 
-/// The gift is given once, even by an older version whose rules gave it per currency.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d3_dm_14_an_older_version_gives_no_second_gift() {
     let (newest, old) = (latest("dwarf-mine").unwrap(), game("dwarf-mine", OLD).unwrap());

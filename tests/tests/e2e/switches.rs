@@ -1,4 +1,4 @@
-//! Switches over gRPC (PL-25): effective at once for new rounds, never for open ones, across restarts, and audited.
+//! Switches (PL-25) stop new rounds at once, never open ones.
 
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, PoolStatus, ResumePoolRequest, SuspendPoolRequest},

@@ -1,4 +1,4 @@
-//! Metrics that a collector receives from a process. Alarms and dashboards use only these.
+//! Metrics that a collector receives. Alarms and dashboards use only these.
 
 use crate::PROGRAM;
 use motherlode_proofs::make;
@@ -75,7 +75,7 @@ fn seconds(metric: &Metric) -> Option<f64> {
     }
 }
 
-/// Converts a metric's name by OpenTelemetry's "Prometheus and OpenMetrics compatibility".
+/// Follows OpenTelemetry's "Prometheus and OpenMetrics compatibility".
 pub fn prometheus(metric: &Metric) -> String {
     let name = metric.name.replace('.', "_");
     let unit = match metric.unit.as_str() {
@@ -273,7 +273,7 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     for file in ["rules.yaml", "dashboard.json"] {
         let names = asked(&fs::read_to_string(folder.join(file)).unwrap());
         assert!(names.len() > 8, "{file} uses metrics");
-        // Metrics of seamless wallets are tested in wallet/metrics.rs.
+        // wallet/metrics.rs tests metrics of seamless wallets.
         for name in names.into_iter().filter(|name| !name.starts_with(OF_WALLETS)) {
             assert!(latest.contains_key(&name), "{file} uses {name}; there are {:?}", latest.keys());
         }

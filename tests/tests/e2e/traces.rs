@@ -1,4 +1,4 @@
-//! Traces: a call is one trace across processes, and part of its caller's.
+//! A call is one trace across processes, and part of its caller's.
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, bet};
@@ -14,7 +14,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
-/// Example of W3C Trace Context, 3.2: trace, parent span, sampled.
+/// Example of W3C Trace Context, 3.2.
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
 

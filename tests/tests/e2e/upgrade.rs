@@ -1,5 +1,4 @@
-//! Logs of earlier versions are loaded and continued; a log of a later version is refused with position and reason
-//! (PL-01, PL-30).
+//! Logs of earlier versions are continued, those of later versions refused (PL-01, PL-30).
 
 use crate::PROGRAM;
 use bytes::Bytes;
@@ -35,11 +34,10 @@ pub const LOGS: [(&str, &[&str]); 5] = [
         "two-partitions",
         &[include_str!("../../golden/two-partitions-0.hex"), include_str!("../../golden/two-partitions-1.hex")],
     ),
-    // The first with sealed draws: client seeds, rounds of every game, a void that reveals, one that cannot after a
-    // lost key, automatic steps. The open round's draw has the tests' key.
+    // The first with sealed draws: client seeds, every game, a void that reveals, one that cannot after a lost key,
+    // automatic steps. The open round's draw has the tests' key.
     ("sealed", &[include_str!("../../golden/sealed.hex")]),
-    // The first whose steps name the records that sealed their draws: as "sealed", with three rounds of each game, one
-    // between another's steps.
+    // The first whose steps name the records that sealed their draws; three rounds of each game.
     ("linked", &[include_str!("../../golden/linked.hex")]),
 ];
 
@@ -65,7 +63,6 @@ fn stored(data: &Path, partition: u32) -> Vec<Bytes> {
     LogLocation::from_config(&here(data, 1)).existing(partition).unwrap().map(|record| record.unwrap().bytes).collect()
 }
 
-/// Returns the configuration of a log in the folder, whatever store the other tests use.
 pub fn here(data: &Path, partitions: usize) -> Config {
     let partitions = u32::try_from(partitions).unwrap();
     Config { store: config::Store::default(), partitions, ..motherlode_tests::config(data) }
@@ -98,7 +95,6 @@ fn figures(partitions: &[Vec<Bytes>]) -> LogFigures {
     LogFigures { balances, rounds }
 }
 
-/// Each golden log is served, audited and continued, and its bytes stay.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with() {
     for (name, golden) in LOGS {
@@ -166,7 +162,6 @@ fn of_a_later_version(records: &[Bytes]) -> Bytes {
     bytes.into()
 }
 
-/// A version after a rollback refuses unknown events with their position and writes nothing.
 #[test]
 fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_it_is() {
     let data = tempfile::tempdir().unwrap();
@@ -188,6 +183,6 @@ fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_i
         assert!(printed.contains(&place) && printed.contains("event"), "{arguments:?}: {printed}");
     }
     assert_eq!(stored(data.path(), HOME), all);
-    // Commands that do not decode events still work: the log can be verified and copied.
+    // Commands that do not decode events still work.
     assert!(run(&["log", "verify", folder]).status.success());
 }

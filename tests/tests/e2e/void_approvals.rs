@@ -1,5 +1,5 @@
-//! Voids of rounds with a pool, with operators (PL-38): the operator proposes, the platform approves, and no voided hit
-//! is paid. Hits of a suspended pool wait (BW-20).
+//! Voids of rounds with a pool (PL-38): the operator proposes, the platform approves, and no voided hit is paid. Hits
+//! of a suspended pool wait (BW-20).
 
 use motherlode_books::{
     ANYONE, Account as Books, Currency, Event, Minor, Nano, Refused, StreamId, VOID_HOLD_MS, VoidedJackpot,
@@ -166,7 +166,6 @@ async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     (account, round, proposed.change_id)
 }
 
-/// PL-37: a void has the facts of its settled round in the log, across a restart and in the audit.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_04_a_void_carries_the_facts_of_its_settled_round() {
     let data = tempfile::tempdir().unwrap();
@@ -237,8 +236,7 @@ async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
     service.server.stop().await.unwrap();
 }
 
-/// A held award is neither paid nor resolved; an approved void takes it out of the pool and refunds the round, across a
-/// restart and in the audit.
+/// The award is neither paid nor resolved until then.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it() {
     let data = tempfile::tempdir().unwrap();
@@ -297,8 +295,7 @@ async fn bob_sees(service: &Service, round: &str) {
     assert_eq!(events[0].actor, "acme/c0");
 }
 
-/// A proposal that is rejected, or not approved within 72 hours of logged time, releases the award, and the void cannot
-/// hold it again.
+/// A proposal lapses after 72 hours of logged time. The void cannot hold the award again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     for lapses in [false, true] {
@@ -333,7 +330,6 @@ async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     }
 }
 
-/// The player keeps a paid award; the platform decides who bears it.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss() {
     let data = tempfile::tempdir().unwrap();
@@ -364,8 +360,8 @@ async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss()
     checked(data.path());
 }
 
-/// One support actor can void any number of rounds. The contributions stay in the pool until two actors of the platform
-/// declare an incident; then that operator's are returned exactly, by one event per partition.
+/// Two actors of the platform declare an incident; then that operator's contributions are returned by one event per
+/// partition.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platform_declares_an_incident() {
     let data = tempfile::tempdir().unwrap();
@@ -421,7 +417,7 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     assert_eq!(service.house("acme"), 0, "what acme bore is returned");
     assert_eq!(service.house("other"), -40 * 15 * 50_000, "other operators' shares are not");
     assert_eq!(pooled.0 - service.pool(|pool| pool.contributions).0, 40 * 15 * 50_000);
-    // PL-38 (d): 40 voids of 40 rounds raise an alarm; the pool's statement has acme's contributions and returns.
+    // PL-38 (d): 40 voids of 40 rounds raise an alarm.
     let shares = ListVoidSharesRequest::default();
     let shares = acme.report.list_void_shares(shares).await.unwrap().into_inner().shares;
     let told = shares.iter().map(|of| (of.operator_id.as_str(), of.rounds, of.voids, of.voids_max, of.alarm));
@@ -441,7 +437,6 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     checked(data.path());
 }
 
-/// The seeds won by an operator's own players are charged to it.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_turnover() {
     let data = tempfile::tempdir().unwrap();
@@ -465,8 +460,7 @@ async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_t
     service.server.stop().await.unwrap();
 }
 
-/// A hit by a round from before the suspension waits for the platform's decision or the pool's resumption, and blocks
-/// its retirement. Rounds from after the suspension win nothing.
+/// The waiting hit blocks the pool's retirement. Rounds from after the suspension win nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_20_a_hit_of_a_suspended_pool_waits_for_the_platform_or_for_the_resumption() {
     for release in [true, false] {

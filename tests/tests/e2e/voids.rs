@@ -1,4 +1,4 @@
-//! Voids end to end (PL-04, BW-19, DM-22): a void reverses its round's effects on money, pool and collection.
+//! Voids (PL-04, BW-19, DM-22).
 
 use motherlode_books::{Account as Books, CoinValue, Currency, Nano};
 use motherlode_proto::{
@@ -16,7 +16,6 @@ use tonic::{Code, Status};
 
 const DEPOSIT: i64 = 1_000_000_000;
 
-/// State that a void restores: the player's balance, the house, the pool with contributions due, and collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Holdings {
     balance: i64,
@@ -25,7 +24,7 @@ struct Holdings {
     collections: BTreeMap<(String, String, String), i64>,
 }
 
-/// Returns the state after all answers. Pooled and due contributions are added, so pooling does not change it.
+/// Pooled and due contributions are added, so pooling does not change the result.
 fn holdings(server: &Server, player: &str) -> Holdings {
     let pool = "bewitched";
     let (state, holding) = (server.player(player), |account| server.holding(account, Currency::EUR));
@@ -95,8 +94,7 @@ fn kinds(bet: &SpinRequest, steps: &[Played], before: &Holdings, after: &Holding
     all.into_iter().filter(|(_, is)| *is).map(|(kind, _)| kind).collect()
 }
 
-/// Plays rounds of every game with every choice, at least `each` per game and until every kind occurred; returns each
-/// with the state before it.
+/// Plays at least `each` rounds per game and until every kind occurred; returns each round with the state before it.
 async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> (Vec<(String, Holdings)>, Holdings) {
     let mut client = Client::connect(server.address()).await;
     let (mut played, mut found) = (vec![], BTreeSet::new());
@@ -116,7 +114,7 @@ async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> 
     (played, holdings(server, name))
 }
 
-/// Rounds voided in reverse order each restore the state before them, across a restart. The audit checks every void.
+/// Rounds are voided in reverse order.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round() {
     let data = tempfile::tempdir().unwrap();
@@ -155,8 +153,7 @@ fn shuffled(count: usize) -> Vec<usize> {
     order
 }
 
-/// DM-15: with voids in any order and rounds between them, money and pool are exact, and each collection is a possible
-/// one.
+/// DM-15: with other rounds between voids, each collection is a possible one.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_what_can_be_collected() {
     let data = tempfile::tempdir().unwrap();
@@ -215,8 +212,7 @@ async fn winner(client: &mut Client, account: &Account) -> Played {
     panic!("no such win in 1,000 rounds");
 }
 
-/// PL-21: a spent win is taken back up to the balance, the rest is the house's loss. The round keeps its steps, and has
-/// the void's reason and actor.
+/// PL-21: the house loses the rest.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_erased() {
     let data = tempfile::tempdir().unwrap();
@@ -265,7 +261,6 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
     assert!(replayed.matches() && replayed.view.voided.is_some());
 }
 
-/// No void changes the collection with which an open round was started.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_with() {
     let game = latest("dwarf-mine").unwrap();
@@ -295,7 +290,6 @@ async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_wit
     panic!("no round of 100 players waits before the gift is used up");
 }
 
-/// The player of a voided round keeps a paid jackpot.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_c_a_paid_jackpot_of_a_voided_round_stays_with_the_player() {
     use motherlode_tests::vials;
@@ -321,7 +315,6 @@ async fn pl_38_c_a_paid_jackpot_of_a_voided_round_stays_with_the_player() {
     checked(data.path());
 }
 
-/// A voided round takes no more choices.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_pl_12_unknown_and_foreign_rounds_are_not_voided_and_void_ones_take_no_choice() {
     let data = tempfile::tempdir().unwrap();

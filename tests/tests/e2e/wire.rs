@@ -1,5 +1,3 @@
-//! Wire-level behaviour: health, reflection, limits, deadlines, streams, and the stop.
-
 use futures_util::StreamExt;
 use motherlode_books::Nano;
 use motherlode_ledger::Stores;
@@ -104,7 +102,7 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     server.stop().await.unwrap();
 }
 
-/// Store whose appends block while it is shut, like a disk that does not respond.
+/// Store whose appends block while it is shut, like a hanging disk.
 struct Gate(MemoryStore, Latch);
 
 type Latch = Arc<(Mutex<Shut>, Condvar)>;
@@ -166,7 +164,6 @@ impl Store for Gate {
     }
 }
 
-/// The disk blocks a bet beyond a deadline: the call times out, and the repeated request gets its answer later.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
@@ -261,7 +258,6 @@ async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
     server.stop().await.unwrap();
 }
 
-/// Bets of one player decided on the same state are decided again until each succeeds.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
     let data = tempfile::tempdir().unwrap();
@@ -342,7 +338,7 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     let (_, first) = play.next().await.unwrap();
     first.unwrap();
     settled(&ledgers).await;
-    // With the disk shut, calls are accepted but not answered; the stop begins, then the disk responds.
+    // The stop begins with unanswered calls, then the disk responds.
     set(&latch, true);
     for (tag, account) in accounts.iter().enumerate().skip(1) {
         play.send(tag as u64, Some(Call::Spin(bet("s", account, "0.01")))).await;
@@ -386,8 +382,6 @@ fn millis(counters: &WatchCountersResponse) -> i64 {
     time.seconds * 1000 + i64::from(time.nanos) / 1_000_000
 }
 
-/// With a refresh of 100 ms: a first counter at once, then one at every multiple. The stream outlives the timeout of
-/// calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
     use motherlode_proto::jackpot::v1::{OpenPoolRequest, PoolTerms};
@@ -532,7 +526,7 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
         last = client.choose(&format!("hit.{step}"), &spun.round_id, choice, None).await.unwrap();
     }
     let won = hit.jackpot.unwrap().amount.unwrap().amount_minor;
-    // 150 EUR at 0.5 % is 0.75; a tenth of 20,000.75 by the old seed, without the fraction of a cent.
+    // 150 EUR at 0.5 % is 0.75; a tenth of 20,000.75 by the old seed, rounded down.
     assert_eq!(won, 200_007, "the win ends the cycle on the old terms");
     let pool = client.jackpot.get_pool(request).await.unwrap().into_inner().pool.unwrap();
     assert_eq!((pool.cycle, pool.pending_terms.is_none()), (2, true));
@@ -549,7 +543,6 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     server.stop().await.unwrap();
 }
 
-/// A repeated refusal is not idempotent: the request is decided again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_10_pl_12_what_was_refused_takes_no_request_id() -> Result<(), Status> {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Alternates calm and attack within one run, so that the machine is the same for both.
+//! Alternates calm and attack on the same machine.
 
 use crate::{SLOWER_MAX, figure, honest::Rounds, threads, worked};
 use motherlode_tests::Process;
@@ -13,8 +13,8 @@ pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}
 
 impl<F: AsyncFn(Duration) -> Vec<(&'static str, Rounds)>> Play for F {}
 
-/// Alternates between calm and attack, with attack tasks on low-priority threads. Panics if an honest call fails, or if
-/// p99 under attack exceeds [`SLOWER_MAX`] times that of the calm part before.
+/// Attack tasks run on low-priority threads. Panics if an honest call fails, or if p99 under attack exceeds
+/// [`SLOWER_MAX`] times that of the calm part before.
 pub async fn alternate(
     process: &Process,
     all: Duration,

@@ -1,4 +1,4 @@
-//! Attacks at bounded rates, which leave processor time for the honest operator: they test bounds, not speed.
+//! Attacks at bounded rates: they test bounds, not speed.
 
 use futures_util::future::join_all;
 use motherlode_proto::{
@@ -58,7 +58,6 @@ impl Tally {
         );
     }
 
-    /// Checks that every attack was made and no answer was an internal error.
     pub fn check(&self) {
         let tally = self.0.lock().unwrap();
         for what in ATTACKS {
@@ -107,7 +106,6 @@ const ATTACKS: [&str; 14] = [
 
 #[derive(Clone)]
 pub struct Attack {
-    /// Tokens of both hostile operators and of the platform.
     mallory: Target,
     marvin: Target,
     platform: Target,
@@ -169,7 +167,6 @@ impl Attack {
         }
     }
 
-    /// Silent connections from four addresses.
     async fn silence(self) {
         let mut kept = VecDeque::new();
         let mut number = 0_u8;
@@ -203,7 +200,7 @@ impl Attack {
         }
     }
 
-    /// Calls opened and reset at once, in bursts of 500.
+    /// Resets calls in bursts of 500.
     async fn resets(self) {
         while self.again(1).await {
             let Ok((mut send, connection)) = self.mallory.http().await else { continue };
@@ -249,7 +246,6 @@ impl Attack {
         }
     }
 
-    /// Calls whose announced message never comes.
     async fn half_messages(self) {
         let mut kept: VecDeque<Unread> = VecDeque::new();
         let announced = Bytes::from_static(b"\0\0\0\xff\xff\x0a");
@@ -269,7 +265,6 @@ impl Attack {
         }
     }
 
-    /// Lists of a growing history by a game without rounds.
     async fn history(self) {
         let Some(mut client) = self.connected(&self.mallory).await else { return };
         let alice = account("mallory", "alice", "EUR");
@@ -311,7 +306,6 @@ impl Attack {
         }
     }
 
-    /// Play money sessions of new players.
     async fn demo_sessions(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let mut number = 0;
@@ -346,7 +340,6 @@ impl Attack {
         }
     }
 
-    /// Malformed messages and names, and oversized messages.
     async fn messages(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let mut number = 0_usize;
@@ -377,7 +370,6 @@ impl Attack {
         }
     }
 
-    /// Amounts at and above the ceilings, and a forced jackpot at the ceiling.
     async fn great_amounts(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let rich = account("marvin", "rich", "EUR");
@@ -404,7 +396,6 @@ impl Attack {
         }
     }
 
-    /// Bets by every superseded version, in real and play money (PL-41, DM-14).
     async fn superseded_rules(self) {
         let Some(mut client) = self.connected(&self.mallory).await else { return };
         let older: Vec<_> = games()

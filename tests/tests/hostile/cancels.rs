@@ -1,5 +1,5 @@
-//! Cancellations as an attack (PL-42): requests of every kind, cancelled before, during or after them. No commit of a
-//! request may follow its cancellation, and the answers must match the log.
+//! Cancellations as an attack (PL-42): no commit of a request may follow its cancellation, and the answers must match
+//! the log.
 //!
 //! - `MOTHERLODE_CANCELS_SECONDS`: seconds of the attack, 30 by default.
 
@@ -151,7 +151,6 @@ async fn cancel(mut client: Client, kind: &'static str, player: &str, id: &str) 
     Cancelled { kind, stream, request_id: id.into(), outcome }
 }
 
-/// Seeded xorshift, so that a run can be repeated.
 fn next(random: &mut u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;
@@ -222,7 +221,6 @@ fn requests(commit: &Commit) -> Vec<(StreamId, String)> {
     all
 }
 
-/// Commits of each request except its cancellation; none may follow it.
 struct Effects(BTreeMap<(StreamId, String), Vec<Commit>>);
 
 impl Effects {

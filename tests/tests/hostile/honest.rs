@@ -20,7 +20,7 @@ use tonic::{Code, Request, Status};
 
 const DEADLINE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
-/// Enough players for each round to end before the player's next one is due.
+/// Enough for each round to end before the player's next one.
 const PLAYERS: u64 = 400;
 
 #[derive(Clone)]
@@ -169,7 +169,6 @@ fn choice(request_id: &str, step: u32, played: &Played, kind: choice::Kind) -> C
     }
 }
 
-/// Retries temporary refusals until the deadline.
 async fn patiently<F>(until: Instant, again: &mut u64, ask: impl Fn(Duration) -> F) -> Result<Played, Status>
 where
     F: Future<Output = Result<Option<Played>, Status>>,

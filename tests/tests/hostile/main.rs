@@ -1,10 +1,8 @@
 //! Two hostile operators make all attacks at once, while an honest one plays at a constant rate (`tests/run hostile`).
 //! Other tests alternate calm and one attack, or restart the service.
 //!
-//! Attackers run on threads with the lowest priority (nice 19), so that on a small machine their own cost does not
-//! delay the service. Honest rounds start at fixed times (open loop) and are measured from then; unanswered requests
-//! are repeated with the same id until their deadline. All tests measure, so they run one after another
-//! (`--test-threads=1`).
+//! Attackers run with nice 19, so that their own cost does not delay the service. Honest rounds are measured from their
+//! scheduled starts. The tests must run one after another (`--test-threads=1`).
 //!
 //! - `MOTHERLODE_HOSTILE_SECONDS`: duration, 600 by default.
 //! - `MOTHERLODE_HOSTILE_RATE`: honest rounds per second, 50 by default.
@@ -51,7 +49,6 @@ fn asked(variable: &str, default: u64) -> u64 {
     env::var(variable).map_or(default, |asked| asked.parse().expect("it's a number"))
 }
 
-/// Writes the configuration: TLS, two hostile operators, an honest one, and the platform, whose token leaked.
 fn configure(folder: &Path) -> (String, Target) {
     let certificates = Certificates::make(folder);
     let rate = format!("calls_per_second_max = {CALLS_A_SECOND}\ncalls_burst_max = {CALLS_AT_ONCE}\n");
@@ -98,7 +95,6 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     let honest = Honest::connect(&target.with("honest"), rate).await;
     honest.fund().await;
     Attack::prepare(&target).await;
-    // Excludes loading and connecting from the measurement.
     honest.play(Duration::from_secs(2)).await;
     let calm = honest.play(all / 6).await;
     println!("calm:     {calm}; {} MB", figure(&process, "VmHWM:") >> 20);
@@ -145,7 +141,7 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     tally.check();
 }
 
-/// Returns the processor seconds of a process from user and system time in 1/100 s (proc(5)).
+/// Returns a process's user and system time in seconds; proc(5) has 1/100 s.
 fn worked(id: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
     // After the name, which may have spaces: field 3 is the state, the times are 14 and 15.

@@ -1,5 +1,3 @@
-//! A restart while strangers and readers hold connections.
-
 use crate::{
     PROGRAM,
     honest::Honest,

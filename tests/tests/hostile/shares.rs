@@ -1,4 +1,4 @@
-//! One operator takes as much as it can of shared resources: calls, log bytes and open rounds. The duration is
+//! One operator takes as much as it can of shared calls, log bytes and open rounds. The duration is
 //! `MOTHERLODE_STRANGERS_SECONDS`.
 
 use crate::{
@@ -202,7 +202,7 @@ async fn clients(target: &Target, connections: u64) -> Vec<Client> {
     clients
 }
 
-/// Returns the bytes written by a process to files and sockets (proc(5)).
+/// Bytes written to files and sockets (proc(5)).
 fn written(process: &Process) -> u64 {
     let io = std::fs::read_to_string(format!("/proc/{}/io", process.id())).unwrap();
     io.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()).unwrap()

@@ -1,6 +1,6 @@
 //! Attacks on the listeners: held connections, and frames without a call.
 //!
-//! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack, 60 by default; in five parts, with a calm one before each.
+//! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack, 60 by default; in five parts, each after a calm one.
 
 use crate::{
     ALL, PROGRAM,
@@ -29,7 +29,6 @@ use tokio::{
     time::{sleep, sleep_until, timeout, timeout_at},
 };
 
-/// Connections per address of an attacker.
 const PER_ADDRESS: u8 = 64;
 const SILENT: std::ops::Range<u8> = 2..11;
 const WATCHES: std::ops::Range<u8> = 11..19;
@@ -60,7 +59,6 @@ pub fn configure(folder: &Path, limits: &str) -> (PathBuf, Target) {
     (file, Target::tls(([127, 0, 0, 1], 0).into(), &certificates.root))
 }
 
-/// Calls at a constant rate, each measured from its due moment.
 async fn at_rate(
     rate: u32,
     time: Duration,
@@ -95,7 +93,7 @@ async fn answered(wire: &mut Wire, call: &str) -> Result<(), String> {
     }
 }
 
-/// The honest operator's JSON callers: a gateway with kept connections, and callers with one connection per call.
+/// JSON callers: a gateway with kept connections, and callers with one connection per call.
 struct Gateway {
     gateway: Target,
     fresh: Target,
@@ -118,7 +116,7 @@ impl Gateway {
         Self { gateway, fresh, kept, next: AtomicUsize::default(), number: Arc::default() }
     }
 
-    /// Deposits on the kept connections in turn. They are never reopened, so a closed one fails its call.
+    /// Connections are never reopened, so a closed one fails its call.
     async fn play(&self, time: Duration) -> Rounds {
         at_rate(GATEWAY_RATE, time, |_| {
             let wire = Arc::clone(&self.kept[self.next.fetch_add(1, Ordering::Relaxed) % KEPT]);
@@ -240,8 +238,7 @@ async fn at_b1_silent_connections_and_watches_refuse_and_delay_no_honest_caller(
     assert_eq!(process.terminate().await, Some(0));
 }
 
-/// Returns frames without a call by name: WINDOW_UPDATE, PRIORITY, PING, SETTINGS with an unknown setting (RFC 9113,
-/// 6).
+/// WINDOW_UPDATE, PRIORITY, PING, and SETTINGS with an unknown setting (RFC 9113, 6).
 fn frames() -> [(&'static str, Vec<u8>); 4] {
     let frame = |kind: u8, stream: u8, payload: &[u8]| {
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
@@ -261,7 +258,7 @@ struct Flooded {
     ended: AtomicU64,
 }
 
-/// Floods connections without a credential with one kind of frame each, one connection after another.
+/// One kind of frame per connection without a credential.
 async fn flood(target: Target, number: usize, until: Instant, flooded: Arc<[Flooded; 4]>) {
     let kinds = frames();
     let many = kinds.map(|(_, frame)| frame.repeat(FLOOD_BYTES / frame.len()));

@@ -1,7 +1,6 @@
-//! Voids as an attack (PL-38): one operator bets and voids at the highest rate, including its jackpot hits, while
-//! another plays and hits.
+//! Voids as an attack (PL-38): one operator voids at the highest rate, including its jackpot hits, while another plays.
 //!
-//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default; in five parts, with a calm one before each.
+//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default; in five parts, each after a calm one.
 
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;
@@ -66,7 +65,6 @@ async fn void(client: &mut Client, request_id: String, round_id: &str) -> Result
     Ok(client.ledger.void_round(request).await?.into_inner())
 }
 
-/// Plays a round with a forced hit; returns its id and the award's state in the answer.
 async fn hit(client: &mut Client, account: &Account, id: &str) -> Result<(String, State), Status> {
     let mut request = bet(id, account, "0.20");
     if let Some(stake) = &mut request.stake {
@@ -128,7 +126,6 @@ async fn own_hits(mut client: Client, turn: u32) -> Vec<String> {
     rounds
 }
 
-/// Hits with the honest operator throughout a part; each award must be paid within `award_wait_ms_max`.
 async fn honest_hits(mut client: Client, turn: String, all: Duration) {
     for number in 0..HITS {
         let player = account("honest", &format!("lucky-{}", number % 3));
@@ -163,7 +160,7 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("{what}"));
 }
 
-/// Voids many rounds under one incident and checks that every contribution is returned exactly.
+/// Voids many rounds under one incident; every contribution is returned exactly.
 async fn bulk(honest: &mut Client, first: &mut Client, second: &mut Client) {
     let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let player = account("honest", "bulk");

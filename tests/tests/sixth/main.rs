@@ -1,5 +1,4 @@
-//! A sixth game, defined in a test folder, through the whole service. A separate program, because it extends the list
-//! of games.
+//! A sixth game. A separate program, because it extends the list of games.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -85,7 +84,7 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
     balance += jackpots.iter().sum::<i64>();
     assert_eq!((client.balance(&account).await, sparks(&mut client, &account).await), (balance, carried));
 
-    // Such a game's return is compared without pool and collection.
+    // The return is compared without pool and collection.
     let request = ListReturnsRequest { game: "lantern".to_owned(), ..ListReturnsRequest::default() };
     let returns = client.report.list_returns(request).await.unwrap().into_inner();
     let lines = game.par(&one_coin(game)).unwrap().part("base_lines");
@@ -106,7 +105,6 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
     }
     assert!(gambled > 0);
 
-    // PL-04: the latest winner's spark is voided with it.
     let request = GetRoundRequest { round_id: winner.clone() };
     let round = client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap();
     assert!(!round.contribution_eur.is_empty());

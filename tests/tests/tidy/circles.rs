@@ -7,7 +7,7 @@ use crate::{
     root,
 };
 
-/// Layers of crates, lowest first: a folder imports only earlier ones.
+/// Layers, lowest first: a folder imports only earlier ones.
 const FLOORS: [(&str, &[&str]); 2] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
     ("engine/books", &["values", "events", "statement", "play", "state", "fold"]),
@@ -25,7 +25,6 @@ fn crates() -> Vec<String> {
     found
 }
 
-/// Collects a crate's files and their text by path below `src`.
 fn files(folder: &Path, before: &str, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

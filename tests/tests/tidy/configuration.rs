@@ -1,4 +1,4 @@
-//! Reference of the configuration, from the structs that parse it: `docs/reference/generated/configuration.md`.
+//! Generates `docs/reference/generated/configuration.md` from the structs that parse the configuration.
 
 use crate::root;
 use motherlode_runtime::Config;
@@ -13,11 +13,10 @@ const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/configuration.md";
 
-/// Files with the structs of the configuration; a name is looked up in its own file first, then in this order.
+/// A name is looked up in its own file first, then in this order.
 const SOURCES: [&str; 3] =
     ["services/runtime/src/config.rs", "services/runtime/src/jurisdiction.rs", "engine/books/src/play/profile.rs"];
 
-/// A struct of the configuration, with the number of its file.
 struct Section<'a> {
     item: &'a ItemStruct,
     file: usize,
@@ -40,7 +39,6 @@ impl Sources {
         Self { files: paths.iter().map(items).collect(), defaults: serde_json::to_value(Config::default()).unwrap() }
     }
 
-    /// Files in the order of a look-up from one of them: its own, then those of the folder, then the others.
     fn order(&self, file: usize) -> impl Iterator<Item = usize> {
         [file].into_iter().chain(SOURCES.len()..self.files.len()).chain(0..SOURCES.len())
     }
@@ -65,7 +63,6 @@ impl Sources {
         })
     }
 
-    /// The value of a function that gives a field's default.
     fn value_of(&self, function: &str, file: usize) -> String {
         let found = self.files[file].iter().find_map(|item| match item {
             Item::Fn(item) if item.sig.ident == function => Some(item),
@@ -99,12 +96,12 @@ fn doc(attributes: &[Attribute]) -> String {
             _ => None,
         });
     let text = lines.collect::<Vec<_>>().join(" ");
-    // A link to code is its name here.
+    // A link to code becomes its name.
     let link = fancy_regex::Regex::new(r"\[(`[^`]+`)\](?:\([^)]*\))?").unwrap();
     link.replace_all(&text, "$1").replace('|', "\\|").trim().to_owned()
 }
 
-/// The words of serde's attribute: `skip`, `rename = ...`, `default = ...`.
+/// Words of serde's attribute: `skip`, `rename = ...`, `default = ...`.
 fn serde_words(attributes: &[Attribute]) -> BTreeMap<String, Option<String>> {
     let mut words = BTreeMap::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
@@ -124,7 +121,7 @@ fn serde_words(attributes: &[Attribute]) -> BTreeMap<String, Option<String>> {
     words
 }
 
-/// The last name of a type's path, and the last of its arguments.
+/// The last name of a type's path, and its last argument.
 fn parts(of: &Type) -> (String, Option<&Type>) {
     let Type::Path(path) = of else { panic!("a type of another form") };
     let last = path.path.segments.last().unwrap();
@@ -162,7 +159,6 @@ fn lookup<'a>(value: &'a serde_json::Value, path: &[String]) -> Option<&'a serde
     path.iter().try_fold(value, |value, key| value.get(key))
 }
 
-/// Writes a section's table, then those of the sections below it.
 fn section(sources: &Sources, name: &str, file: usize, path: &[String], heading: &str, text: &mut String) {
     let Section { item, file } = sources.structure(name, file).unwrap_or_else(|| panic!("no struct {name}"));
     let (mut rows, mut below) = (String::new(), vec![]);
@@ -231,7 +227,7 @@ fn the_reference_of_the_configuration_is_current() {
         fs::write(&path, &text).unwrap();
     }
     assert!(fs::read_to_string(&path).unwrap_or_default() == text, "{PAGE} is stale: run `just documents`");
-    // Keys that operators depend on are there, whatever the parser of this test makes of the structs.
+    // Keys that operators depend on, whatever this test's parser makes of the structs.
     for key in ["listen", "token_sha256", "connections_max", "answer_ms_max", "otlp_endpoint"] {
         assert!(text.contains(&format!("| `{key}` |")), "{key}");
     }

@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Endings that mark a word as a file of this project.
 const FILES: [&str; 5] = [".rs", ".py", ".proto", ".toml", ".md"];
 
 /// Generated folders, and files of other projects.
@@ -39,7 +38,6 @@ fn alternatives(name: &str) -> Vec<String> {
     name[open + 1..close].split(',').flat_map(|part| alternatives(&whole(part))).collect()
 }
 
-/// Checks whether a word in backticks is a path from the root.
 fn is_path(word: &str, folders: &[String]) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./{},".contains(letter);
     let from_root = folders.iter().any(|folder| word.starts_with(folder.as_str()));
@@ -59,7 +57,6 @@ fn every_path_in_a_document_is_there() {
     let documents: Vec<_> = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
     assert!(documents.len() > 10, "the documents are found");
     let mut missing = vec![];
-    // The changelog names files of earlier versions.
     for document in documents.into_iter().filter(|path| !path.ends_with("CHANGELOG.md")) {
         let text = fs::read_to_string(root().join(document)).unwrap();
         let words = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));

@@ -1,4 +1,4 @@
-//! Rules that no compiler checks: the engine's dependencies, lengths of files, rules named by tests.
+//! Rules that no compiler checks.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -19,7 +19,7 @@ use std::{
 
 const LINES_MAX: usize = 600;
 
-/// Direct dependencies allowed in the engine: arithmetic, data, hashing, signatures, a seeded generator.
+/// Direct dependencies allowed in the engine.
 const ENGINE_MAY_USE: [&str; 12] = [
     "data-encoding",
     "ed25519-dalek",
@@ -39,7 +39,7 @@ const ENGINE_MAY_USE: [&str; 12] = [
 const ROUNDS_MAY_USE: [&str; 6] =
     ["motherlode-books", "motherlode-proto", "motherlode-slots", "prost", "prost-types", "thiserror"];
 
-/// Crates that the engine must not depend on even indirectly: I/O, async, clocks, ambient randomness.
+/// Forbidden even indirectly: I/O, async, clocks, ambient randomness.
 const ENGINE_MUST_NOT_REACH: [&str; 15] = [
     "async-std",
     "chrono",
@@ -83,8 +83,8 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns the dependencies of a package down to `depth`, without those of tests and benches. The package is resolved
-/// alone, so that no other member of the workspace enables features.
+/// Returns a package's dependencies down to `depth`, without those of tests. The package is resolved alone, so that no
+/// other member of the workspace enables features.
 fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
@@ -121,7 +121,7 @@ fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
     }
 }
 
-/// Returns the lines of the drawing of crates in ARCHITECTURE.md, the lowest first.
+/// Crates by line of the drawing in ARCHITECTURE.md, the lowest first.
 fn lines_of_crates() -> Vec<Vec<String>> {
     let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let drawing = architecture.split("stands on crates of lower lines only:\n\n```\n").nth(1).unwrap();
@@ -210,7 +210,6 @@ fn no_file_is_too_long_to_read() {
     }
 }
 
-/// A doc comment begins with a noun or a verb.
 #[test]
 fn no_doc_comment_begins_with_what() {
     for (path, text) in sources(&["rs"]) {

@@ -1,15 +1,15 @@
-//! Parses which module of a crate imports which: `use` items, and paths that begin with `crate`, `self`, `super` or a
-//! child module. Does not expand macros.
+//! Imports between modules of a crate: `use` items, and paths that begin with `crate`, `self`, `super` or a child
+//! module. Does not expand macros.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Path of a module in its crate: `["parts", "reels"]`; the root is empty.
+/// `["parts", "reels"]`; the root is empty.
 pub type Module = Vec<String>;
 
 /// Imports of each module that is a file, without itself.
 pub type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Returns the module of a file below `src`: `parts::reels` for `parts/reels.rs`, `parts` for `parts/mod.rs`.
+/// Returns `parts::reels` for `parts/reels.rs` below `src`, `parts` for `parts/mod.rs`.
 pub fn module_of(file: &str) -> Module {
     let mut names: Module = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if names.len() == 1 && names[0] == "lib" || names.last().is_some_and(|name| name == "mod") {
@@ -18,7 +18,6 @@ pub fn module_of(file: &str) -> Module {
     names
 }
 
-/// Returns the imports of a crate from paths below `src` and texts.
 pub fn imports<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Imports {
     let files: BTreeMap<Module, &str> = files.into_iter().map(|(file, text)| (module_of(file), text)).collect();
     let home =
@@ -34,7 +33,7 @@ pub fn imports<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Impor
     all
 }
 
-/// Returns sets of modules that import each other, directly or indirectly.
+/// Sets of modules that import each other, directly or indirectly.
 pub fn circles(imports: &Imports) -> Vec<BTreeSet<Module>> {
     let reached = |from: &Module| {
         let (mut reached, mut ahead) = (BTreeSet::new(), vec![from]);
@@ -62,7 +61,7 @@ pub fn circles(imports: &Imports) -> Vec<BTreeSet<Module>> {
     found
 }
 
-/// Splits code into words, `::` and single characters, without comments, literals and white space.
+/// Words, `::` and single characters, without comments, literals and white space.
 fn tokens(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let at = |place: usize| letters.get(place).copied().unwrap_or('\0');
@@ -125,7 +124,6 @@ fn tokens(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the paths within the crate that a module's tokens contain, from the root.
 fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Vec<Module> {
     let token = |place: usize| tokens.get(place).map_or("", String::as_str);
     let mut found = vec![];
@@ -189,7 +187,6 @@ fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Ve
     found
 }
 
-/// Expands the groups of a `use` item.
 fn tree(tokens: &[String], before: &[String], leaves: &mut Vec<Vec<String>>) {
     let mut path = before.to_vec();
     let mut place = 0;

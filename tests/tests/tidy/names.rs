@@ -6,7 +6,6 @@ use motherlode_slots::latest_games;
 
 use crate::{root, sources};
 
-/// Folders that may name games: the games with their list, and the example that writes their data.
 const THEIRS: [&str; 2] = ["engine/slots/src/games", "engine/slots/examples"];
 
 fn names() -> BTreeSet<String> {

@@ -1,19 +1,19 @@
-//! All text is plain English: turns of phrase that make technical English hard to read stay below a ceiling, and text below a length.
+//! Turns of phrase that make technical English hard to read stay below the ceilings of eight well-regarded codebases,
+//! and all text below a length.
 //!
-//! Text is comments, doc comments, docstrings, Markdown, and messages: string literals of three words and more in Rust outside
-//! tests. The ceilings per 10,000 words are what eight well-regarded codebases stay below.
+//! Text is comments, docstrings, Markdown, and messages: string literals of three words and more in Rust outside tests.
 
 use crate::root;
 use fancy_regex::Regex;
 use std::{collections::BTreeMap, fs, path::Path, process::Command, sync::LazyLock};
 
-/// Words of all text but messages and generated pages.
+/// Words except messages and generated pages.
 const WORDS_MAX: usize = 300_000;
 
 /// A kind of text alone may be this many times above a ceiling.
 const KIND_FACTOR: f64 = 1.5;
 
-/// Words from which on a kind is judged alone.
+/// Smaller kinds are not judged alone.
 const KIND_WORDS: usize = 2_000;
 
 /// Name, pattern, ceiling per 10,000 words. `^` is the start of a paragraph, list item or table cell.
@@ -53,10 +53,10 @@ const PATTERNS: [(&str, &str, f64); 13] = [
     ("none-where", r"\bnone (?:where|of|that|for|is|at|before|yet)\b", 2.0),
 ];
 
-/// No message begins a sentence's fragment: "No such ..." is how one begins.
+/// "No such ..." begins messages.
 const NOT_IN_MESSAGES: &str = "fragment-opens";
 
-/// Parts of paths whose text is not ours, or is generated.
+/// Parts of paths whose text is foreign or generated.
 const LEFT_OUT: [&str; 7] =
     ["LICENSE", "node_modules/", "vendor/", "/golden/", "proto/google/", "generated", "testdata/"];
 
@@ -86,7 +86,6 @@ static_regex! {
     BROKEN: r"\\\n\s*";
 }
 
-/// A line of text and its number.
 type Line = (usize, String);
 
 fn clean(text: &str) -> String {
@@ -96,7 +95,7 @@ fn clean(text: &str) -> String {
     URL.replace_all(&text, "LINK").trim().to_owned()
 }
 
-/// Joins lines to paragraphs. Fenced code, drawings and the rules of tables are no text.
+/// Joins lines to paragraphs, without fenced code, drawings and table rules.
 fn paragraphs(lines: impl IntoIterator<Item = Line>) -> Vec<Vec<Line>> {
     let (mut found, mut fenced, mut previous) = (Vec::<Vec<Line>>::new(), false, None);
     for (number, text) in lines {
@@ -129,7 +128,6 @@ fn numbered(text: &str, first: usize) -> Vec<Line> {
     text.split('\n').enumerate().map(|(line, text)| (first + line, text.to_owned())).collect()
 }
 
-/// Paragraphs of a file with their kind.
 fn texts(name: &str, text: &str) -> Vec<(&'static str, Vec<Line>)> {
     let kind = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let of = |kind: &'static str, lines: Vec<Line>| paragraphs(lines).into_iter().map(move |lines| (kind, lines));
@@ -154,7 +152,6 @@ fn line_of(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
 }
 
-/// Whether nothing but space is before a place on its line.
 fn is_alone(text: &str, at: usize) -> bool {
     text[..at].rsplit('\n').next().unwrap_or_default().trim().is_empty()
 }
@@ -196,7 +193,6 @@ fn slashed(text: &str, has_messages: bool, kind: &'static str) -> Vec<(&'static 
     messages
 }
 
-/// Words and matches of one kind of text.
 #[derive(Default)]
 struct Tally {
     words: usize,

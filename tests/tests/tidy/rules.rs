@@ -1,9 +1,8 @@
-//! `docs/rules.md` has an entry for each rule number in the project, and test names carry its numbers.
+//! `docs/rules.md` has each rule number in the project, and test names carry its numbers.
 
 use crate::{documents::paths, root, sources};
 use std::{collections::BTreeSet, fs};
 
-/// Prefixes of rule numbers in the order of the reference.
 const PREFIXES: [&str; 7] = ["DM", "ME", "NP", "BW", "WF", "PL", "UF"];
 
 const FILES: [&str; 12] = ["css", "html", "js", "md", "mjs", "proto", "py", "rs", "sh", "toml", "ts", "yaml"];
@@ -63,7 +62,7 @@ fn numbers(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// Returns the rule numbers in a test's name; `bw_16_bw_17_what_is_shown` has two.
+/// `bw_16_bw_17_what_is_shown` has two.
 fn carried(name: &str) -> BTreeSet<String> {
     let words: Vec<_> = name.split('_').collect();
     let pairs = words.windows(2).map(|pair| format!("{}-{}", pair[0].to_uppercase(), pair[1]));

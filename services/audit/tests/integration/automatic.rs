@@ -1,3 +1,5 @@
+//! Automatic steps follow their game's rule (PL-03).
+
 use crate::common::{Tale, audited, divergence, step};
 use motherlode_books::{Automatic, Event};
 use motherlode_proto::convert::record::Logged;

@@ -1,3 +1,5 @@
+//! The audit finds faults of campaigns (PL-18) that the books accept.
+
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Campaign, CoinValue, Currency, Event, Minor, SettledRound};
 use motherlode_slots::Awaiting;
@@ -82,7 +84,7 @@ fn pl_18_a_round_too_many_is_found() {
     assert_eq!(found.position, log.len() as u64, "the third round: {found}");
 }
 
-/// PL-17: a log that gives more play money than its balances state, or deposits money into it, is found.
+/// The log gives more than its balances state, or deposits play money.
 #[test]
 fn pl_17_play_money_that_is_not_kept_apart_is_found() {
     let mut tale = Tale::with_players(&["alice"]);

@@ -1,3 +1,5 @@
+//! Commits after a cancellation in a log (PL-42).
+
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Currency, Event, Minor};
 
@@ -9,7 +11,6 @@ fn pl_42_an_effect_of_a_cancelled_request_is_found() {
     tale.write(player("alice"), vec![deposited(), part()]);
     tale.request_id = Some("series".into());
     tale.write(player("alice"), vec![Event::RequestCancelled]);
-    // Request ids are per player.
     tale.write(player("bob"), vec![deposited(), part()]);
     tale.tend();
     let report = audited(&tale.log);

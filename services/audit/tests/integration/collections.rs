@@ -1,3 +1,5 @@
+//! Collections carried between rounds, and the gamble's limit.
+
 use crate::common::{Tale, audited, found, player, step};
 use motherlode_books::{Currency, Event, FxRate, LoggedTerms, Minor, RoundTerms, StreamId};
 use motherlode_proto::convert::record::Logged;
@@ -36,7 +38,7 @@ fn carries(outcome: &Outcome, figures: &[(usize, i64)]) -> bool {
 }
 
 /// A player of Dwarf Mine: the gift of three red crystals, the fourth at 0.01, a round without, the fifth at 0.02 with
-/// its free spins at 0.015, and a round that collects a crystal and is voided before its free spins; then one more.
+/// its free spins at 0.015, a round that collects a crystal and is voided before its free spins; then one more.
 fn mine() -> Tale {
     let mut tale = Tale::with_players(&["dora"]);
     let over = |outcome: &Outcome| outcome.awaiting == Awaiting::Nothing;
@@ -110,7 +112,6 @@ fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     }
 }
 
-/// Version 1.0 gave its gift in each currency.
 #[test]
 fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid() {
     let krona: Currency = "SEK".parse().unwrap();
@@ -219,7 +220,7 @@ fn change_win(logged: &mut Logged, other: i64) {
     logged.balances_after[0].1.0 += other - before.0;
 }
 
-/// All coins at the spin's value would be another win: those of the free spins are worth 0.015.
+/// The collection's free spins are at 0.015.
 #[test]
 fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_is_due() {
     let tale = mine();
@@ -249,7 +250,6 @@ fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     assert_eq!((other.expected.as_str(), other.found.as_str()), ("25", "50"));
 }
 
-/// ME-16: a half that is credited differently or not at all is found.
 #[test]
 fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     let mut tale = Tale::with_players(&["eve"]);
@@ -290,7 +290,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     assert_eq!(audited(&tale.log).divergence, None);
 }
 
-/// ME-14: 125,000 EUR if the gamble is offered, else 0.
+/// 125,000 EUR if the gamble is offered, else 0.
 #[test]
 fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
     let mut tale = Tale::with_players(&["eve"]);

@@ -1,3 +1,5 @@
+//! The index, compared with the books at each balance's position.
+
 use crate::common::{Tale, chained, player, step, store};
 use motherlode_audit::{Comparison, Options, Report, audit};
 use motherlode_books::{Currency, Event, Minor};
@@ -108,7 +110,7 @@ async fn pl_06_a_log_rewritten_without_a_trace_is_found_by_the_hash_that_the_ind
     let tale = Tale::of_everything();
     let (_folder, options) = data(&tale);
     serve_once(&options).await;
-    // A request id affects no figure; only the hash chain protects it.
+    // Only the hash chain protects a request id.
     let mut log = tale.log.clone();
     log[10].commit.request_id = "another".into();
     assert!(step(&mut log[10]).step > 0);

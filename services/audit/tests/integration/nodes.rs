@@ -1,3 +1,5 @@
+//! Seals are checked with the draw keys, and kinds of events with the proposer's roles (PL-44).
+
 use crate::common::{Tale, audited, chained, divergence, found, options, player, pool, step, store};
 use motherlode_audit::{Report, audit};
 use motherlode_books::{CoinValue, DrawSealed, Event, SealReason, draw};
@@ -23,7 +25,7 @@ fn sealed() -> (Tale, [u8; 32]) {
     (tale, key)
 }
 
-/// E1: the audit of the log alone accepts it.
+/// The seal passes the audit of the log alone.
 #[test]
 fn mf_e1_a_chosen_seal_is_found_with_the_draw_keys() {
     let (mut tale, key) = sealed();
@@ -68,7 +70,7 @@ fn proposed_by(roles: &str) -> Option<std::sync::Arc<Proposer>> {
     Some(Proposer { credential: "c7".into(), roles: roles.into() }.into())
 }
 
-/// E2: a commit outside its proposer's roles is found, even if a writer accepted it.
+/// A writer may have accepted the commit.
 #[test]
 fn mf_e2_the_audit_checks_the_roles_of_proposers() {
     let mut tale = Tale::with_players(&["alice"]);

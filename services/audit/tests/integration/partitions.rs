@@ -1,3 +1,5 @@
+//! A steward's false statement is found where it was made.
+
 use crate::common::{POOL, Tale, chained, pool, store_partition, terms};
 use motherlode_audit::{Divergence, Options, Whole, audit_all};
 use motherlode_books::*;
@@ -346,7 +348,6 @@ fn made_up(report: &PartitionReported) -> Hit {
     Hit { partition: 1, position: report.to, time_ms: 1_700_000_000_000, stream, round: 1, currency, coin_value, rate }
 }
 
-/// The partition's books accept the mirror.
 #[test]
 fn bw_20_a_mirror_that_is_not_what_home_says_is_found() {
     let lie = |prepare: fn(&mut Tales), spoil: fn(&mut PoolMirrored)| {

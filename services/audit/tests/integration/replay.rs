@@ -59,7 +59,6 @@ fn pl_05_money_before_and_after_and_the_jackpot_are_the_logs() {
     assert_eq!(round.voided, None);
 }
 
-/// Also two rounds in one commit, each with its own balance before the bet.
 #[tokio::test]
 async fn pl_05_the_ledger_and_the_audit_tell_a_round_alike() {
     let mut tale = Tale::of_everything();

@@ -23,7 +23,6 @@ fn changed(changes: &[(&str, i64)]) -> Event {
     Event::CollectionChanged { game: "dwarf-mine".into(), scope: "EUR".into(), changes }
 }
 
-/// PL-37.
 #[test]
 fn mf_b1_pl_04_false_facts_of_a_voided_round_are_found() {
     let mut tale = Tale::with_players(&["alice"]);
@@ -104,7 +103,7 @@ fn pl_04_a_void_that_leaves_a_collection_or_takes_too_much_is_found() {
     assert_eq!(gift_kept.expected, r#"dwarf-mine "EUR": red 0, red_gifted 0, given 0"#);
 }
 
-/// A forger corrects the stated balance.
+/// The forger also corrects the stated balance.
 #[test]
 fn pl_04_pl_09_a_void_of_another_refund_or_win_is_found_even_when_the_balance_is_put_right() {
     let (tale, first, _) = mine();
@@ -150,7 +149,6 @@ fn pl_04_a_void_that_changes_what_an_open_round_plays_with_is_found() {
     );
 }
 
-/// BW-19: once, at the void's place.
 #[test]
 fn bw_19_pl_04_the_pool_takes_back_what_a_voided_settled_round_had_added() {
     let mut tale = Tale::with_players(&["alice"]);

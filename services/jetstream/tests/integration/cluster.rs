@@ -33,7 +33,6 @@ fn the_store_conforms_with_three_replicas_and_no_override() {
 fn pl_30_a_writer_outlives_each_server() {
     let folder = tempfile::tempdir().unwrap();
     let mut cluster = Cluster::start(folder.path());
-    // An election takes longer on a busy machine.
     let config = Config { append_ms_max: 300_000, ..cluster.config("S") };
     let (mut store, mut all) = (JetStreamStore::open(&config, 0).unwrap(), Acknowledged::new());
     for victim in 0..3 {

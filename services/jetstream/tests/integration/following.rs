@@ -1,3 +1,5 @@
+//! Following a stream and taking it over.
+
 use crate::parts::{Acknowledged, append, holds, payloads};
 use futures_util::StreamExt;
 use motherlode_jetstream::{Absent, Following, JetStreamStore, OpenError, vacant};
@@ -69,7 +71,7 @@ impl Asked {
     }
 }
 
-/// If both took the log, both would be ready until the first reads the other's epoch.
+/// Both would be ready until the first reads the other's epoch.
 #[test]
 fn at_a2_of_two_that_find_no_writer_at_the_same_time_one_takes_the_log() {
     let (_folder, _node, config) = server();

@@ -40,7 +40,6 @@ fn unsigned(node: &Node) -> Config {
     config
 }
 
-/// Has access to the stream, but not its key.
 struct Attacker {
     runtime: Runtime,
     client: async_nats::Client,

@@ -1,5 +1,3 @@
-//! Appends with a lost acknowledgement or request, through a proxy that cuts the connection.
-
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::JetStreamStore;
 use motherlode_runtime::config::Store as Config;

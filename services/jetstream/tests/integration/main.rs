@@ -1,5 +1,3 @@
-//! Tests of the store on JetStream.
-
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod cluster;

@@ -27,7 +27,6 @@ fn books(log: &Log, records: u64) -> Books {
     books
 }
 
-/// Compares the players' state at each position of every log.
 #[test]
 fn mf_34_1_a_sample_is_folded_to_the_state_of_the_whole_fold() {
     for log in logs::all() {

@@ -1,4 +1,4 @@
-//! Archived records (PL-37): reads are refused as archived, never answered as if the record did not exist.
+//! Reads of archived records (PL-37) are refused.
 
 use motherlode_books::{Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, FetchError, Handle, Held, OpenError, Options, Proposal, Recovered, rounds};

@@ -1,5 +1,3 @@
-//! Integration tests of the ledger.
-
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod archived;

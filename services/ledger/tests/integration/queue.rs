@@ -77,7 +77,7 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
     ledger.close().await;
 }
 
-/// Returns operators in log order, proposed while the disk was blocked.
+/// Operators in log order; the disk was blocked during the proposals.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));
@@ -107,7 +107,6 @@ async fn at_b3_operators_take_turns_in_the_queue_by_weight_and_bytes() {
     let flood = || (0..400).map(|number| opening("acme", number));
     let others = || (0..40).map(|number| opening("other", number));
     let last = |order: &[String]| order.iter().rposition(|operator| operator == "other").unwrap();
-    // The 40 commits alternate with 40 of the flood's, up to a turn and two groups later.
     let even = order(options(), flood().chain(others()).collect()).await;
     assert!(last(&even) < 80 + 6 + 16, "{}", last(&even));
     let weights = Arc::new([("acme".into(), 4), ("other".into(), 1)].into());

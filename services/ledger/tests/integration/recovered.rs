@@ -1,5 +1,3 @@
-//! Takeover by a standby, which reads only new records and rejects another log.
-
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{Handle, Held, Ledgers, OpenError, Options, Proposal, Recovered, Stores};
 use motherlode_log::{AppendError, Chained, Hash, LogStart, MemoryStore, Position, ReadError, Reader, Record, Store};
@@ -14,6 +12,7 @@ struct Log {
     reader: Arc<Watched>,
 }
 
+/// Positions of reads of several records, as in a fold.
 struct Watched {
     store: Arc<Mutex<MemoryStore>>,
     folded: Mutex<Vec<Position>>,

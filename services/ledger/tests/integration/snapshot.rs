@@ -12,6 +12,7 @@ use std::{
     },
 };
 
+/// First position of a large read, as in a replay.
 struct Watched {
     store: SegmentStore,
     first: Arc<AtomicU64>,
@@ -65,6 +66,7 @@ impl Reader for WatchedReader {
     }
 }
 
+/// A log with a snapshot after every change.
 struct Folder {
     folder: tempfile::TempDir,
     request_run_commits: usize,
@@ -91,7 +93,6 @@ impl Folder {
         self.folder.path().join("log")
     }
 
-    /// Also returns the first replayed position.
     fn try_open(&self) -> Result<(Handle, Position), OpenError> {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
@@ -265,6 +266,7 @@ fn copy(from: &Folder, to: &Folder) {
         let _ = fs::remove_dir_all(images(to));
         fs::create_dir_all(images(to)).unwrap();
         let mut copied = files(images(from)).map(|file| fs::copy(&file, images(to).join(file.file_name().unwrap())));
+        // A file that is gone belonged to an older snapshot.
         if copied.all(|copied| copied.is_ok()) && fs::read(from.snapshot()).unwrap() == snapshot {
             fs::write(to.snapshot(), snapshot).unwrap();
             break;

@@ -1,4 +1,4 @@
-//! The writer judges a group while the previous one is appended; answers depend on durable commits only.
+//! The writer judges a group while the previous one is appended.
 
 use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
 use motherlode_ledger::{AppendError, Handle, Options, Proposal, Standing, Verdicts};
@@ -294,6 +294,7 @@ async fn pl_11_of_an_append_in_doubt_only_its_own_requests_are_unknown() {
     desk.ledger.clone().close().await;
 }
 
+/// One durable, unpublished group; the next is being appended.
 fn one_durable() -> (Desk, Runtime) {
     let (mut desk, runtime) = (Desk::open(), Builder::new_current_thread().build().unwrap());
     desk.ledger.publish_on(runtime.handle());
@@ -353,7 +354,7 @@ fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendErr
     verdicts.unwrap().into_iter().map(|(ticket, verdict)| (ticket, verdict.map(|made| made.commit.position))).collect()
 }
 
-/// B2: a flood delays another operator's proposal by one group, and keeps its order.
+/// Another operator's proposal is delayed by one group, and keeps its order.
 #[tokio::test]
 async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     const GROUP: u64 = 32;
@@ -386,7 +387,6 @@ async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     ledger.close().await;
 }
 
-/// B2: parked proposals are answered when the log is not writable, and when the ledger closes.
 #[tokio::test]
 async fn mf_b2_what_waits_for_its_turn_is_answered_when_the_disk_fails_and_at_the_end() {
     for fails in [true, false] {

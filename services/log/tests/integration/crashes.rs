@@ -1,5 +1,4 @@
-//! Kills and power cuts at every disk operation: acknowledged appends survive byte for byte, and the interrupted append
-//! is whole or absent.
+//! Kills and power cuts at every disk operation: the interrupted append is whole or absent.
 
 use std::{
     path::{Path, PathBuf},
@@ -67,6 +66,7 @@ fn check_another_way(disk: &SimDisk, when: &str) {
     assert_eq!(read_all(&*store.reader(), 1), expected, "{when}, then another append");
 }
 
+/// Empty, long runs of equal bytes, and noise.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let fill = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
     prop_oneof![

@@ -128,7 +128,7 @@ fn the_directory_of_another_partition_is_refused() {
 fn an_append_longer_than_a_segment_is_too_large_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(&dir);
-    // Segment of 8192, header of 64, block 40, record 4, payload 34 + 1 + 2: 8192 - 64 - 40 - 4 - 37 = 8047.
+    // A segment of 8192 has a header of 64, a block 40 bytes, a record 4, and a payload 34 + 1 + 2.
     let too_large = records(store.head(), [vec![1; 8048]]);
     let refused = store.append(0, &too_large);
     assert!(matches!(refused, Err(AppendError::TooLarge { bytes: 8160, limit: 8128 })), "{refused:?}");
@@ -175,7 +175,6 @@ fn what_a_running_service_is_writing_is_an_unfinished_tail_to_a_scan() {
     assert_eq!(scan.verified(), (1, store.head()));
 }
 
-/// Short blocks in long segments need searches between the marks of the sparse index.
 #[test]
 fn any_position_can_be_read_in_any_size() {
     let options = Options { segment_bytes: 600 * 1024, zero_bytes: 64 * 1024 };
@@ -205,6 +204,7 @@ fn any_position_can_be_read_in_any_size() {
     }
 }
 
+/// A read of 64 KiB, the distance of two marks, and sometimes a second one.
 #[test]
 fn a_record_is_read_without_what_follows_it() {
     const MARKS: u64 = 64 << 10;

@@ -1,5 +1,3 @@
-//! A log with archived segments starts at the recorded position, and nowhere else.
-
 use std::{
     fs,
     path::{Path, PathBuf},

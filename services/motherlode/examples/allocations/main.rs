@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! The difference to a run twice as long leaves out the set-up.
+//! Subtracting a run from one twice as long leaves out the set-up.
 
 use clap::Parser;
 use motherlode_loadtest::Options;
@@ -109,7 +109,6 @@ impl Service {
         Ok([allocations.parse()?, bytes.parse()?])
     }
 
-    /// Returns the rest of the next line with these words.
     fn heard(&mut self, words: &str) -> Result<String, Box<dyn Error>> {
         let line = self.said.by_ref().map_while(Result::ok).find_map(|line| Some(line.split_once(words)?.1.to_owned()));
         line.ok_or_else(|| "the service has ended".into())

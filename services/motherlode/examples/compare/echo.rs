@@ -52,7 +52,7 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Serves until killed, with `workers` threads (0: the current thread); over TLS with a folder of certificate and key.
+/// Serves until killed; at 0 workers on one thread. With a folder of certificate and key, over TLS.
 pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error>> {
     let mut runtime = match workers {
         0 => tokio::runtime::Builder::new_current_thread(),

@@ -18,7 +18,6 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Appends restart at the front.
 const BYTES: usize = 64 << 20;
 const BATCH_MAX: usize = 512;
 
@@ -30,6 +29,7 @@ pub struct Plain {
 }
 
 impl Plain {
+    /// Record size in bytes.
     pub fn create(folder: &Path, record: usize) -> io::Result<Self> {
         let file = File::create(folder.join("plain"))?;
         file.write_all_at(&vec![0; BYTES], 0)?;
@@ -38,7 +38,7 @@ impl Plain {
     }
 }
 
-/// Also returns the median of the bare write and sync in milliseconds.
+/// The second figure is the median of the bare write and sync in milliseconds.
 pub async fn measure(plain: &Plain, in_flight: usize, time: Duration) -> Result<(Cell, f64), Box<dyn Error>> {
     let (file, record) = (Arc::clone(&plain.file), plain.record);
     let (appends, inbox) = mpsc::channel(in_flight);

@@ -9,6 +9,7 @@ const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
 const TOKEN: &str = "a token that only this comparison has";
 
+/// PEM.
 pub struct Identity {
     pub certificate: String,
     pub key: String,
@@ -25,7 +26,7 @@ impl Identity {
         Ok(Self { certificate: read(CERTIFICATE)?, key: read(KEY)? })
     }
 
-    /// Also returns the configuration that requires this identity.
+    /// Returns configuration that serves with the identity to holders of the token.
     pub fn write(&self, folder: &Path) -> Result<String, Box<dyn Error>> {
         fs::write(folder.join(CERTIFICATE), &self.certificate)?;
         fs::write(folder.join(KEY), &self.key)?;

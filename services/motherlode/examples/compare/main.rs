@@ -2,9 +2,9 @@
 //!
 //! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Each turn measures all ways in a rotating order. Prints ratios within a turn and processor microseconds per call, as
-//! the median and range of the turns; absolute figures go to standard error. A second part plays rounds at constant
-//! rates, as shares of the highest rate found.
+//! Prints ratios within a turn and processor microseconds per call of server and client, as the median and range of the
+//! turns; other absolute figures go to standard error. A second part plays rounds at shares of the highest rate found,
+//! timed from their scheduled starts.
 
 mod echo;
 mod file;
@@ -72,7 +72,6 @@ enum Way {
     Echo,
     /// Empty call on a runtime of one thread.
     Lean,
-    /// Appends to a plain file.
     File,
     Unary,
     Stream,
@@ -126,7 +125,7 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // The system's temporary folder can be in memory.
+    // In memory a sync would cost nothing.
     std::fs::create_dir_all(&args.folder)?;
     let data = tempfile::tempdir_in(&args.folder)?;
     let identity = if args.guarded { Some(Identity::make()?) } else { None };

@@ -4,9 +4,11 @@ use crate::{Args, Turn, Way, file, file::Plain, process::Process, table::median_
 use motherlode_loadtest::{LatencyMs, Options};
 use std::{error::Error, time::Duration};
 
+/// Further rounds are late in the client.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Plays at shares of the highest rate of a table. Latencies are multiples of one fdatasync in the same turn.
+/// Plays unary rounds at shares of a table's highest rate, in a rotating order, and prints latencies as multiples of
+/// one fdatasync in the same turn.
 pub async fn measure(
     service: &Process,
     args: &Args,

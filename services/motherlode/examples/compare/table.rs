@@ -1,3 +1,5 @@
+//! Ratios within a turn and processor time per call, as the median and range of the turns.
+
 use crate::{Cell, Turn, Way};
 
 type Figure = (&'static str, fn(&Turn) -> Option<f64>);
@@ -52,7 +54,7 @@ pub fn print(table: &[(usize, Vec<Turn>)]) {
     }
 }
 
-/// Formats like `1.20 (1.10 to 1.30)`; empty without figures.
+/// Like `1.20 (1.10 to 1.30)`; empty without figures.
 pub fn median_and_span(figures: impl Iterator<Item = f64>) -> String {
     let mut found: Vec<f64> = figures.collect();
     found.sort_by(f64::total_cmp);

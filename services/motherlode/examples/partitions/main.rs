@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // The system's temporary folder can be in memory.
+    // In memory a sync would cost nothing.
     let data = tempfile::tempdir_in(&args.folder)?;
     let cluster = Cluster::start(&data.path().join("servers"));
     let services = start(data.path(), &cluster)?;
@@ -121,7 +121,7 @@ async fn played(service: &Service, in_flight: usize, stream: bool, time: Duratio
         connections: 4,
         players: 4 * in_flight,
         stream,
-        // The report of a failed run includes the service's costs.
+        // A failed run also reports the service's costs.
         pid: Some(service.process.id()),
         time_max: time,
         ..Options::default()

@@ -4,7 +4,7 @@
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
 //! Prints ratios within a turn, as the median and range of the turns; absolute figures go to standard error. The
-//! wallets store nothing on disk.
+//! wallets share the processors with service and client.
 
 #[path = "../compare/process.rs"]
 mod process;
@@ -89,7 +89,7 @@ fn start(args: &Args, folder: &std::path::Path) -> Result<Running, Box<dyn Error
     for ms in &args.wallets {
         let wallet = Process::start(&["wallet", &ms.to_string()], None)?;
         let url = wallet.target();
-        // Refused bets would not wait.
+        // Calls must wait instead of being refused.
         let seamless =
             format!("wallet = \"seamless\"\nseamless = {{ url = {url:?}, bets_max = 65536, credits_max = 1024 }}\n");
         configuration += &operator(&named(*ms), &seamless);
@@ -126,7 +126,7 @@ fn credentials(operator: &str) -> Credentials {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // The system's temporary folder can be in memory.
+    // In memory a sync would cost nothing.
     let data = tempfile::tempdir_in(&args.folder)?;
     let running = start(args, &fs::canonicalize(data.path())?)?;
     let operators: Vec<_> = [TRANSFER.to_owned()].into_iter().chain(args.wallets.iter().map(|ms| named(*ms))).collect();
@@ -192,7 +192,6 @@ async fn played(
     if report.ok { Ok((report.rounds_per_second, p99)) } else { Err(format!("{operator}: {report}").into()) }
 }
 
-/// Measures p99 at a constant rate, alone and while other bets wait for a hanging wallet.
 async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box<dyn Error>> {
     let mut ratios = vec![];
     for turn in 0..args.repeats {
@@ -246,8 +245,8 @@ async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Err
             loop {
                 let mut request = Request::new(bet.clone());
                 request.set_timeout(Duration::from_secs(1));
-                // While the wallet's circuit is open, bets are refused at once: the pause saves processor time for the
-                // measurement.
+                // Refused at once while the wallet's circuit is open. The wait keeps these refusals from using the
+                // measured processors.
                 let refused = spins.spin(request).await.is_err();
                 assert!(refused, "a wallet that hangs has confirmed a bet");
                 tokio::time::sleep(ASKED_AGAIN_AFTER).await;

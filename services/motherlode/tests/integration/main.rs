@@ -1,5 +1,3 @@
-//! End-to-end tests of the binary: error messages, and printed commands.
-
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod mistakes;

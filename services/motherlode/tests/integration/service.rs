@@ -34,7 +34,6 @@ impl Service {
         Self { child, address: address.unwrap(), console: console.unwrap() }
     }
 
-    /// Stops it by SIGINT, and waits for its end.
     pub fn stop(mut self) {
         interrupt(&self.child);
         assert!(self.child.wait().unwrap().success());
@@ -52,7 +51,6 @@ pub fn interrupt(child: &Child) {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
 
-/// Runs the binary with an empty input.
 pub fn run(words: &str) -> Output {
     Command::new(PROGRAM).args(words.split_whitespace()).stdin(Stdio::null()).output().unwrap()
 }

@@ -1,3 +1,5 @@
+//! Kept figures equal those folded from the log at any position; foreign files are not used.
+
 use super::*;
 use crate::{events::Filter, follower::Follower};
 use motherlode_books::{Bet, Currency, Event, FxRate, RoundKey, StreamId};

@@ -95,6 +95,7 @@ fn figure(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
+/// The low level returns several times its bets.
 #[test]
 fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     let found = Player::new(100).play(12_000);
@@ -141,7 +142,7 @@ fn pl_23_features_come_as_often_as_they_should() {
     }
 }
 
-/// Long-run chances would be far off for games that unlock features.
+/// 40 rounds each. Long-run chances would be far off for games that unlock features.
 #[test]
 fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     for game in slots::latest_games() {
@@ -176,7 +177,7 @@ fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     }
 }
 
-/// Players are independent, so their means' spread gives the standard error.
+/// Players are independent, so the spread of their means gives the standard error.
 #[test]
 fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
     const PLAYERS: u8 = 100;

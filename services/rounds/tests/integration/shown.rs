@@ -103,8 +103,8 @@ fn np_12_unopened_objects_are_shown_once_the_round_is_over_and_never_before() {
     }
 }
 
-/// DM-12: four carried crystals of each colour, at coin values that sum to 2.00, or to 0.50 with three gifted red ones;
-/// the fifth is at 0.04 or the corresponding value.
+/// Four carried crystals of each colour, at coin values that sum to 2.00, and with three gifted red ones to 0.50; the
+/// fifth is at 0.04 or the corresponding value.
 #[test]
 fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     for game in versions("dwarf-mine") {
@@ -136,7 +136,7 @@ fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     }
 }
 
-/// PL-11: callers then use the logged bytes unchanged.
+/// Callers then use the logged bytes unchanged.
 #[test]
 fn pl_11_nothing_is_added_where_it_is_said_that_nothing_is() {
     let (mut nothing, mut something) = (0, BTreeSet::new());
@@ -181,7 +181,6 @@ fn me_05_special_wins_are_named() {
     }
 }
 
-/// PL-06: the logged bytes equal the outcome's.
 #[test]
 fn pl_06_what_is_added_is_not_in_the_log() {
     for game in games() {

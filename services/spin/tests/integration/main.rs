@@ -1,5 +1,3 @@
-//! Tests of spins through the crate's public interface.
-
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod pause;

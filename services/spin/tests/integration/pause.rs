@@ -81,7 +81,6 @@ async fn pl_07_the_pause_lies_between_the_rounds_and_not_between_answers_given_a
     };
     let (answers, took) = play(&api, request.clone()).await;
     assert_eq!(answers.last().unwrap().stop(), AutospinStop::Complete);
-    // No pause before the first spin or after the last.
     assert_eq!(took.as_secs(), 19 * 60);
     let (again, took) = play(&api, request).await;
     assert_eq!(again, answers);

@@ -1,5 +1,5 @@
 //! Logs with the events missing from the golden logs. Each ends with pending work, so that no part of the state is
-//! empty. They never change, or their digests would: new events go into new logs.
+//! empty. They never change: new events go into new logs.
 
 use super::{
     Log,
@@ -177,7 +177,6 @@ fn campaigns(world: &mut World) {
     world.write(player("ben"), vec![Event::CampaignCancelled { campaign: "autumn".into(), reason, actor }]);
 }
 
-/// Draws sealed for every reason, revealed and lost, across key generations.
 fn draws(world: &mut World) {
     for (name, reason) in [("dora", SealReason::Opened), ("dirk", SealReason::Unsealed)] {
         world.open(name, EUR, 1_000_000);
@@ -225,7 +224,6 @@ fn draws(world: &mut World) {
     world.drawn("dora", vec![], (round, 2, 80), vec![]);
 }
 
-/// Switches, changes by two actors, liabilities, and events of the service.
 fn system() -> World {
     let mut world = World::new(0);
     let system = || StreamId::System;
@@ -270,7 +268,7 @@ fn system() -> World {
     world
 }
 
-/// Consecutive pools at home: hits, awards, voids of every effect, incidents, suspensions, a retirement.
+/// Hits, awards, every void, incidents, suspensions, a retirement.
 fn pool() -> World {
     let mut world = World::new(0);
     for pool in [POOL, "heir", "third"] {
@@ -285,7 +283,6 @@ fn pool() -> World {
         let started = world.bet(name, game, EUR, 300);
         world.play(name, started, 0)
     };
-    // Two hits within one refresh, then others under later terms.
     round(&mut world, "ann", POOL);
     world.hit("ann");
     world.hit("ben");
@@ -298,7 +295,6 @@ fn pool() -> World {
     world.settle_pools();
     world.pay_awards();
     world.write(bewitched(), vec![Event::PoolTermsChanged { terms: terms(3) }]);
-    // A void of each effect, and the reversals.
     let old = round(&mut world, "ben", POOL);
     world.settle_pools();
     let kept = world.hit("ben");
@@ -409,7 +405,6 @@ pub(super) fn incident(world: &World, id: &str, rules_version: &str) -> Event {
     Event::IncidentDeclared(incident.into())
 }
 
-/// Returns a free round of a campaign, which does not contribute to a pool.
 pub(super) fn free_bet(world: &World, name: &str, game: &str, currency: Currency, campaign: &str) -> RoundStarted {
     RoundStarted { campaign: Some(campaign.into()), contribution: None, ..world.bet(name, game, currency, 300) }
 }
@@ -421,7 +416,6 @@ pub(super) fn void_of_a_bet(world: &mut World, name: &str) {
     world.write(player(name), vec![void]);
 }
 
-/// Two partitions of one pool: reports of every end, mirrors with awards and returns.
 fn partitions() -> [World; 2] {
     let mut worlds = [World::new(0), World::new(1)];
     worlds[0].write(StreamId::pool(POOL), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);

@@ -1,4 +1,4 @@
-//! Logs that every build folds to the same state: the golden logs, and made ones with the missing events.
+//! Logs that every build folds to the same state.
 
 mod made;
 mod more;
@@ -11,18 +11,15 @@ use motherlode_books::{
 use motherlode_proto::convert::record::{self, Logged};
 use std::collections::BTreeSet;
 
-/// Log of one partition.
 pub struct Log {
     /// Unique name, also of its digests.
     pub name: String,
-    /// Partition number.
     pub partition: u32,
     /// Records from position 1.
     pub records: Vec<Bytes>,
 }
 
 impl Log {
-    /// Decodes the commits.
     #[must_use]
     pub fn commits(&self) -> Vec<Logged> {
         self.records.iter().map(|bytes| record::decode(bytes).expect("a commit")).collect()
@@ -38,7 +35,7 @@ const GOLDEN: [(&str, u32, &str); 6] = [
     ("linked", 0, include_str!("../../../golden/linked.hex")),
 ];
 
-/// Returns the golden logs, written by earlier versions of the service.
+/// Logs written by earlier versions of the service.
 #[must_use]
 pub fn golden() -> Vec<Log> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex");
@@ -49,7 +46,7 @@ pub fn golden() -> Vec<Log> {
         .collect()
 }
 
-/// Returns the golden and the made logs, which together have every kind of event and every variant of the state.
+/// Golden and made logs, which together have every kind of event and every variant of the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
     golden().into_iter().chain(made::all()).chain(more::all()).collect()
@@ -88,7 +85,7 @@ variants!(SHARES, share, CollisionShare: Full, Proportional);
 variants!(STATUSES, status, PoolStatus: Active, Suspended, Retired);
 variants!(TERMS, terms, LoggedTerms: Terms, Unreadable);
 
-/// Returns the listed variants that no log contains.
+/// Listed variants that no log contains.
 #[must_use]
 pub fn missing(logs: &[Log]) -> Vec<&'static str> {
     let mut found = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! More made logs, with values of the fields that are empty in the first ones.
+//! Made logs with values of the fields that are empty in the first ones.
 
 use super::{
     Log,
@@ -11,7 +11,6 @@ use motherlode_books::{
 };
 
 const USD: Currency = Currency::USD;
-/// Numbers of `round.v1.SpinKind`.
 const FREE: u8 = 2;
 const COLLECTION: u8 = 3;
 
@@ -29,7 +28,7 @@ pub(super) fn all() -> Vec<Log> {
     worlds.into_iter().map(log).collect()
 }
 
-/// Damage of the log that was repaired, and new damage.
+/// Repaired and new damage.
 fn damaged(partition: u32) -> World {
     let mut world = World::new(partition);
     let found = || Event::IntegrityFailed { check: Event::CHECK_OF_LOG.into(), finding: "a block".into() };
@@ -80,7 +79,6 @@ fn hit(world: &mut World, name: &str, is_open: bool) {
     world.write(player(name), events.into_iter().chain(end).collect());
 }
 
-/// Open rounds of a session with a bought feature, and of a campaign.
 fn open_rounds(world: &mut World) {
     world.write(player("ann"), vec![session(7, "neptune", EUR)]);
     let carried =
@@ -117,7 +115,7 @@ fn open_rounds(world: &mut World) {
     };
     let mut spins = step(round, 1, 50);
     if let Event::StepResolved(spins) = &mut spins {
-        // Two `round.v1.SpinResult`s with kind and win: free spins, then a collection.
+        // Two `round.v1.SpinResult`s: free spins, then a collection.
         spins.outcome = [[0x0A, 4, 0x08, FREE, 0x58, 20], [0x0A, 4, 0x08, COLLECTION, 0x58, 30]].concat();
     }
     world.write(player("ann"), vec![Event::RoundStarted(started.into()), spins, gift]);

@@ -1,5 +1,3 @@
-//! A partition's books and log, extended commit by commit.
-
 use bytes::Bytes;
 use motherlode_books::{
     Award, Books, Commit, Contribution, Currency, Dealt, Draw, DrawSealed, Event, FxRate, Minor, PoolStatus, PoolTerms,
@@ -11,7 +9,7 @@ use motherlode_proto::convert::record::{Logged, encode};
 
 pub(super) const POOL: &str = "bewitched";
 pub(super) const EUR: Currency = Currency::EUR;
-/// Time of the first commit, Unix ms.
+/// Unix ms.
 const START_MS: i64 = 1_700_000_000_000;
 const KEY: [u8; 32] = [42; 32];
 
@@ -30,7 +28,7 @@ impl World {
         Self { books, records: vec![], now_ms: START_MS, partition, commits: vec![], head }
     }
 
-    /// Writes a commit and returns its position; panics if the books reject it.
+    /// Panics if the books reject the commit.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         let request_id = format!("request-{}", self.commits.len());
         self.write_named(stream, &request_id, events)
@@ -110,12 +108,10 @@ impl World {
         round
     }
 
-    /// Plays a round that hits the jackpot and returns its number.
     pub fn hit(&mut self, name: &str) -> u64 {
         self.hit_at(name, POOL)
     }
 
-    /// Plays a round of a game that hits the jackpot and returns its number.
     pub fn hit_at(&mut self, name: &str, game: &str) -> u64 {
         let started = self.bet(name, game, EUR, 300);
         let round = started.round;
@@ -125,7 +121,6 @@ impl World {
         round
     }
 
-    /// Writes a step with a player's sealed draw, between other events.
     pub fn drawn(&mut self, name: &str, before: Vec<Event>, (round, number, win): (u64, u32, i64), after: Vec<Event>) {
         let stream = player(name);
         let next = self.books.player(&stream).and_then(|player| player.draw).expect("a sealed draw");
@@ -153,7 +148,6 @@ impl World {
         self.write(player(name), vec![Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason })]);
     }
 
-    /// Writes all due steps of the pools and returns the awards.
     pub fn settle_pools(&mut self) -> Vec<Award> {
         let (mut awards, mut steps) = (vec![], true);
         while std::mem::take(&mut steps) {
@@ -180,7 +174,7 @@ impl World {
         }
     }
 
-    /// Returns the void of a settled round with a bet of 3.00 and no win.
+    /// Void of a settled round with a bet of 3.00 and no win.
     pub fn void(&self, name: &str, round: u64, actor: &str, jackpot: VoidedJackpot) -> Event {
         let mut event = Event::RoundVoided {
             round,
@@ -203,7 +197,6 @@ pub(super) fn player(name: &str) -> StreamId {
     StreamId::player("acme", name)
 }
 
-/// Returns the dealt value of a player's draw.
 pub(super) fn dealt(name: &str, number: u64) -> Dealt {
     draw::deal(&KEY, &player(name), number)
 }

@@ -1,4 +1,4 @@
-//! The console as a separate process, in front of remote services.
+//! The console as a separate process.
 
 use super::{Browser, rounds, service};
 use crate::apart::Installation;
@@ -22,7 +22,6 @@ struct Apart {
 }
 
 impl Apart {
-    /// Starts a console in front of a service. It needs only an address, no data.
     fn start(target: String) -> Self {
         let mut config = Config { role: Role::Console, data: "/nowhere".into(), ..Config::default() };
         config.console.listen = Some(([127, 0, 0, 1], 0).into());

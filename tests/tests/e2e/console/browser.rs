@@ -1,4 +1,4 @@
-//! Minimal browser for the console: HTTP/1.1 over a socket, one cookie, forms.
+//! Minimal browser: HTTP/1.1 over a socket, one cookie, forms.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 use tokio::{
@@ -102,7 +102,6 @@ fn read(answer: &str) -> Page {
 
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "link", "meta"];
 
-/// Checks that elements are nested correctly and ids are unique.
 pub(crate) fn assert_well_formed(page: &str) {
     let page = page.strip_prefix("<!DOCTYPE html>").expect("a page begins with its type");
     let (mut open, mut ids) = (vec![], std::collections::BTreeSet::new());

@@ -1,4 +1,4 @@
-//! Calls in JSON: their answers, and cross-site requests. The matrix tests refusals.
+//! Calls in JSON and cross-site requests.
 
 use super::{ALL, Browser, CONSOLE, Page, round, rounds, service};
 use motherlode_tests::operators::{NEW_YEAR_MS, Service, operator};

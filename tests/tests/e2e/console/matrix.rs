@@ -1,4 +1,4 @@
-//! Every route of the console with every role and another operator: a route without a row fails the test.
+//! Every route of the console with every role; a route without a row fails the test.
 
 use super::{Browser, Page, round, rounds, service, text};
 use motherlode_proto::round::v1::RoundState;
@@ -13,7 +13,7 @@ enum Who {
     Platform,
 }
 
-/// A route, its request, and its permission. `{round}` and `{open}` stand for acme's finished and open round.
+/// `{round}` and `{open}` are acme's finished and open round.
 struct Row {
     route: &'static str,
     path: &'static str,
@@ -180,7 +180,6 @@ async fn pl_27_every_page_and_every_action_is_for_its_roles() {
     let names = Names::new(&service).await;
     for row in ROWS.iter().filter(|row| !row.path.is_empty()) {
         let path = names.path(row.path);
-        // Without log-in, a page redirects to the log-in, a form has no effect, and a fragment redirects its page.
         let mut nobody = Browser::new(service.server.console());
         let page = ask(&mut nobody, row, &path, "").await;
         match row.who {

@@ -1,5 +1,3 @@
-//! The console over HTTP: pages by role, tenant isolation, sessions, forms, headers.
-
 mod alike;
 mod apart;
 pub mod browser;
@@ -151,7 +149,6 @@ async fn pl_19_pages_are_well_formed_small_and_load_nothing() {
         let mut browser = Browser::logged_in(service.server.console(), token).await;
         for path in &paths {
             let mut page = browser.get(path).await;
-            // A game's figures take long in test builds; a later request finds them.
             for _ in 0..5 {
                 if page.status == 504 {
                     page = browser.get(path).await;

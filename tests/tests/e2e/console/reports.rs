@@ -1,5 +1,3 @@
-//! Reports on pages and as files.
-
 use super::{browser::Browser, round, rounds, service};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! Stops on pages, and the forms that switch a part off (PL-25).
+//! Stops, and the forms that switch a part off (PL-25).
 
 use super::{Browser, Page, Service, rounds, service};
 use crate::PROGRAM;
@@ -301,7 +301,6 @@ async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits()
         "{}",
         page.body
     );
-    // Other operators learn nothing: the pages of an existing and of an unknown operator are the same.
     let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
     let [there, not] = [bravo.get("/open/acme").await, bravo.get("/open/nobody").await];
     assert_eq!(super::text(&there).replace("acme", "nobody"), super::text(&not));

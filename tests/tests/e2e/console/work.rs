@@ -1,11 +1,10 @@
-//! The console beyond pages of what is there: records by their hashes, work on demand, parts that go on by themselves.
+//! Console pages that work on demand or update continuously.
 
 use super::{Browser, Page, rounds, service};
 use motherlode_log::hash;
 use motherlode_proto::convert::play::hex;
 use std::sync::atomic::Ordering;
 
-/// Loads a page until it says something: work runs behind it.
 async fn until(browser: &mut Browser, path: &str, says: &str) -> Page {
     let waiting = async {
         loop {
@@ -54,7 +53,7 @@ async fn pl_21_pl_23_audits_and_simulations_are_started_and_watched_on_pages() {
     let page = browser.get("/trust").await;
     let started = browser.submit(&page, "/jobs/audit", &[]).await;
     assert_eq!((started.status, started.header("location")), (303, "/trust"), "{}", started.body);
-    // The log of this service is in memory: an audit reads files, and says that there are none.
+    // The log is in memory, but an audit reads files.
     let found = until(&mut browser, "/live/audits", "It failed").await;
     assert!(found.body.contains("no such folder") && !found.body.contains("hx-get"), "{}", found.body);
     assert!(found.body.contains("Audit 1") && found.body.contains("c0"), "who started it: {}", found.body);

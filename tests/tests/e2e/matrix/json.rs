@@ -1,4 +1,4 @@
-//! The same calls as `POST /v1/...`, converted between messages and JSON by the contract's descriptors.
+//! The matrix as `POST /v1/...`, converted by the contract's descriptors.
 
 use super::raw::{Answered, within};
 use bytes::Bytes;
@@ -21,7 +21,6 @@ pub fn refused_by_name(path: &str) -> Option<&'static str> {
     }
 }
 
-/// A call of the contract by its path.
 pub fn method(path: &str) -> MethodDescriptor {
     let (service, name) = path[1..].split_once('/').unwrap();
     let service = CONTRACT.get_service_by_name(service).unwrap();
@@ -57,7 +56,6 @@ pub async fn raw(address: SocketAddr, path: &str, headers: &[(&str, &str)], body
     (code, value)
 }
 
-/// Calls a method with a body, and waits for its answer or the first line of it.
 pub async fn call(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answered {
     match raw(address, path, headers, body).await {
         (200, value) => within(path, read(method(path).output(), value)),
@@ -69,7 +67,7 @@ fn read(of: MessageDescriptor, told: Value) -> Vec<u8> {
     DynamicMessage::deserialize(of, told).expect("canonical JSON").encode_to_vec()
 }
 
-/// Checks a refusal's HTTP status against google.rpc.Code and returns its gRPC status.
+/// Returns a refusal's gRPC status after comparing its HTTP status with google.rpc.Code.
 fn refused(path: &str, code: u16, told: Value) -> Status {
     let status = CONTRACT.get_message_by_name("google.rpc.Status").unwrap();
     let bytes = read(status, told);

@@ -1,5 +1,5 @@
-//! Every call against every kind of bad request (PL-12, PL-27), from the descriptors: a call without a row fails the
-//! test. Refusals are as documented and log nothing.
+//! Every call against every kind of bad request (PL-12, PL-27): a call without a row fails the test. Refusals log
+//! nothing.
 
 mod json;
 mod pages;
@@ -44,8 +44,7 @@ enum Face {
     Json,
 }
 
-/// Service with two operators and the platform, each with a token of all roles ("acme", "other", "platform"), and one
-/// token of acme per role.
+/// Each operator and the platform have a token of all roles ("acme", "other", "platform"); acme has one more per role.
 struct Service {
     server: Server,
     connections: BTreeMap<&'static str, Connection>,
@@ -135,7 +134,7 @@ impl Service {
         }
     }
 
-    /// Waits for the end of a player's session, which is logged after its stream has closed.
+    /// The end is logged after the player's stream has closed.
     async fn has_ended_session(&self, player: &str) {
         let stream = StreamId::player("acme", player);
         until("the session's end", async || {
@@ -162,7 +161,7 @@ impl Service {
         second.ledger.set_switch(request(State::On)).await.unwrap().into_inner().change_id
     }
 
-    /// Waits for a checkpoint of the whole log, after which no other is signed.
+    /// Waits for a checkpoint of the whole log, the last one.
     async fn signed(&self) {
         let mut client = ProofServiceClient::new(self.connections["acme"].clone());
         let signed = async {
@@ -182,7 +181,7 @@ impl Service {
         second.ledger.approve_change(request).await.unwrap();
     }
 
-    /// Creates everything that a row's good request needs: a funded player of acme with an open round and a session.
+    /// Creates a funded player of acme with an open round and a session, for a row's good request.
     async fn names(&self, number: usize, row: &Row) -> Names {
         let mut client = Client::on(self.connections["acme"].clone());
         let player = format!("p{number}");
@@ -201,7 +200,7 @@ impl Service {
         let round = client.spin(bought, None).await.unwrap().round_id;
         let open = OpenSessionRequest {
             request_id: "session".into(),
-            // In play money: with a real-money session a row's bet would have to be in it.
+            // With a real-money session, the row's bet would have to be part of it.
             account: Some(Account { currency_code: "XTS".into(), ..account.clone() }),
             game: "neptune".into(),
             mode: PlayMode::Demo.into(),
@@ -216,7 +215,7 @@ impl Service {
             client.spin.close_round(close).await.unwrap();
         }
         if row.path.ends_with("RetirePool") {
-            // The previous row resumed the pool, and only a suspended one can be retired.
+            // The previous row resumed the pool; only a suspended one can be retired.
             let (request_id, pool_id, why) = ("again".to_owned(), "extra".to_owned(), "test".to_owned());
             let suspend = SuspendPoolRequest { request_id, pool_id, reason: why.clone(), actor: why };
             let mut platform = Client::on(self.connections["platform"].clone());
@@ -268,7 +267,7 @@ impl Service {
     }
 }
 
-/// Returns the refusal of calls about deposits and withdrawals for seamless wallets (PL-31).
+/// Refusal of deposits and withdrawals for seamless wallets (PL-31).
 fn of_transfers(path: &str) -> Option<(Code, &'static str)> {
     match path.rsplit('/').next() {
         Some("Deposit" | "Withdraw") => Some((Code::FailedPrecondition, "SEAMLESS_WALLET")),
@@ -405,7 +404,7 @@ async fn refuses(service: Service) {
         service.assert_no_effect(path, before);
         assert_eq!(refusal(&answered), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".into()), "{path}");
 
-        // Proposals of other processes may be longer than callers' messages.
+        // Other processes' proposals may be longer than callers' messages.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
         let answered = service.refused_bytes(owner, row, vec![b' '; limit + 1]).await;
@@ -477,7 +476,7 @@ async fn isolates(service: Service) {
         let existing = service.refused("other", row, (row.request)(&theirs)).await;
         let unknown = service.refused("other", row, (row.request)(&nobodys)).await;
         assert_eq!(shown(&existing, &theirs), shown(&unknown, &nobodys), "{path}");
-        // Unknown names of the caller's operator get the same answer, if the call is about such names.
+        // Unknown names of the caller's operator get the same answer.
         let of_players = (row.request)(&theirs) != (row.request)(&nobodys);
         if of_players && row.unknown.is_some() {
             let own = pool(nobody("other", &names));

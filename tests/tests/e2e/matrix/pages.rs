@@ -1,4 +1,4 @@
-//! Reference pages of the calls in `docs/reference/generated/calls`: comments of the contract, roles, and a request with its answer.
+//! Reference pages of the calls in `docs/reference/generated/calls`.
 
 use super::{
     Face, Service, account, json, listed, owner,
@@ -18,7 +18,6 @@ use std::{
 /// Set to write the pages instead of comparing them.
 const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
-/// Begins the part of a page that differs from run to run.
 const ANSWER: &str = "\n## Answer\n";
 
 fn folder() -> PathBuf {
@@ -37,7 +36,6 @@ fn pretty(json: &[u8]) -> String {
     serde_json::to_string_pretty(&serde_json::from_slice::<Value>(json).expect("JSON")).unwrap()
 }
 
-/// The page of a call without an answer. Ids that differ from run to run are replaced by names.
 fn page(row: &Row, names: &Names) -> String {
     let (method, roles) = (json::method(row.path), listed(row));
     let (service, name) = (method.parent_service().name().to_owned(), method.name().to_owned());
@@ -61,7 +59,6 @@ fn page(row: &Row, names: &Names) -> String {
     format!("# {name}\n\n{}\n\nRoles: {}{who}.\n\n## Request\n\n{call}", comment(&method).trim(), roles.roles)
 }
 
-/// Shortens values that would fill a page: long strings to their beginning, long lists to three elements.
 fn shorten(value: &mut Value) {
     match value {
         Value::String(text) if text.chars().count() > 200 => *text = text.chars().take(80).chain(['…']).collect(),
@@ -77,7 +74,6 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// List of all pages.
 fn index() -> String {
     let mut text = "# Calls\n\nA page per call: effect, errors, roles, a request and its answer. [Calls and \
                     rules](../../../../proto/README.md) has the rules that hold for all of them.\n"
@@ -94,7 +90,6 @@ fn index() -> String {
     text
 }
 
-/// Compares a page with its file up to the answer, or writes it.
 fn check(row: &Row, page: &str, answer: Option<Value>) {
     let method = json::method(row.path);
     let file = folder().join(method.parent_service().name()).join(format!("{}.md", method.name()));

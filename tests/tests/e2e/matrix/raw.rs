@@ -61,7 +61,7 @@ pub async fn call(connection: &Connection, path: &str, message: Vec<u8>) -> Answ
     within(path, first)
 }
 
-/// Calls a method with an expired deadline by HTTP/2, since tonic's client would enforce the deadline.
+/// Uses HTTP/2 directly, since tonic's client would enforce the deadline.
 pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8]) -> Result<Answered, Box<dyn Error>> {
     let (client, connection) = h2::client::handshake(TcpStream::connect(address).await?).await?;
     let connection = tokio::spawn(connection);
@@ -73,7 +73,7 @@ pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8
         .body(())?;
     let (answer, mut body) = client.ready().await?.send_request(request, false)?;
     let length = u32::try_from(message.len())?.to_be_bytes();
-    // The service may answer and close the stream before it has read all.
+    // The service may close the stream before it has read all.
     let _ = body.send_data([&[0], &length[..], message].concat().into(), true);
     let answer = answer.await?;
     connection.abort();

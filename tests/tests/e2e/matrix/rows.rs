@@ -1,4 +1,4 @@
-//! One row per call: a good request, and the answer to unknown names. The tests derive all other refusals.
+//! One row per call: a good request, and the answer to unknown names.
 
 use motherlode_proto::{
     jackpot::v1 as jackpot,
@@ -14,13 +14,12 @@ use prost::Message;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tonic::Code::{self, FailedPrecondition, NotFound, Ok as Fine};
 
-/// Names used in requests, so that a row's request can be about existing, unknown, foreign or invalid things.
 #[derive(Debug, Clone)]
 pub struct Names {
     pub operator: String,
     pub player: String,
     pub round: String,
-    /// Live session of the player at neptune. The player also has the campaign "spring" there.
+    /// Live session at neptune, where the player also has the campaign "spring".
     pub session: String,
     pub request: String,
     pub deposit: String,
@@ -56,7 +55,7 @@ const NO_CHANGE: Option<(Code, &str)> = Some((NotFound, "CHANGE_UNKNOWN"));
 const NO_POOL: Option<(Code, &str)> = Some((NotFound, "POOL_UNKNOWN"));
 const NO_GAME: Option<(Code, &str)> = Some((NotFound, "GAME_UNKNOWN"));
 
-/// All calls, in an order in which each finds the effects that it needs: a pool is opened before it is retired.
+/// Ordered so that each call finds the effects that it needs.
 pub const ROWS: &[Row] = &[
     row("/motherlode.spin.v1.SpinService/Spin", NO_ACCOUNT, |it| bet(it).encode_to_vec()),
     row("/motherlode.spin.v1.SpinService/Choose", NO_ROUND, |it| choose(it).encode_to_vec()),

@@ -1,4 +1,4 @@
-//! Wallets that answer wrongly, late, too long or never, and callers with short deadlines (PL-31, PL-32).
+//! Faulty wallets, and callers with short deadlines (PL-31, PL-32).
 
 use super::{
     DEBIT_MS, World, bet_within, json, looked_up, rounds,
@@ -78,7 +78,6 @@ async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bri
     }
 }
 
-/// An unanswered player does not affect the operator's other players.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other() {
     for fault in [Fault::LostCall, Fault::Hangs] {
@@ -96,7 +95,7 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
                 ));
             }
             until(|| world.wallet.books().calls > calls + 5, "the wallet is called again").await;
-            // One at a time, and a few whose end the wallet has not noticed.
+            // One call hangs, and a few whose end the wallet has not noticed.
             assert!(world.wallet.books().hanging.1 < 5);
             for number in 0..5 {
                 client.play_out(bet(&format!("r{number}"), &bob, "0.10")).await.unwrap();
@@ -159,7 +158,6 @@ async fn pl_31_what_answers_with_noise_is_no_wallet_and_draws_nothing() {
     }
 }
 
-/// A wallet that applies a debit after its timeout: the bet was abandoned and its rollback came first.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_that_is_applied_long_after_it_was_given_up_takes_nothing() {
     for world in World::both().await {
@@ -364,7 +362,6 @@ async fn pl_31_pl_32_after_a_day_without_its_wallet_all_comes_to_one_end() {
     world.reconciled(&["debited", "winner"]).await;
 }
 
-/// The debit of a cancelled bet is never called, or it is rolled back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_rolled_back() {
     let world = World::start().await;
@@ -397,8 +394,6 @@ async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_roll
     world.reconciled(&["alice"]).await;
 }
 
-/// The wallet confirms a debit while damage of the log is found: the bet is neither played nor refused. New bets are
-/// refused before the wallet is called.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a3_a_debit_in_progress_when_damage_is_found_has_an_unknown_outcome() {
     let world = World::start().await;

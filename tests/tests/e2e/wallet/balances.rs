@@ -1,5 +1,4 @@
-//! Balances of transactions (PL-34, PL-31): each is the previous one plus the amount, for both kinds of wallet and all
-//! ways to read.
+//! Each balance is the previous one plus the amount (PL-34, PL-31), for both kinds of wallet.
 
 use super::{
     bet_within,
@@ -138,7 +137,7 @@ async fn mixed(world: &World, client: &mut Client, account: &Account, of: &str) 
     partitions::settled(world.server.ledgers()).await;
 }
 
-/// Creates a history of two players of a seamless wallet and one of a transfer wallet, with unpaid credits at the end.
+/// Two players of a seamless wallet and one of a transfer wallet, with unpaid credits at the end.
 async fn history(world: World) -> World {
     let mut acme = world.client("acme").await;
     let alice = world.player(&mut acme, "alice", 1_000_000).await;
@@ -211,12 +210,10 @@ async fn balances_of(partitions: u32) {
     server.stop().await.unwrap();
     audited(&log, partitions as usize);
     let found = exported(&log);
-    // An export has one partition after the other, a list is by time.
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 
-/// Returns the commits of a log in the form of older versions, without `due_after`, each with its original record's
-/// hash.
+/// Commits in the form of older versions, without `due_after`, each with its original record's hash.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
     logged(config).into_iter().map(old).collect()
@@ -247,7 +244,6 @@ fn records(commits: Vec<(Logged, Hash)>) -> Vec<Bytes> {
     commits.into_iter().map(chain).collect()
 }
 
-/// Replaces a service's log by these commits and serves it with the same wallet.
 async fn served(before: World, old: Vec<(Logged, Hash)>) -> World {
     let World { server, wallet, clock, config, data, .. } = before;
     server.stop().await.unwrap();

@@ -1,5 +1,4 @@
-//! JSON interface of the scripted wallet, as proto/README.md describes it for operators, and servers that are not
-//! wallets.
+//! JSON interface of the scripted wallet (proto/README.md).
 
 use super::{World, bet_within, looked_up, rounds, scripted::Wallet};
 use bytes::Bytes;
@@ -138,7 +137,6 @@ fn decoded<M: Message + Default>(bytes: &[u8]) -> tonic::Request<M> {
     tonic::Request::new(M::decode(bytes).unwrap())
 }
 
-/// Starts a server that gives every request the same answer and closes.
 async fn parrot(answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -169,7 +167,7 @@ async fn pl_31_only_a_whole_answer_of_the_contract_with_status_200_is_one() {
     for (answer, what) in [
         (page("500 Internal Server Error", "", DONE), "an error"),
         (page("201 Created", "", DONE), "another status"),
-        // A gateway's error says nothing about the transaction, not even a refusal.
+        // A gateway's error is no answer about the transaction.
         (page("402 Payment Required", "", refusal), "a refusal by status"),
         (page("404 Not Found", "", refusal), "an unknown path"),
         (page("302 Found", "Location: /operator/v1/WalletService/Debit\r\n", DONE), "a redirect"),

@@ -15,10 +15,9 @@ use std::sync::atomic::Ordering;
 use tonic::Code;
 
 const FUNDS: i64 = 1_000;
-/// Delay of the slowest wallet, on the test's clock.
+/// Measured by the test's clock.
 const HALF_A_MINUTE_MS: i64 = 30_000;
 
-/// A balance in an answer is only displayed; the confirmed debit decides.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_money() {
     const LIES: [i64; 6] = [i64::MIN, -1, 0, 1, FUNDS * 1_000, i64::MAX];
@@ -81,7 +80,6 @@ async fn patient() -> [World; 2] {
     [grpc, in_json]
 }
 
-/// The debit is abandoned and rolled back before its confirmation arrives.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_that_is_confirmed_after_30_seconds_is_rolled_back_and_never_played() {
     for world in patient().await {
@@ -108,7 +106,6 @@ async fn pl_31_a_debit_that_is_confirmed_after_30_seconds_is_rolled_back_and_nev
     }
 }
 
-/// A late credit delays no round, not even of the same player, and is paid once.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_credit_that_is_confirmed_after_30_seconds_is_paid_once_and_holds_up_nobody() {
     for world in patient().await {

@@ -1,5 +1,3 @@
-//! Metrics of operators' wallets, as a collector receives them from a process.
-
 use super::{bet_within, scripted::Fault, scripted::Wallet};
 use crate::{
     PROGRAM,

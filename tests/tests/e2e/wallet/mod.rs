@@ -1,4 +1,4 @@
-//! Seamless wallets (PL-31, PL-32): a scripted wallet in the test's process that can fail in every way.
+//! Seamless wallets (PL-31, PL-32).
 
 mod attacks;
 mod balances;
@@ -27,11 +27,10 @@ use tonic::{Code, Request, Status};
 use tonic_types::StatusExt;
 use world::{World, until};
 
-/// Maximum age of a debit before its bet, in ms of the test's clock.
+/// Maximum age of a debit before its bet, by the test's clock.
 const DEBIT_MS: i64 = 15_000;
 
-/// Bets with a deadline. If the client times out before the service's refusal arrives, repeats the request to get the
-/// reason.
+/// Bets with a deadline. If it expires before the service's refusal arrives, repeats the request to get the reason.
 async fn bet_within(client: &mut Client, request: SpinRequest, ms: u64) -> Result<u32, Status> {
     let mut more = 0..10;
     loop {
@@ -167,7 +166,6 @@ async fn pl_31_what_a_bet_is_refused_for_is_found_before_the_wallet_is_asked() {
     world.reconciled(&["alice"]).await;
 }
 
-/// Every fault, once for a debit and once for a credit.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_lost_doubled_and_unsure_answers_have_one_effect() {
     for world in World::both().await {
@@ -250,7 +248,6 @@ async fn pl_42_mf_c2_a_cancelled_bet_is_rolled_back_and_not_played_when_the_wall
     }
 }
 
-/// A bet with a debit in progress reads the rollback from the log and stops calling the wallet.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_42_mf_c3_no_debit_is_called_after_its_rollback_is_logged() {
     for world in World::both().await {

@@ -1,4 +1,4 @@
-//! A wallet with a certificate of a root that the system trusts (PL-31).
+//! A wallet with a certificate of the system's roots (PL-31).
 
 use super::{json, rounds, scripted::Wallet};
 use crate::PROGRAM;

@@ -1,5 +1,4 @@
-//! Random fault schedules over processes (PL-31, PL-32): service and wallet are killed under load, and calls are lost,
-//! doubled or unanswered. Wallet and log must agree exactly at the end. A seed does not determine the timing of
+//! Random faults (PL-31, PL-32) under load, after which wallet and log agree. A seed does not fix the timing of
 //! threads, so a failure may need several runs.
 
 use super::{
@@ -24,7 +23,7 @@ use std::{
 };
 use tokio::{net::TcpListener, runtime::Runtime, task::JoinHandle, time::sleep};
 
-/// Schedules of a normal run; `MOTHERLODE_WALLET_SCHEDULES` sets more (`tests/run wallet`).
+/// `MOTHERLODE_WALLET_SCHEDULES` sets more (`tests/run wallet`).
 const SCHEDULES: u64 = 3;
 const PLAYERS: usize = 4;
 const ROUNDS: usize = 6;

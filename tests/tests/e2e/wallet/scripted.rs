@@ -24,11 +24,10 @@ use tonic::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
-    /// The call is lost: nothing is applied.
+    /// Nothing is applied.
     LostCall,
-    /// Applied, but the answer is lost.
+    /// Applied.
     LostAnswer,
-    /// Arrives twice.
     Doubled,
     /// Answered with UNKNOWN, not applied.
     Unsure,
@@ -88,7 +87,7 @@ pub struct Books {
     /// Percentage of calls with a random fault.
     pub random: Option<(usize, Chance)>,
     pub calls: usize,
-    /// Calls that hang now, and the maximum so far.
+    /// Calls that hang now, and their maximum.
     pub hanging: (usize, usize),
     pub tokens: BTreeSet<String>,
 }
@@ -155,7 +154,7 @@ impl Wallet {
         books.transactions.values().filter(of).map(|entry| entry.amount).sum()
     }
 
-    /// Returns a transaction's outcome; `None` if it never arrived.
+    /// `None` if the transaction never arrived.
     pub fn end(&self, id: &str) -> Option<End> {
         self.books().transactions.get(id).map(|entry| entry.end.clone())
     }
@@ -185,7 +184,7 @@ impl Wallet {
             }
             Fault::Late => {
                 let late = self.clone();
-                // Registered here, before the check, so that no notification is lost.
+                // Registered before the check, so that no notification is lost.
                 let told = Arc::clone(&self.1).notified_owned();
                 tokio::spawn(async move {
                     told.await;

@@ -1,4 +1,4 @@
-//! Stakes other than plain bets with a wallet: bought features, gambles, securing half (PL-31).
+//! Bought features, gambles and secured halves with a wallet (PL-31).
 
 use super::{
     World, bet_within, looked_up, rounds,
@@ -15,7 +15,7 @@ use tonic::Code;
 
 const TRIES: usize = 100;
 
-/// A bought feature of Mystery Elves on ten lines of a cent: 70 bets of 0.10 EUR.
+/// A feature of Mystery Elves on ten lines of a cent: 70 bets of 0.10 EUR.
 const PRICE: i64 = 700;
 
 fn bought(id: &str, account: &Account) -> SpinRequest {
@@ -69,7 +69,6 @@ async fn pl_31_me_18_a_feature_that_the_wallet_does_not_pay_for_or_does_not_answ
     world.reconciled(&["poor", "elsa"]).await;
 }
 
-/// A gamble risks the unpaid win: the wallet is called only at its end, and may be unreachable before.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credited_once() {
     let world = World::start().await;
@@ -107,7 +106,7 @@ async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credite
     world.reconciled(&["alice"]).await;
 }
 
-/// Plays until a gamble with more than one minor unit is offered; returns the round, its win and the number of answers.
+/// Returns the round with the offer, its win and the number of answers.
 async fn gambling(client: &mut Client, account: &Account) -> (String, String, i64) {
     for number in 0..TRIES {
         let id = format!("h{number}");

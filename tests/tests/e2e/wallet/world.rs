@@ -1,5 +1,3 @@
-//! A service with a clock and the wallet of one of its operators.
-
 use super::{
     DEBIT_MS, json,
     scripted::{End, Wallet},
@@ -26,7 +24,7 @@ use std::{
 
 const ALL: &str = r#"["play", "wallet", "support", "audit"]"#;
 
-/// Service whose operator acme has a seamless wallet; the operator other has a transfer wallet.
+/// Operator acme has a seamless wallet; the operator other has a transfer wallet.
 pub struct World {
     pub server: Server,
     pub wallet: Wallet,
@@ -53,12 +51,12 @@ impl World {
         [Self::start().await, Self::start_json().await]
     }
 
-    /// Starts with a wallet and its settings; `KEY_FILE` in them is replaced by the file of the signing key.
+    /// `KEY_FILE` in the settings is replaced by the file of the signing key.
     pub async fn with(wallet: Wallet, of_wallet: &str) -> Self {
         Self::new(wallet, of_wallet, |config| config).await
     }
 
-    /// Starts with the log in a folder and this number of partitions, whatever the other tests use.
+    /// Starts with the log in a folder, whatever the other tests use.
     pub async fn in_folder(partitions: u32) -> Self {
         let wallet = Wallet::default();
         let (address, _) = wallet.serve().await;

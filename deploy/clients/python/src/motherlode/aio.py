@@ -56,7 +56,6 @@ class AsyncClient:
         self.proof = ProofServiceStub(self._channel)
 
     async def close(self) -> None:
-        """Closes the connection and ends its calls."""
         await self._channel.close()
 
     async def __aenter__(self) -> AsyncClient:

@@ -1,4 +1,4 @@
-"""Client for threads: generated stubs over a channel that retries by the rules of request ids."""
+"""Client for threads, which retries by the rules of request ids."""
 
 from __future__ import annotations
 

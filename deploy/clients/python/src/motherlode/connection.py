@@ -1,4 +1,4 @@
-"""Common parts of both clients: target, credentials, channel options."""
+"""Target, credentials and channel options of both clients."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 
 import grpc
 
-# Short backoff, to reconnect soon after the service is back.
+# To reconnect soon after the service is back.
 OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.min_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 1000),
-    # The client retries by request ids, so the channel must not.
+    # The client retries by request ids.
     ("grpc.enable_retries", 0),
 )
 
 
 @dataclass(frozen=True)
 class Target:
-    """Address of a service: `host:port`, with TLS unless `plain`, the system's authorities unless `ca` (PEM) is given,
-    and the caller's token. `plain` exposes the token, so it is for loopback only."""
+    """Service at `host:port`, with TLS unless `plain` (for loopback only: it exposes the token), the system's
+    authorities unless `ca` (PEM) is given, and the caller's token."""
 
     address: str
     token: str = field(default="", repr=False)

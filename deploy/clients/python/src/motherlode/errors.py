@@ -13,7 +13,7 @@ DETAILS = "grpc-status-details-bin"
 
 
 class MotherlodeError(Exception):
-    """Base of all errors of a call. `request_id` is the sent one, empty for calls without."""
+    """Error of a call. `request_id` is empty for calls without one."""
 
     def __init__(self, message: str, request_id: str = "") -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class Refused(MotherlodeError):
     """The call was refused, and this request has changed nothing.
 
     `reason` (UPPER_SNAKE) and `metadata` are those of ErrorInfo, empty if the service itself did not answer. `fields`
-    maps faulty fields to their fault. `retry_after_s` is the delay of RetryInfo, or None if a retry does not help.
+    maps fields to their fault. `retry_after_s` is None if a retry does not help.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, str], float | None]:
-    """Returns ErrorInfo, fields and retry delay of a status; empty if it has none of Motherlode's."""
+    """Returns ErrorInfo, fields and retry delay; empty if the status has none."""
     info, fields = error_details_pb2.ErrorInfo(), {}
     retry_after_s: float | None = None
     try:
@@ -134,6 +134,6 @@ def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, st
             elif detail.Unpack(retry):
                 retry_after_s = max(0.0, retry.retry_delay.ToMilliseconds() / 1000)
     except DecodeError:
-        # Details of another sender, such as a proxy; the status is still valid.
+        # Details of another sender, such as a proxy.
         pass
     return info, fields, retry_after_s

@@ -1,7 +1,6 @@
 """Retry rules of one logical request, without I/O.
 
-The same message is sent each time under the same request id, so it has one effect (PL-11). It ends with an answer, a
-final refusal, the deadline, or the last attempt.
+The same message is sent under the same request id, so it has one effect (PL-11).
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ LOST = frozenset(
 AT_THE_DOOR = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
-# Calls without a request id that are safe to repeat.
+# Safe to repeat without a request id.
 REPEATABLE = ("Get", "List", "Read", "CloseSession", "AcknowledgeRealityCheck", "RunSelfCheck")
 # Calls that carry the id of another request.
 LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """Returns a unique request id. Store it before sending, to find the request again after a crash."""
+    """Returns a unique id. Store it before sending, to find the request again after a crash."""
     return str(uuid.uuid4())
 
 
@@ -59,8 +58,6 @@ class Policy:
 
 
 class Asking:
-    """State of one logical request: attempt timeouts and retry decisions."""
-
     def __init__(
         self,
         policy: Policy,
@@ -80,7 +77,7 @@ class Asking:
         self.lost = False
 
     def attempt_s(self) -> float:
-        """Returns the timeout of the next attempt, and counts the attempt."""
+        """Returns the next attempt's timeout, and counts the attempt."""
         self.attempts += 1
         left = max(0.0, self.until - self.clock())
         # A call that cannot be retried has all the time at once.
@@ -93,7 +90,7 @@ class Asking:
         """Returns the delay before the next attempt; raises if there is none."""
         self.lost = self.lost or refused.code in LOST
         backoff = min(self.policy.first_wait_s * 2.0 ** (self.attempts - 1), self.policy.wait_s_max)
-        # Full jitter in addition to the requested delay, so that refused callers spread out.
+        # Full jitter, so that refused callers spread out.
         wait = (refused.retry_after_s or 0.0) + self.draw(0.0, backoff)
         late = self.clock() + wait >= self.until
         if late or self.attempts >= self.policy.attempts_max or not self.may_repeat() or not may_pass(refused):
@@ -118,7 +115,7 @@ def may_pass(refused: Refused) -> bool:
 
 
 def named(method: str, request: Any) -> Any:
-    """Returns the request with an id; a copy with a new one if the caller set none."""
+    """Returns the request; a copy with a new id if the caller set none."""
     has_id = "request_id" in request.DESCRIPTOR.fields_by_name
     if not has_id or request.request_id or method.startswith(LOOK_UPS):
         return request

@@ -1,4 +1,4 @@
-//! A small log, written commit by commit as by the services, for tampering.
+//! A small log, written as by the services, for tampering.
 
 #![allow(dead_code, reason = "each user takes its own part")]
 
@@ -36,7 +36,7 @@ pub fn pool() -> StreamId {
     StreamId::pool(POOL)
 }
 
-/// Terms of BW-11, BW-12, BW-14, BW-17.
+/// BW-11, BW-12, BW-14, BW-17.
 pub fn terms() -> PoolTerms {
     PoolTerms {
         version: 1,
@@ -71,7 +71,7 @@ pub struct Tale {
 }
 
 impl Tale {
-    /// Players have a million EUR each.
+    /// A pool, and players with a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
         Self::with_key(names, None)
     }
@@ -172,7 +172,7 @@ impl Tale {
         self.bet_on("bewitched", name, stake, wish)
     }
 
-    /// Returns the round's number.
+    /// Like [`Self::spin`], on any game and stake.
     pub fn bet_on(&mut self, game: &str, name: &str, stake: slots::Stake, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let stream = player(name);
         let player = self.books.player(&stream).expect("a player");
@@ -291,7 +291,6 @@ impl Tale {
         events
     }
 
-    /// For the void of an open round.
     pub fn revealed(&self, name: &str, round: u64) -> Option<Event> {
         let key = self.key?;
         let open = self.books.player(&player(name))?.open_round(round)?;
@@ -299,7 +298,7 @@ impl Tale {
         Some(Event::DrawsRevealed { round, dealt })
     }
 
-    /// At the highest stake; returns the hit's position.
+    /// Highest stake; returns the hit's position.
     pub fn hit(&mut self, name: &str, coin_value: CoinValue) -> u64 {
         let round = self.bet(name, 15, 10, coin_value, |outcome| outcome.awaiting == Awaiting::Pick);
         self.choose(name, round, Choice::Pick(slots::Picked::new(&[0, 2, 4]).expect("three vials")), |outcome| {
@@ -320,6 +319,7 @@ impl Tale {
         }
     }
 
+    /// All kinds of steps, a jackpot, a void and an open round.
     pub fn of_everything() -> Self {
         Self::everything(Self::with_players(&["alice", "bob"]))
     }
@@ -375,7 +375,6 @@ pub fn chained(log: &[Logged]) -> Vec<Bytes> {
     linked(log).into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// Steps name the current records of their seals.
 pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     let mut sealed_by = BTreeMap::new();
     chaining(log, |logged, before| {
@@ -394,7 +393,6 @@ pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     })
 }
 
-/// Does not change the steps.
 pub fn chained_as_they_are(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     chaining(log, |_, _| {})
 }

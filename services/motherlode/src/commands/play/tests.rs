@@ -1,5 +1,3 @@
-//! `play` against a service in this process, on an in-memory log.
-
 use super::*;
 use clap::Parser;
 use motherlode_ledger::Options;
@@ -61,7 +59,7 @@ async fn pl_17_demo_play_is_funded_by_the_service_and_begins_anew_when_it_is_los
     server.stop().await.unwrap();
 }
 
-/// Drawings of all games fit into 100 columns.
+/// Drawings fit into 100 columns.
 #[tokio::test]
 async fn every_game_is_played_and_drawn() {
     let data = tempfile::tempdir().unwrap();
@@ -96,7 +94,6 @@ async fn dm_14_dm_18_the_collection_and_the_coin_view_stand_with_the_round() {
     server.stop().await.unwrap();
 }
 
-/// NP-10: the player is asked which treasures to open, and sees their content.
 #[tokio::test]
 async fn np_10_a_player_picks_treasures_on_the_terminal() {
     let data = tempfile::tempdir().unwrap();
@@ -123,7 +120,6 @@ async fn money_is_brought_in_again_when_it_runs_out() {
     server.stop().await.unwrap();
 }
 
-/// PL-02: a round with an open choice stays open, and the next call continues it.
 #[tokio::test]
 async fn pl_02_a_round_left_open_is_played_on_by_the_next_call() {
     let data = tempfile::tempdir().unwrap();

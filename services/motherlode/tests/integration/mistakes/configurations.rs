@@ -1,6 +1,6 @@
-//! Configuration files with one mistake each, and expected words of the message.
+//! Configuration files with one mistake each.
 
-/// File content, and expected words.
+/// File content, and expected words of the message.
 pub const FAULTY: &[(&str, &[&str])] = &[
     // Unknown keys, and values of a wrong type.
     ("listne = 3\n", &["unknown field `listne`", "expected one of"]),

@@ -8,10 +8,10 @@ mod world;
 use std::fs;
 use world::World;
 
-/// Command, exit code, and words of the failure, its cause and the next step.
+/// Command, exit code, and words of each.
 type Mistake = (&'static str, i32, [&'static str; 3]);
 
-/// Words of Rust's Debug output and of panics, which no message may have.
+/// Words of Rust's Debug output and of panics.
 const INTERNAL: [&str; 9] =
     ["panicked", "RUST_BACKTRACE", "Some(", "Err(", "Ok(", "Error {", "kind: ", "Os {", "code: "];
 

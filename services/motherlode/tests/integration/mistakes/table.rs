@@ -1,4 +1,4 @@
-//! Table of mistakes. [`super::world::World::run`] replaces `@NAMES` by addresses and keys.
+//! Table of mistakes. [`super::world::World::run`] replaces `@NAMES`.
 
 use super::Mistake;
 
@@ -9,7 +9,7 @@ const LISTENS: &str = "motherlode listens on";
 
 #[rustfmt::skip]
 pub const MISTAKES: &[Mistake] = &[
-    // No service, or another service.
+    // Targets without this service.
     ("play dwarf-mine --auto --target http://127.0.0.1:1", 1, ["no service answers", "refused", "motherlode serve --listen 127.0.0.1:1"]),
     ("watch jackpots --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
     ("health --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),

@@ -19,12 +19,12 @@ pub struct World {
     expired: Service,
     /// Public keys: of the log in `stopped`, and of another log.
     keys: [String; 2],
-    /// Proof of alice's round, as `proof` prints it.
     pub proof: String,
     folder: tempfile::TempDir,
 }
 
 const SEGMENT: &str = "log/0/00000000000000000001.log";
+/// Neither UTF-8 nor PEM, TOML or a record.
 const BINARY: [u8; 64] = [0xf7; 64];
 
 impl World {
@@ -130,7 +130,6 @@ impl World {
         self.folder.path().join("files")
     }
 
-    /// Runs a command after replacing the names in capitals by addresses and keys.
     pub fn run(&self, command: &str) -> (Option<i32>, String) {
         let port = |service: &Service| service.address.rsplit(':').next().unwrap().to_owned();
         let names = [
@@ -155,7 +154,7 @@ impl World {
         (output.status.code(), text(&output))
     }
 
-    /// Content of all files and folders, except the note of a refused start, which `serve` writes.
+    /// All files and folders, except the note of a refused start, which `serve` writes.
     pub fn content(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.files()];

@@ -39,7 +39,7 @@ fn causes(ledger: &Handle, round: &RoundId) -> Vec<i32> {
     round.steps.iter().map(|step| step.automatic.as_ref().map_or(0, |automatic| automatic.cause)).collect()
 }
 
-/// A repetition of the request returns all steps.
+/// After a crash between two steps, any later attempt finishes the round with its original reason.
 #[tokio::test]
 async fn pl_03_pl_11_what_a_crash_left_half_finished_is_finished_once() {
     for sweeper_first in [true, false] {

@@ -1,4 +1,4 @@
-//! Refused bets and choices, and the reasons that they cannot cause.
+//! Refused bets and choices, and the reasons they cannot cause.
 
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
@@ -62,7 +62,7 @@ pub struct Case<'a> {
     pub headers: &'a [(&'a str, &'a str)],
     pub asked: Asked,
     pub streamed: bool,
-    /// Whether its figures include times, which differ between paths.
+    /// Its figures include times, which differ between paths.
     pub moving: bool,
 }
 

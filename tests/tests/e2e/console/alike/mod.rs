@@ -1,5 +1,4 @@
-//! Bets and choices over the direct path, on a stream and through the middleware: each refusal has the same status,
-//! details, log line and counter.
+//! Refused bets have the same status, details, log line and counter on every path.
 
 mod asked;
 
@@ -70,7 +69,7 @@ impl Service {
         self.process.console.unwrap()
     }
 
-    /// By HTTP/2, since tonic's client would enforce the deadline.
+    /// Uses HTTP/2 directly, since tonic's client would enforce the deadline.
     async fn direct(&self, case: &Case<'_>) -> Status {
         let address = self.process.address;
         let (client, connection) = h2::client::handshake(TcpStream::connect(address).await.unwrap()).await.unwrap();
@@ -128,7 +127,6 @@ impl Service {
         *self.refused.entry(motherlode_tests::reason(status)).or_default() += 1;
     }
 
-    /// Plays a case on each path and compares the answers and log lines.
     async fn play(&mut self, case: &Case<'_>) {
         let mut told = vec![];
         for path in ["direct", "streamed", "layered"] {
@@ -186,7 +184,7 @@ fn from_message(status: &pb::Status) -> Status {
     Status::with_details(Code::from(status.code), status.message.clone(), status.encode_to_vec().into())
 }
 
-/// Returns a bet on a game with a feature and a gamble, and no jackpot.
+/// Bet on a game with a feature and a gamble, and no jackpot.
 fn elves(request_id: &str, operator: &str, player: &str) -> SpinRequest {
     at("mystery-elves", 10, 1, spin(request_id, operator, player))
 }
@@ -310,7 +308,7 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         over_time.insert(id, opened);
     }
     let seat = session(&mut acme, &of("acme", "seat", "EUR"), None).await;
-    // Another operator, since log lines are limited per reason and operator.
+    // Log lines are limited per reason and operator.
     let mut leaving = service.client("held").await;
     leaving.fund_account(&of("held", "ann", "EUR"), 1).await;
     let held = session(&mut leaving, &of("held", "ann", "EUR"), None).await;
