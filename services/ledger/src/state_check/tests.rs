@@ -125,7 +125,7 @@ fn mf_34_1_a_player_in_another_state_than_this_build_folds_is_found() {
                 let (_folder, check) = check(&log, records, one_more);
                 let (is_own, failure, removed) = run(check, ANOTHER);
                 let failure = failure.unwrap();
-                assert!(!is_own && removed && failure.contains(&format!("the state of {stream} is not")), "{failure}");
+                assert!(!is_own && removed && failure.contains(&format!("the state of {stream} differs")), "{failure}");
             }
         }
     }
