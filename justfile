@@ -6,7 +6,7 @@ default:
 
 # Build and serve on 127.0.0.1:50051, with the log in ./data
 run *ARGS:
-    cargo run --release -- serve {{ ARGS }}
+    cargo run --profile quick -- serve {{ ARGS }}
 
 # All tests, or some parts of them: `just test -h` names the parts
 test *PARTS:

@@ -1,6 +1,6 @@
 //! A platform's first round over gRPC: account, deposit, spin. Each request has an id, so a retry has no second effect.
 //!
-//! `cargo run --release -- serve`, then `cargo run --example play -- [URL]`
+//! `cargo run --profile quick -- serve`, then `cargo run --example play -- [URL]`
 
 use motherlode_proto::{
     ledger::v1::{DepositRequest, OpenAccountRequest, ledger_service_client::LedgerServiceClient},

@@ -20,8 +20,8 @@ if [ ! -x $bin/initdb ]; then
     apt-get update -q && apt-get install -qy --no-install-recommends postgresql-15
 fi
 if [ -z "${MOTHERLODE:-}" ]; then
-    cargo build --profile dist --quiet
-    MOTHERLODE=target/dist/motherlode
+    cargo build --release --quiet
+    MOTHERLODE=target/release/motherlode
 fi
 
 work=$(mktemp -d -p "${FOLDER:-target}")

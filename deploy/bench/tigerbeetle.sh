@@ -18,8 +18,8 @@ if [ -z "${TIGERBEETLE:-}" ]; then
     exit 2
 fi
 if [ -z "${MOTHERLODE:-}" ]; then
-    cargo build --profile dist --quiet
-    MOTHERLODE=target/dist/motherlode
+    cargo build --release --quiet
+    MOTHERLODE=target/release/motherlode
 fi
 
 work=$(mktemp -d -p "${FOLDER:-target}")

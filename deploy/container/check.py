@@ -116,8 +116,8 @@ def execute(stage, rest, binary, cache):
         say(f"RUN, with {binary} for what cargo would build")
         (stage.root / "usr/local/bin/cargo").write_text('#!/bin/sh\necho "skipped: cargo $*"\n')
         (stage.root / "usr/local/bin/cargo").chmod(0o755)
-        (cache / "0/dist").mkdir(parents=True, exist_ok=True)
-        shutil.copy(binary, cache / "0/dist/motherlode")
+        (cache / "0/release").mkdir(parents=True, exist_ok=True)
+        shutil.copy(binary, cache / "0/release/motherlode")
     else:
         say(f"RUN {line}")
     path = "/usr/local/bin:/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -1,6 +1,6 @@
 //! The whole service relative to its bounds: an empty gRPC echo, and a plain file with fdatasync.
 //!
-//! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
+//! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
 //! Prints ratios within a turn and processor microseconds per call of server and client, as the median and range of the
 //! turns; other absolute figures go to standard error. A second part plays rounds at shares of the highest rate found,

@@ -1,6 +1,6 @@
 //! Durable rounds per second by store and number of partitions, for segment files and JetStream with three replicas.
 //!
-//! `cargo run --profile dist -p motherlode --example partitions -- --seconds 1 --repeats 7` (with `tests/run nats`
+//! `cargo run --release -p motherlode --example partitions -- --seconds 1 --repeats 7` (with `tests/run nats`
 //! before it)
 //!
 //! Prints ratios to one partition on segment files within a turn, as the median and range of the turns; absolute
