@@ -1,15 +1,15 @@
 #!/bin/sh
 # Compares Motherlode with TigerBeetle's own benchmark, in turns on one machine and disk, in rotating order.
 #
-# A round is three transfers there: bet, win and contribution. Two ways: 32 clients that each send one round's transfers and
-# wait, as 32 players at Motherlode do, and one client with full batches of 8,189 transfers, the largest that it takes, which no
-# caller who must answer one player can use. TigerBeetle draws and evaluates nothing, keeps no outcomes, and speaks a protocol of
-# its own. Motherlode's side is the whole service over gRPC.
+# A round is three transfers: bet, win and contribution. Two variants: 32 clients that each send one round's transfers
+# and wait, like 32 players of Motherlode; and one client with full batches of 8,189 transfers, TigerBeetle's best case,
+# which a service that answers single players cannot use. TigerBeetle draws, evaluates and stores no outcomes.
+# Motherlode's side is the whole service over gRPC.
 #
 #     TIGERBEETLE=/path/to/tigerbeetle deploy/bench/tigerbeetle.sh [turns] [seconds per turn]
 #
-# TIGERBEETLE is a release of July 2026 or later, whose benchmark has --transfer-batch-count. FOLDER (default target) is where both put
-# their data; MOTHERLODE the binary (default: built here). Prints ratios; ends what it started.
+# TIGERBEETLE is a release of July 2026 or later, with the option --transfer-batch-count. FOLDER (default: target) has the
+# data, MOTHERLODE is the binary (default: built here). Prints ratios, and stops the processes that it started.
 set -eu
 cd "$(dirname "$0")/../.."
 turns=${1:-3} seconds=${2:-5} clients=32 connections=4 players=1000

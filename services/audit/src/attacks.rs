@@ -1,7 +1,7 @@
 //! Generated attacks by the log's own writer, who rebuilds and signs chain and tree. The audit's stages and `verify`
 //! find attacks on draws; kept checkpoints and a witness find attacks on the whole log.
 
-#[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+#[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test may panic")]
 #[path = "../tests/integration/common/mod.rs"]
 mod common;
 
@@ -401,7 +401,7 @@ fn a_split_view_is_caught_by_the_witness() {
         assert!(said.is_err(), "split {number} is cosigned: {said:?}");
         if number == 0 {
             let said = witnessed(0, &tree_of(&honest[..seen]), &honest[..seen], &honest);
-            assert!(said.is_ok(), "what goes on from what was seen is cosigned: {said:?}");
+            assert!(said.is_ok(), "a continuation of the known log was refused: {said:?}");
         }
     }
 }

@@ -78,7 +78,7 @@ mod tests {
             let deviation = expected.deviation(&found, 9).unwrap();
             assert!(deviation.contains(key) || deviation.contains("missing"), "{deviation}");
         }
-        assert!(expected.deviation(&good, 10).unwrap().contains("ends with message 9"));
+        assert!(expected.deviation(&good, 10).unwrap().contains("its last message is 9"));
         let mut other = good;
         other["created"] = json!("2026-11-26T13:00:00Z");
         assert!(expected.deviation(&other, 9).unwrap().contains("another stream"));

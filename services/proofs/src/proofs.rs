@@ -32,8 +32,8 @@ pub enum ProofsError {
     Name(#[from] Malformed),
     #[error(
         "proofs: {found}. A log is never signed in two versions, so nothing is served. Bring back the log that was signed: a copy, a \
-         replica, the disk. If it's gone for good, let what is left go on as another log: move the key {} away{}; whoever has \
-         the old key knows then where the old log ended. Then start once with `serve --restored`: no revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
+         replica, the disk. If it is lost, continue what is left as another log: move the key {} away{}, so that holders of \
+         the old key see where the old log ended. Then start once with `serve --restored`: no revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
     )]
     Contradiction {
         found: Contradiction,

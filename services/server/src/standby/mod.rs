@@ -216,7 +216,7 @@ impl Candidate {
             why = lost => why,
             Standing::Failed(why) | Standing::Damaged(why) | Standing::Fenced(why) = server.failed() => why,
         };
-        tracing::error!(why, "this process no longer writes the log, and stands by");
+        tracing::error!(why, "this process no longer writes the log and is a standby now");
         server.step_down(&why);
         Ok(Turn::Lost(Some(tokio::spawn(server.stop()))))
     }

@@ -31,7 +31,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ("[[proofs.witnesses]]\nurl = \"x\"\nkey = \"y\"\n", &["proofs: witness x", "not a verifier key"]),
     ("[[operators]]\nid = \"a b\"\n", &["operator \"a b\"", "1 to 64 characters"]),
     // Contradictions.
-    ("role = \"spin\"\n", &["ledger: targets", "none of its own"]),
+    ("role = \"spin\"\n", &["ledger: targets", "has no log"]),
     ("[[operators]]\nid = \"a\"\n[[operators]]\nid = \"a\"\n", &["operator \"a\"", "configured twice"]),
     ("[[operators]]\nid = \"a\"\nwallet = \"seamless\"\n", &["operator \"a\"", "needs operators.seamless"]),
     (

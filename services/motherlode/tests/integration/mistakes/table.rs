@@ -104,7 +104,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("serve --listen 127.0.0.1:0 --no-console --data stopped --partitions 3", 1, ["stopped has the log of partitions 0", "not of 3 partitions", "(--partitions)"]),
     ("serve --partitions 65 --data fresh", 2, ["'65' for '--partitions", "1..=64", HELP]),
     ("serve --role king --data fresh", 2, ["'king' for '--role", "must be all, ledger, spin, jackpot or console", HELP]),
-    ("serve --role spin --data fresh", 2, ["ledger: targets", "none of its own", "Correct the flag"]),
+    ("serve --role spin --data fresh", 2, ["ledger: targets", "has no log", "Correct the flag"]),
     ("serve --writes 5 --data fresh", 2, ["writes is for the role ledger", "ledger:", "Correct the flag"]),
     ("serve --store here --data fresh", 2, ["store: url", "nats://host:port", "Correct the flag"]),
     ("serve --config nowhere", 2, ["cannot read nowhere", "No such file", "--config"]),
