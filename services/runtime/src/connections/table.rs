@@ -2,7 +2,10 @@
 //!
 //! Cost: a connection that comes or belongs to somebody for the first time walks all of them; a call touches its own only.
 
-use super::turns::{Share, Turns};
+use super::{
+    rounds,
+    turns::{Share, Turns},
+};
 use crate::{config::Limits, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{
@@ -351,10 +354,6 @@ impl Connection {
             let number = state.shares.len() + 1;
             let share = state.shares.entry(operator.clone());
             let share = Arc::clone(share.or_insert_with(|| Arc::new(self.table.turns.share(operator, number))));
-            if self.share.get().is_none() && self.calls.load(Ordering::Relaxed) > 0 {
-                self.table.turns.unknown().end();
-                share.begin();
-            }
             let _ = self.share.set(share);
         }
         // A second call of the same moment may have been before.
@@ -377,9 +376,7 @@ impl Connection {
 
     /// A call begins.
     pub(super) fn begin(&self) {
-        if self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.share().begin();
-        }
+        self.calls.fetch_add(1, Ordering::Relaxed);
         self.called();
     }
 
@@ -392,18 +389,30 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Number of calls that the connection, or a stream of calls on it, may start before others have their turn; `alone` if no
-    /// operators compete.
+    /// Number of calls that the connection, or a stream of calls on it, may start before others have their turn: the operator's work that
+    /// is left in the thread's round, at least 1. `alone` if no operators compete.
     pub fn turn(&self, alone: usize) -> usize {
-        self.table.turns.calls(self.share(), alone, || self.table.now())
+        match self.competes() {
+            Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
+            None => alone,
+        }
+    }
+
+    /// Counts calls begun or answered in a turn.
+    pub fn spend(&self, calls: usize) {
+        rounds::spend(self.share().number, calls);
+    }
+
+    /// Number of the operator's share and its work per round, while operators compete.
+    pub(super) fn competes(&self) -> Option<(usize, usize)> {
+        let share = self.share();
+        self.table.turns.work(share, || self.table.now()).map(|work| (share.number, work))
     }
 
     /// A call ends: answered, or given up by its caller.
     pub(super) fn end(&self, answered: bool) {
         self.rests_since.store(self.table.now(), Ordering::Relaxed);
-        if self.calls.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.share().end();
-        }
+        self.calls.fetch_sub(1, Ordering::Relaxed);
         if answered {
             return;
         }
