@@ -40,7 +40,7 @@ const REOPEN: Duration = Duration::from_millis(250);
 const KEPT: usize = 100;
 /// Calls of the gateway, and honest calls on new connections, per second.
 const GATEWAY_RATE: u32 = 50;
-const FRESH_RATE: u32 = 20;
+const FRESH_RATE: u32 = 50;
 /// The deadline of an honest call.
 const DEADLINE: Duration = Duration::from_secs(2);
 /// Connections of the flood, and its maximum bytes per second on one.
