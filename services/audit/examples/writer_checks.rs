@@ -34,9 +34,12 @@ fn main() {
         let name = &names[round as usize * 617 % names.len()];
         match round % PICK_EVERY {
             0 => {
+                // The round may stay open, and a player has one at a time.
+                let name = &format!("picker-{round:05}");
+                tale.join(name);
                 let picks = tale.bet(name, 15, 1, CoinValue(100_000), |outcome| outcome.awaiting == Awaiting::Pick);
                 let picked = Choice::Pick(Picked::new(&[0, 2, 4]).expect("three vials"));
-                tale.choose(name, picks, picked, |outcome| outcome.awaiting == Awaiting::Nothing && !outcome.jackpot);
+                tale.choose(name, picks, picked, |outcome| !outcome.jackpot);
             }
             _ => {
                 tale.plain_spin(name);
