@@ -1,8 +1,8 @@
 //! PlayStream: many calls over one stream, with the semantics of unary calls.
 //!
 //! Up to [`IN_FLIGHT_MAX`] calls run concurrently; beyond that the stream is not read, so HTTP/2 flow control slows the
-//! caller. Answers arrive in any order with their request's tag. While operators compete, a stream handles as many
-//! calls per turn as a connection with unary calls.
+//! caller. Answers arrive in any order with their request's tag. While operators compete, calls that a stream begins
+//! and answers are its operator's work, like unary calls.
 
 use crate::{
     answer::PlayedBytes,
@@ -43,7 +43,7 @@ impl SpinApi {
         let api = Arc::new(self);
         let calls = Calls::new(Arc::clone(&api));
         let connection = peer.as_ref().and_then(|peer| peer.connection()).cloned();
-        let turn = Turn { connection, left: IN_FLIGHT_MAX };
+        let turn = Turn { connection, left: None };
         let peer = peer.map(|peer| peer.address());
         let mut playing =
             Playing { api, caller, peer, turn, requests, arrived: vec![], current: None, asking: 0, calls };
@@ -69,20 +69,26 @@ struct Playing {
 struct Turn {
     /// `None` for a stream within the process.
     connection: Option<Arc<Connection>>,
-    left: usize,
+    /// `None` between two turns.
+    left: Option<usize>,
 }
 
 impl Turn {
-    fn begin(&mut self) {
-        self.left = self.connection.as_ref().map_or(IN_FLIGHT_MAX, |connection| connection.turn(IN_FLIGHT_MAX));
+    fn left(&mut self) -> &mut usize {
+        let all = || self.connection.as_ref().map_or(IN_FLIGHT_MAX, |connection| connection.turn(IN_FLIGHT_MAX));
+        self.left.get_or_insert_with(all)
     }
 
     fn count(&mut self) {
-        self.left = self.left.saturating_sub(1);
+        let left = self.left();
+        *left = left.saturating_sub(1);
+        if let Some(connection) = &self.connection {
+            connection.spend(1);
+        }
     }
 
-    fn is_over(&self) -> bool {
-        self.left == 0
+    fn is_over(&mut self) -> bool {
+        *self.left() == 0
     }
 }
 
@@ -96,7 +102,7 @@ impl Playing {
             if self.turn.is_over() {
                 context.waker().wake_by_ref();
             }
-            self.turn.begin();
+            self.turn.left = None;
         } else {
             self.turn.count();
         }

@@ -4,6 +4,7 @@ use super::{
     calls::{Arrived, Arriving, UnderWay, answer, arrived},
     direct::{Answering, Direct},
     peer::Peer,
+    rounds::InTurn,
     stream::Greeted,
     table::{Bounds, Connection},
     turns::TOGETHER_MAX,
@@ -14,7 +15,7 @@ use http::{Request, Response, request::Parts};
 use std::{
     convert::Infallible,
     future::{Future, poll_fn},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -96,6 +97,7 @@ where
                     let (head, stream) = request.into_parts();
                     self.begin_call(Coming { head, read: vec![], stream, respond, under_way }, true, context);
                     begun += 1;
+                    self.connection.spend(1);
                     if begun == turn {
                         self.hand_in();
                         context.waker().wake_by_ref();
@@ -137,7 +139,7 @@ where
         let Coming { mut head, read, stream, respond, under_way } = call;
         head.extensions.insert(Arc::clone(&self.peer));
         let request = Request::from_parts(head, Arriving::after(read, stream));
-        tokio::spawn(answer(self.service.clone(), request, respond, under_way));
+        tokio::spawn(in_turn(answer(self.service.clone(), request, respond, under_way), Arc::clone(&self.connection)));
     }
 
     fn begin_coming(&mut self, context: &mut Context<'_>) {
@@ -153,6 +155,12 @@ where
             self.patience = None;
         }
     }
+}
+
+/// Polls a call's future in its operator's turns.
+async fn in_turn(answered: impl Future<Output = ()>, connection: Arc<Connection>) {
+    let (mut turn, mut answered) = (InTurn::new(connection), pin!(answered));
+    poll_fn(|context| turn.poll(context, |context| answered.as_mut().poll(context))).await;
 }
 
 /// Returns the only message of a body, if it is uncompressed.

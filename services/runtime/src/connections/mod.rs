@@ -19,6 +19,7 @@ mod http1;
 mod http2;
 mod lifetime;
 mod peer;
+mod rounds;
 mod stream;
 mod table;
 mod tls;
@@ -38,6 +39,7 @@ use crate::stop::Stop;
 use accepted::{Listening, Opened};
 use http2::{Http2, keep_alive};
 use lifetime::{End, Lifetime};
+use rounds::InTurn;
 use std::{convert::Infallible, future::poll_fn, pin::pin, sync::Arc, time::Duration};
 use stream::Greeted;
 use tokio::{
@@ -98,10 +100,11 @@ where
     };
     let mut gone = pin!(keep_alive(pings, connection.bounds()));
     let mut lifetime = Lifetime::new(Arc::clone(&connection), by, stop);
+    let mut turn = InTurn::new(Arc::clone(&connection));
     loop {
         tokio::select! {
             biased;
-            () = poll_fn(|context| http.poll(context)) => return None,
+            () = poll_fn(|context| turn.poll(context, |context| http.poll(context))) => return None,
             () = connection.exceeded() => {
                 http.calm();
                 // The peer may keep sending.

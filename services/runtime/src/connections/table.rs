@@ -2,7 +2,10 @@
 //!
 //! Cost: a new connection, and its first admitted call, walk all connections; other calls touch only their own.
 
-use super::turns::{Share, Turns};
+use super::{
+    rounds,
+    turns::{Share, Turns},
+};
 use crate::{config::Limits, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{
@@ -334,10 +337,6 @@ impl Connection {
             let number = state.shares.len() + 1;
             let share = state.shares.entry(operator.clone());
             let share = Arc::clone(share.or_insert_with(|| Arc::new(self.table.turns.share(operator, number))));
-            if self.share.get().is_none() && self.calls.load(Ordering::Relaxed) > 0 {
-                self.table.turns.unknown().end();
-                share.begin();
-            }
             let _ = self.share.set(share);
         }
         // A concurrent call may have been first.
@@ -358,9 +357,7 @@ impl Connection {
     }
 
     pub(super) fn begin(&self) {
-        if self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.share().begin();
-        }
+        self.calls.fetch_add(1, Ordering::Relaxed);
         self.called();
     }
 
@@ -373,16 +370,29 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns the number of calls to start in this turn; `alone` if no operators compete.
+    /// Number of calls to start before others have their turn: the rest of the operator's work in the thread's round, at
+    /// least 1. `alone` if no operators compete.
     pub fn turn(&self, alone: usize) -> usize {
-        self.table.turns.calls(self.share(), alone, || self.table.now())
+        match self.competes() {
+            Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
+            None => alone,
+        }
+    }
+
+    /// Counts calls begun or answered in a turn.
+    pub fn spend(&self, calls: usize) {
+        rounds::spend(self.share().number, calls);
+    }
+
+    /// Number of the operator's share and its work per round, while operators compete.
+    pub(super) fn competes(&self) -> Option<(usize, usize)> {
+        let share = self.share();
+        self.table.turns.work(share, || self.table.now()).map(|work| (share.number, work))
     }
 
     pub(super) fn end(&self, answered: bool) {
         self.rests_since.store(self.table.now(), Ordering::Relaxed);
-        if self.calls.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.share().end();
-        }
+        self.calls.fetch_sub(1, Ordering::Relaxed);
         if answered {
             return;
         }

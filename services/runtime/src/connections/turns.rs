@@ -1,9 +1,12 @@
-//! Turns of competing operators: number of calls that a connection starts per turn.
+//! Work of competing operators per round of a thread.
 //!
-//! The connections of a thread, and the streams of calls on them, take turns. While several operators call, the
-//! connections of each share its number of calls per round, by weight, so that an operator with many connections starts
-//! no more calls than one with a single connection, apart from one call per connection. A single active operator is not
-//! limited. Connections without a known caller count as one operator.
+//! While several operators call, the tasks of an operator's connections share one number of work units per round of a
+//! thread ([`rounds`](super::rounds)), by the operator's weight: an operator with a hundred connections, streams or series
+//! does no more in a round than an operator with one. A unit is a poll of a task, or a call that it begins or answers.
+//! Nothing is refused, and an operator that calls alone is not slowed down. Connections without a known caller count as
+//! one operator.
+//!
+//! Cost: an atomic load per poll and an atomic exchange per call.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +18,7 @@ use std::{
 
 /// Calls per turn without competition.
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Calls per turn of the operator with the greatest weight. A smaller number shortens the wait of others.
+/// Work per round of the operator with the greatest weight. A smaller number shortens the wait of others.
 const COMPETING_MAX: usize = 16;
 /// Milliseconds of competition after a call of another operator.
 const COMPETE_MS: u64 = 1_000;
@@ -34,10 +37,8 @@ pub(super) struct Turns {
 
 /// The share of one operator.
 pub(super) struct Share {
-    number: usize,
+    pub(super) number: usize,
     weight: u32,
-    /// Number of connections with calls in progress.
-    busy: AtomicUsize,
 }
 
 impl Turns {
@@ -65,30 +66,17 @@ impl Turns {
         }
     }
 
-    /// Calls of a turn of a connection; `alone` if no operators compete.
-    pub(super) fn calls(&self, share: &Share, alone: usize, now_ms: impl Fn() -> u64) -> usize {
+    /// Work of an operator in one round of a thread; `None` if no operators compete.
+    pub(super) fn work(&self, share: &Share, now_ms: impl Fn() -> u64) -> Option<usize> {
         let until = self.compete_until.load(Ordering::Relaxed);
-        if until == 0 || until <= now_ms() {
-            return alone;
-        }
-        let busy = share.busy.load(Ordering::Relaxed).max(1);
-        (COMPETING_MAX * share.weight as usize / self.heaviest as usize / busy).max(1)
+        let competes = until > 0 && until > now_ms();
+        competes.then(|| (COMPETING_MAX * share.weight as usize / self.heaviest as usize).max(1))
     }
 }
 
 impl Share {
     fn new(number: usize, weight: u32) -> Self {
-        Self { number, weight: weight.max(1), busy: AtomicUsize::new(0) }
-    }
-
-    /// Counts one more connection with calls in progress.
-    pub(super) fn begin(&self) {
-        self.busy.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// One fewer has.
-    pub(super) fn end(&self) {
-        self.busy.fetch_sub(1, Ordering::Relaxed);
+        Self { number, weight: weight.max(1) }
     }
 }
 
@@ -97,22 +85,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn at_b3_connections_of_competing_operators_share_their_turns_by_weight() {
+    fn at_b3_operators_compete_for_a_second_after_the_call_of_another_one() {
         let turns = Turns::new([("acme".to_owned(), 2)].into());
         let (acme, other) = (turns.share("acme", 1), turns.share("other", 2));
-        (0..4).for_each(|_| acme.begin());
-        other.begin();
+        let work = |now| [&acme, &other].map(|share| turns.work(share, || now));
+        assert_eq!(work(0), [None; 2], "no call yet");
         turns.called(&acme, || 0);
         turns.called(&acme, || 10);
-        assert_eq!(turns.calls(&acme, 64, || 1_000), 64, "nobody else calls");
+        assert_eq!(work(1_000), [None; 2], "nobody else calls");
         turns.called(&other, || 1_000);
-        assert_eq!([turns.calls(&acme, 64, || 1_001), turns.calls(&other, 64, || 1_001)], [4, 8]);
-        assert_eq!(turns.calls(&acme, 1_024, || 1_001), 4, "a stream has no more than other calls");
-        (0..1_000).for_each(|_| acme.begin());
-        assert_eq!(turns.calls(&acme, 64, || 1_001), 1, "one at least");
-        (0..1_003).for_each(|_| acme.end());
-        assert_eq!(turns.calls(&acme, 64, || 1_001), 16);
-        assert_eq!(turns.calls(&other, 64, || 2_000), 64, "the other rests");
-        assert_eq!(turns.calls(&acme, 1_024, || 2_000), 1_024);
+        assert_eq!(work(1_001), [Some(16), Some(8)]);
+        turns.called(&other, || 1_500);
+        assert_eq!([work(1_999), work(2_000)], [[Some(16), Some(8)], [None; 2]], "one rests");
+    }
+
+    #[test]
+    fn at_b3_the_least_weight_has_one_unit_of_work() {
+        let turns = Turns::new([("acme".to_owned(), 1_000)].into());
+        let (acme, other) = (turns.share("acme", 1), turns.share("other", 2));
+        turns.called(&other, || 0);
+        assert_eq!([&acme, &other].map(|share| turns.work(share, || 1)), [Some(16), Some(1)]);
     }
 }
