@@ -1,4 +1,3 @@
-
 use crate::roots;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};

@@ -1,4 +1,3 @@
-
 mod table;
 
 pub use table::{Reason, Retry};

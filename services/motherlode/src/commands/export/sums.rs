@@ -1,4 +1,3 @@
-
 use super::{
     later::{Later, Told},
     source::Read,

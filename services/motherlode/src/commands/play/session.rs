@@ -1,4 +1,3 @@
-
 use super::{args::Args, console::Console, demo};
 use crate::{
     client::{self, Client, insist},
