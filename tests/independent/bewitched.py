@@ -24,7 +24,7 @@ class Bewitched:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def returns(self):
-        """Exact return by part, in bets. The jackpot's part is its seed, without contributions."""
+        """Exact, by part, in bets. The jackpot's part is its seed."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         scatters = count_chances(self.strips, [self.scatter], ROWS).items()
         scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters)
@@ -70,7 +70,7 @@ class Round(rounds.Round):
                 return self.outcome({})
 
     def window(self, kind, multiplier, shown):
-        """Multiplies line wins, but not scatters (BW-07)."""
+        """BW-07: multiplies line wins only."""
         window = at_stops(self.game.strips, shown["stops"], ROWS)
         stake = self.stake
         lines = self.game.lines.wins(window, stake["lines"], stake["coins_per_line"] * multiplier, shown["wins"])
@@ -136,7 +136,7 @@ class Round(rounds.Round):
             self.awaiting = "nothing"
 
     def double(self, guess, shown):
-        """A right guess doubles the win at risk, a wrong one loses it; at most five cards (BW-22)."""
+        """BW-22: a wrong guess loses the win at risk; at most five cards."""
         card = shown["card"]["card"]
         expect({guess, card} <= {"red heart", "black spade"}, f"{guess}, {card}")
         won, risked = guess == card, self.risked

@@ -1,7 +1,7 @@
-"""How rounding to minor units changes the return of a ways game, exactly (DM-17, DM-19).
+"""Exact change of a ways game's return by rounding to minor units (DM-17, DM-19).
 
-A coin of n fifths of a minor unit rounds a win by the residue of its coins modulo 5; there are no halves. So all
-windows are counted by residue, reel by reel, merging equal states.
+A coin of n fifths of a minor unit rounds a win by the residue of its coins modulo 5, so windows are counted by residue,
+reel by reel.
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from math import factorial, lcm, prod
 from expanding import CRYSTALS
 
 FIFTHS = 5
-# If not 2 (ISO 4217).
+# ISO 4217; others have 2.
 DIGITS = {"JPY": 0, "KWD": 3}
 
 
@@ -31,7 +31,7 @@ def rounded(coins, worth):
 class Drawn:
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # Probability by crystals landed before and here, with a common denominator.
+        # By crystals landed before and here, with a common denominator.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number
         self.landed = [
@@ -42,7 +42,7 @@ class Drawn:
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
     def landing(self, cells, before):
-        """Probabilities of 0, 1, ... crystals, given the number landed before."""
+        """Chances of 0, 1, ... crystals, given the number landed before."""
         chances = {0: Fraction(1)}
         for _ in range(self.number):
             after = Counter()
@@ -68,13 +68,13 @@ def shown(cells, weights, others):
 
 
 def residues(reels, pays, cells=None, grown=0):
-    """Probability of each residue modulo 5 of a window's win. Each reel shows one of its equally likely columns, and
-    `grown` drawn cells below. `pays` has for each symbol the payment of 0, 1, ... reels on one way."""
+    """Chances of a win's residues modulo 5. Each reel shows one of its columns and `grown` drawn cells below. `pays`
+    has each symbol's payments of 0, 1, ... reels on one way."""
     pays = {symbol: [pay % FIFTHS for pay in row] for symbol, row in pays.items()}
     symbols = [symbol for symbol, row in pays.items() if any(row)]
     rows = [pays[symbol] for symbol in symbols]
     drawn = Drawn(cells, grown, symbols) if grown else None
-    # Counts by crystals landed, win, and products of the running symbols.
+    # Crystals landed, win, products of the running symbols.
     states = {(0, 0, packed([1] * len(symbols))): 1}
     number = 1
     for length, columns in enumerate(reels):
@@ -110,8 +110,8 @@ def residues(reels, pays, cells=None, grown=0):
     return [Fraction(ways, number) for ways in left]
 
 
-# Four bits per symbol: a running flag, a carry bit, and an exponent. Modulo 5 every number but 0 is a power of 2, so a
-# product is a sum of exponents modulo 4.
+# Per symbol: a running flag, a carry bit, and an exponent of 2 modulo 5 (every number but 0 has one). A product is a
+# sum of exponents modulo 4.
 POWERS = [1, 2, 4, 3]
 BITS, RUN, SYMBOLS = 4, 8, 8
 RUNS = sum(RUN << BITS * place for place in range(SYMBOLS))
@@ -119,7 +119,7 @@ EXPONENTS = sum(3 << BITS * place for place in range(SYMBOLS))
 
 
 def packed(figures):
-    """Four bits per figure modulo 5; 0 means that the symbol's run has ended."""
+    """0: the symbol's run has ended."""
     assert len(figures) <= SYMBOLS
     places = ((place, figure % FIFTHS) for place, figure in enumerate(figures))
     return sum((RUN | POWERS.index(figure)) << BITS * place for place, figure in places if figure)

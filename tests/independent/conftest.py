@@ -1,4 +1,4 @@
-"""Runs a game's tests of exact returns in one process, which caches shared results."""
+"""Runs a game's exact tests in one process, which caches shared results."""
 
 import pytest
 from games import VERSIONS

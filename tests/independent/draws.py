@@ -1,14 +1,11 @@
-"""Sealed draws, written from log.proto and round.proto with Python's hashes.
-
-`python3 draws.py` prints the known answers in engine/books/tests/integration/draw_rules.rs.
-"""
+"""Sealed draws by log.proto and round.proto; `python3 draws.py` prints the known answers of draw_rules.rs."""
 
 import hashlib
 import hmac
 
 
 def sha256(*lines) -> bytes:
-    """Each line of text has its line feed; bytes are lower-case hex."""
+    """Text has a line feed, bytes are lower-case hex."""
     text = "".join(f"{line.hex() if isinstance(line, bytes) else line}\n" for line in lines)
     return hashlib.sha256(text.encode()).digest()
 

@@ -21,7 +21,7 @@ COLOURS = ("green", "yellow", "blue", "red")
 
 class DwarfMine:
     NAME = "dwarf-mine"
-    # Drawn cells that win nothing have no influence on other figures.
+    # Drawn cells that win nothing.
     DECIDES_NOTHING = ("spins[].cells[]",)
 
     def __init__(self, version):
@@ -35,23 +35,22 @@ class DwarfMine:
         expansion = self.file.data["expansion"]
         weights = {self.file.codes.index(each["code"]): each["weight"] for each in expansion["symbols"]}
         self.cells = Cells(weights, expansion["crystal"])
-        # Counts in wins of free spins.
         self.fractions = Counter()
 
     def free(self, super_high=None):
-        """With this symbol at the marked places, or without those places."""
+        """Windows with the symbol at the marked places, or without those places."""
         mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
         return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
 
     def returns(self):
-        """Long-run return by part, in bets of 25 coins: every fifth crystal of a colour completes a collection."""
+        """Long-run return by part, in bets: every fifth crystal of a colour completes a collection."""
         base = sum(chance * self.mean_win(reels, grown) for chance, reels, grown in self.windows())
         free, collection = self.spins()
         won = base, free * self.mean_free_win(), collection * sum(map(self.mean_free_win, self.super_high))
         return dict(zip(Round.PARTS, (of / BET for of in won), strict=True))
 
     def rounding(self):
-        """Returns a function from a coin's fifths of a minor unit to the change of the return by part, in bets."""
+        """Maps a coin's fifths of a minor unit to the change of the return by part, in bets."""
         paid, free, collected = self.residues()
 
         def added(worth):
@@ -67,8 +66,8 @@ class DwarfMine:
         return added
 
     def residues(self):
-        """Residues modulo 5 of wins of a paid spin, a free spin and a Collection Free Spin per colour. Cached across
-        versions with the same odds: it takes 15 seconds."""
+        """Residues modulo 5 of a paid spin's, a free spin's and Collection Free Spins' wins. 15 seconds, so cached
+        across versions with the same odds."""
         pays = {s: [self.file.pays(s, length) for length in range(REELS + 1)] for s in self.paying}
         odds = repr((self.base, self.free(), vars(self.cells), pays))
         if odds not in RESIDUES:
@@ -84,7 +83,7 @@ class DwarfMine:
         return RESIDUES[odds]
 
     def windows(self):
-        """Probability, columns and new rows of the paid spin's windows, by reels with a Bonus symbol."""
+        """Chance, columns and new rows of the paid spin's windows, by reels with a Bonus symbol."""
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
             reels = [
@@ -121,7 +120,7 @@ class Round(rounds.Round):
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
         self.carried = dict(terms["carried"])
-        # Kind of windows, number, reels, and coin value.
+        # Kind of windows, number, reels, coin value.
         self.series = []
 
     def resolve(self, choice, shown):
@@ -157,7 +156,7 @@ class Round(rounds.Round):
         return cells
 
     def collect(self, window):
-        """Returns the crystals' places (DM-11 to DM-15)."""
+        """Crystals' places (DM-11 to DM-15)."""
         carried = self.carried
         if not carried["given"]:
             carried["given"] = 1

@@ -1,5 +1,5 @@
-"""Exact mean win on ways of windows whose reels grow by drawn cells, including crystals that land at most once each
-(DM-03, DM-07 to DM-09)."""
+"""Exact mean win of windows whose reels grow by drawn cells, with crystals that land at most once (DM-03, DM-07 to
+DM-09)."""
 
 from collections import Counter
 from fractions import Fraction
@@ -13,13 +13,13 @@ def windows_of(strip, rows):
 
 
 class Cells:
-    """Each cell is a symbol by weight, or a crystal that has not landed."""
+    """A symbol by weight, or a crystal that has not landed."""
 
     def __init__(self, symbols, crystal):
         self.symbols, self.crystal = symbols, crystal
 
     def drawn(self, number, landed, symbol):
-        """Probabilities of (crystals landed, count of the symbol) after `number` more cells."""
+        """Chances of (crystals landed, count of the symbol) after `number` more cells."""
         chances = {(landed, 0): Fraction(1)}
         for _ in range(number):
             after = Counter()

@@ -1,4 +1,4 @@
-"""A new player's first spins of Witch Feature (WF-05, WF-06, WF-11)."""
+"""A new player's first spins (WF-05, WF-06, WF-11)."""
 
 from itertools import product
 
@@ -27,7 +27,7 @@ def first_spins(game):
     reel = [(None, 1 - often)] + [(colour, often * weight / sum(colours)) for colour, weight in enumerate(colours)]
 
     def spin(unlocked, shelf):
-        """States after a spin with their probabilities, and its mean win."""
+        """States after a spin with their chances, and its mean win."""
         after, won = {}, always
         for landed in product(reel, repeat=3):
             share, potions, now = 1.0, list(shelf), unlocked

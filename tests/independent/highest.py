@@ -8,7 +8,7 @@ def columns(strips, rows):
 
 
 def highest_lines(lines, columns, wild):
-    """An unfinished line's bound has Wilds on its other reels."""
+    """Bound of an unfinished line: Wilds on its other reels."""
     best = 0
     reels = len(columns)
     rows = lines.file.lines
@@ -64,7 +64,7 @@ def highest_ways(pays, columns):
             for place, symbol in enumerate(symbols):
                 ways, won, running = runs[place]
                 running = running and column[place] > 0
-                # A longer run never pays less than a shorter one.
+                # A longer run never pays less.
                 longer.append((ways * column[place], ways * column[place] * pays[symbol][reel + 1], True) if running
                               else (ways, won, False))
             tried.append((reach(reel + 1, longer), longer))

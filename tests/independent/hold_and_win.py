@@ -1,11 +1,11 @@
-"""Exact value of Mystery Elves' Hold and Win in bets, over all respins (ME-04 to ME-12)."""
+"""Exact value of Hold and Win in bets, over all respins (ME-04 to ME-12)."""
 
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import comb
 
-# Positions on the middle reel, whose Bonus symbols can be Multiplying, and on the others.
+# Positions on the middle reel, where Bonus symbols can be Multiplying, and on the others.
 MIDDLE, OUTER, RESPINS = 3, 12, 3
 
 
@@ -31,7 +31,7 @@ class HoldAndWin:
         self.from_here = cache(self.from_here)
 
     def starting(self, chances):
-        """Per spin; `chances` has the probabilities of (outer, middle) Bonus symbols."""
+        """Per spin; `chances` are of (outer, middle) Bonus symbols."""
         return sum(chance * self.from_here(*held, RESPINS) for held, chance in chances.items() if sum(held) >= 6)
 
     def from_here(self, outer, middle, left):
@@ -55,8 +55,8 @@ class HoldAndWin:
         return paid * 2 if (outer, middle) == (OUTER, MIDDLE) else paid
 
     def functions(self, others, multiplying):
-        """The others' sum times every factor of Multiplying symbols, which is at most 2 with a GRAND, plus the values
-        into which all functions turn."""
+        """The others' sum times all Multiplying symbols' factors (at most 2 with a GRAND), plus the values that they
+        become."""
         each = (1 - self.mystery) * self.value + self.mystery * self.special
         no_grand = others * (each - self.grand * self.grand_bets) * (1 - self.grand) ** (others - 1)
         beside_grand = others * each - no_grand

@@ -13,7 +13,7 @@ from wins import Lines, at_stops, count
 REELS, ROWS = 5, 3
 CELLS = REELS * ROWS
 VALUES = range(1, 19)
-# Cells are numbered reel by reel and read row by row.
+# Cells are numbered by reel and read by row.
 READING_ORDER = [reel * ROWS + row for row in range(ROWS) for reel in range(REELS)]
 COLOURS = {"red heart": "red", "red diamond": "red", "black spade": "black", "black club": "black"}
 TURNS_MAX = 10
@@ -21,8 +21,7 @@ TURNS_MAX = 10
 
 class MysteryElves:
     NAME = "mystery-elves"
-    # Figures without influence on others: a card's face beyond its colour (ME-17), symbols that are not held, Bonus
-    # symbols without the feature.
+    # A card's face beyond its colour (ME-17), symbols that are not held, Bonus symbols without the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):
@@ -35,11 +34,11 @@ class MysteryElves:
         self.bonus = self.file.only("bonus")
         self.mysteries = {special["name"]: special["bets"] for special in data["mysteries"]}
         self.factors = [factor["times"] for factor in data["factors"]]
-        # Rules of version 1.0.
+        # Version 1.0.
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
-        """Exact return by part, in bets; the bought feature's in parts of its price."""
+        """Exact, by part, in bets; the bought feature's in its price."""
         bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
         return {**self.spin_returns(self.strips), "buy_feature": bought}
 
@@ -98,7 +97,7 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": spin["win_coins"]}, spins=[spin])
 
     def landed(self, spin, held):
-        """Held Bonus symbols keep their marks, new ones are drawn (ME-04)."""
+        """Held Bonus symbols keep their marks (ME-04)."""
         marks = {cell: (kind, value) for kind, cell, value in spin["marks"]}
         bonuses = [cell for cell, symbol in enumerate(spin["cells"]) if symbol == self.game.bonus]
         expect(
@@ -142,8 +141,8 @@ class Round(rounds.Round):
         return self.spin(["hold and win"], window, [], spin, stops=[], marks=self.marks())
 
     def functions(self, windows, spins):
-        """Mysteries are revealed, Multiplying symbols multiply every other one, then each turns into a paid value
-        (ME-05 to ME-08). Returns the payment in bets."""
+        """Mysteries are revealed, Multiplying symbols multiply all others, then become paid values (ME-05 to ME-08).
+        Returns the payment in bets."""
         acting = [cell for cell in READING_ORDER if cell in self.held and self.held[cell][0] != "bonus"]
         if not acting:
             return sum(value for _, value in self.held.values())
@@ -179,13 +178,13 @@ class Round(rounds.Round):
         return super().offers(choice) and not (without and without())
 
     def passes(self):
-        """Limit by the win at risk, or in version 1.0 by the possible result."""
+        """Limits the win at risk; in version 1.0 the possible result."""
         counts = {"win": self.risked, "result": 2 * self.risked}[self.game.gamble["limit_on"]]
         return counts > self.terms["gamble_max_minor"]
 
     def double(self, guess, shown):
-        """A Joker is only shown for a right guess (ME-17). The gamble ends after ten cards, or if the next would exceed
-        the limit (ME-15)."""
+        """Only a right guess shows a Joker (ME-17). The gamble ends after ten cards, or if the next would exceed the
+        limit (ME-15)."""
         card, won = shown["card"]["card"], shown["card"]["won"]
         right = [face for face, colour in COLOURS.items() if colour == COLOURS[guess]]
         expect(

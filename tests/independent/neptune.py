@@ -7,7 +7,7 @@ from rounds import WINDOWS_MAX, expect
 from wins import Lines, at_stops, count, flat, scatter_wins, total
 
 ROWS = 3
-# Number that starts a bonus (NP-09).
+# This number starts a bonus (NP-09).
 TREASURES = 3
 
 
@@ -24,7 +24,7 @@ class Neptune:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def run(self, cells):
-        """From the first reel, if it starts a bonus; no symbol substitutes for treasures."""
+        """A run that starts a bonus; no symbol substitutes for treasures."""
         length = next((reel for reel, symbol in enumerate(cells) if symbol != self.treasure), len(cells))
         return length if length >= TREASURES else 0
 
@@ -62,7 +62,7 @@ class Round(rounds.Round):
                 return self.series(shown)
 
     def window(self, kind, multiplier, shown):
-        """Multiplies line wins, but not scatters (NP-07)."""
+        """NP-07: multiplies line wins only."""
         window = at_stops(self.game.strips, shown["stops"], ROWS)
         stake, cells = self.stake, flat(window)
         lines = self.game.lines.wins(window, stake["lines"], stake["coins_per_line"] * multiplier, shown["wins"])

@@ -1,4 +1,4 @@
-"""Recomputes each step's outcome from draws (reel stops, prizes, cards), and compares it with the engine's."""
+"""Recomputes steps from their draws, and compares them with the engine's."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def expect(holds, what):
 
 
 def played(game, rounds, seed):
-    """The engine's information about the game, and an iterator of rounds as lists of steps."""
+    """The engine's game description, and its rounds as lists of steps."""
     command = [PLAYER, game.NAME, game.file.version, str(rounds), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield json.loads(process.stdout.readline())
@@ -55,8 +55,6 @@ def differences(expected, shown, at="outcome"):
 
 
 class Round:
-    """Each game's `resolve` computes a step's outcome."""
-
     PARTS = ()
 
     def __init__(self, game, stake, terms):

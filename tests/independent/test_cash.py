@@ -1,4 +1,4 @@
-"""The exact cash return of every coin value, compared with the engine's and the PAR sheet's (DM-19, PL-13, PL-35)."""
+"""Exact cash return of every coin value: engine, PAR sheet and this recomputation agree (DM-19, PL-13, PL-35)."""
 
 import json
 import os
@@ -22,7 +22,7 @@ OTHERS = {"buy_feature", "unlocked_1", "unlocked_2", "unlocked_3"}
 
 
 def in_cash(name, game):
-    """Return by part, and a function of a coin's value to the change by rounding."""
+    """Return by part, and its change by rounding as a function of the coin value."""
     parts = {part: rtp for part, rtp in returns(name).items() if part not in OTHERS}
     known = {}
 
@@ -71,7 +71,7 @@ def test_dm_19_pl_35_the_exact_cash_return_of_every_coin_value_is_the_engines(co
         assert abs(in_coins + adds(worth) - published) <= APART, (currency, value)
 
     def holds(currency, value):
-        """Older files may have coins that today's rules forbid, but never coins of twenty-fifths."""
+        """Older files may have coins that today's rules forbid, but none of twenty-fifths."""
         worth = value / minor_micros(currency)
         whole_bets = hasattr(game, "rounding") and worth.denominator == 5
         return worth.denominator == 1 or whole_bets and abs(in_coins + adds(worth) - published) <= APART
@@ -94,7 +94,7 @@ def test_dm_19_pl_13_the_par_sheet_states_the_exact_cash_returns(counted, name):
     for currency, values in sorted(ladders(game.NAME).items()):
         for value in values:
             worth = coin(currency, value)
-            # Play money has no jackpot (PL-17).
+            # PL-17.
             jackpot = parts.get("jackpot_seed", 0) if currency == PLAY_MONEY else 0
             expected.append((currency, value, stated(rtp - jackpot + adds(worth), places), worth.denominator > 1))
     assert sorted(said) == sorted(expected)

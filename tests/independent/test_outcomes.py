@@ -1,5 +1,5 @@
-"""Recomputes every step of 20,000 rounds per game, and of 4,000 per older version; any changed figure is detected.
-`tests/run games` uses more rounds."""
+"""Recomputes every step of 20,000 rounds per game, 4,000 per older version (`tests/run games`: more), and detects any
+changed figure."""
 
 import os
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from rounds import played
 
 ROUNDS = int(os.environ.get("MOTHERLODE_TESTS_ROUNDS", "20000"))
 ROUNDS_OF_OLD = ROUNDS // 5
-# Rounds searched for figures to change, rounds per sequence, changes per kind of figure.
+# Rounds to search, rounds per sequence, changes per kind of figure.
 SEARCHED, TAKEN, CHANGED = 20_000, 2, 10
 
 each_game = pytest.mark.parametrize("name", GAMES)
@@ -69,7 +69,7 @@ def varied(game):
 
 
 def figures(rounds):
-    """Places of each kind of figure, and some of its values."""
+    """Places and some values of each kind of figure."""
     places, seen = defaultdict(list), defaultdict(list)
 
     def walk(steps, number, value, path, kind):
@@ -98,7 +98,7 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """One value from elsewhere, and the next number. Whole windows are excluded, since another one could be drawn."""
+    """A value from elsewhere, and the next number; no whole windows, which could have been drawn."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

@@ -1,5 +1,3 @@
-"""Exact returns by part, compared with the engine's."""
-
 from fractions import Fraction
 
 import pytest

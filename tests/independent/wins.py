@@ -1,7 +1,4 @@
-"""Wins of a window, computed directly from the rules' text.
-
-A window is a list of reels from the left, each a list of symbols from the top.
-"""
+"""A window is a list of reels from the left, each a list of symbols from the top."""
 
 from fractions import Fraction
 from functools import cache
@@ -24,12 +21,12 @@ def count(window, symbols):
 
 
 def minor(coins, coin_micros, minor_micros):
-    """Half to even (DM-17), as Python rounds fractions."""
+    """DM-17: half to even, as Python rounds fractions."""
     return round(coins * Fraction(coin_micros) / minor_micros)
 
 
 class Lines:
-    """Only the highest win of each line is paid."""
+    """Only a line's highest win is paid."""
 
     def __init__(self, file, rows):
         self.file = file
@@ -51,7 +48,7 @@ class Lines:
         return highest, found[highest]
 
     def wins(self, window, lines, coins, shown):
-        """If two combinations pay the same, takes the shown one."""
+        """Of two combinations with the same pay, takes the shown one."""
         named = {line: (symbol, length) for kind, line, symbol, length, _ in shown if kind == "line"}
         cells, wins = flat(window), []
         for line, on_line in enumerate(self.on[:lines]):
@@ -69,7 +66,7 @@ def scatter_wins(file, window, symbol, coins):
 
 
 def ways_wins(file, window, symbols):
-    """Payment on consecutive reels from the left, times the product of the symbol's counts (DM-03)."""
+    """Payment on consecutive reels from the left, times the symbol's counts (DM-03)."""
     wins = []
     for symbol in symbols:
         counts = []

@@ -7,7 +7,7 @@ from wins import Lines, at_stops
 from witch_means import returns
 
 REELS, ROWS = 5, 4
-# Numbers in the collection; features in the order of unlocking (WF-07 to WF-11).
+# Features in the order of unlocking (WF-07 to WF-11).
 RED, BLUE, GREEN = 1, 2, 3
 FEATURES = {
     "high symbols": [RED, BLUE, GREEN],
@@ -19,8 +19,8 @@ FEATURES = {
 
 class WitchFeature:
     NAME = "witch-feature"
-    # Figures without influence on others: a drawn cell that wins nothing; a Potion's place, and its colour in a
-    # combination without a feature; the multiplier of a respin that wins nothing.
+    # Figures that influence no other: a drawn cell that wins nothing; a Potion's place, and its colour without a
+    # feature; the multiplier of a respin that wins nothing.
     DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[]", "spins[].marks[][1]", "spins[].marks[][2]",
                        "spins[].multiplier")
 
@@ -40,7 +40,7 @@ class WitchFeature:
         }
 
     def returns(self):
-        """Exact return by part and by number of unlocked features, in bets."""
+        """Exact, by part and number of unlocked features, in bets."""
         return returns(self)
 
     def round(self, stake, terms):
@@ -69,7 +69,7 @@ class Round(rounds.Round):
         return self.outcome(self.parts, spins=self.spins, carried=carried)
 
     def window(self, kind, window, shown, part, **more):
-        """Adds the window's win to a part of the return; returns the wins."""
+        """Adds the win to a part of the return."""
         multiplier = more.get("multiplier", 1)
         coins = self.stake["coins_per_line"] * multiplier
         wins = self.game.lines.wins(window, self.stake["lines"], coins, shown["wins"])
@@ -104,7 +104,7 @@ class Round(rounds.Round):
         return {"potion_1": first, "potion_2": second, "unlocked": self.unlocked}
 
     def collect(self, potions):
-        """The feature that a completed combination of Potions triggers (WF-06, WF-11, WF-13)."""
+        """The feature of a completed combination (WF-06, WF-11, WF-13)."""
         triggered = None
         for potion in potions:
             self.collected.append(potion)
@@ -155,7 +155,7 @@ class Round(rounds.Round):
         self.window(kind, window, spin, part, multiplier=multiplier, marks=marks)
 
     def start_respins(self, part):
-        """Respins until one wins, counted in `part` of the return (WF-09)."""
+        """WF-09: until one wins."""
         self.until_win, self.respins_part = self.left[0]["multiplier"], part
         expect(self.until_win in self.game.counts["multiplier"], "a multiplier")
         self.respins()

@@ -1,5 +1,5 @@
-"""Exact return of Witch Feature in bets. All lines are alike except for Mega Wilds, so it follows from the mean of a
-line whose cells show symbols of the reels, Wilds, or high symbols."""
+"""Exact return of Witch Feature in bets. All lines but those of Mega Wilds are alike: the mean of one line with cells
+of reel symbols, Wilds, or high symbols."""
 
 from fractions import Fraction
 from itertools import combinations, product
@@ -31,12 +31,12 @@ class Means:
         return mean_of_cells(strips, lambda cells: self.game.lines.best(cells)[0])
 
     def replaced(self, strips, by):
-        """For each set of a line's cells replaced."""
+        """By set of a line's cells replaced."""
         sets = [some for number in range(REELS + 1) for some in combinations(range(REELS), number)]
         return {s: self.line([by[reel] if reel in s else strips[reel] for reel in range(REELS)]) for s in sets}
 
     def scattered(self, means, number):
-        """`number` random cells of the window are replaced."""
+        """Mean with `number` random cells of the window replaced."""
         elsewhere = REELS * ROWS - REELS
         ways = sum(mean * comb(elsewhere, number - len(on)) for on, mean in means.items() if len(on) <= number)
         return Fraction(ways, comb(REELS * ROWS, number))
@@ -45,7 +45,7 @@ class Means:
         return mean([(self.scattered(means, number), weight) for number, weight in counts])
 
     def mega_wild(self):
-        """Over all places of one 3x3 Wild or two 2x2, and over all lines (WF-10)."""
+        """Over all places of one 3x3 Wild or two 2x2, and all lines (WF-10)."""
         figures = self.data["mega_wild"]
         one = [self.laid(wild) for wild in squares(3)]
         two = [self.laid(a | b) for a, b in combinations(squares(2), 2) if not a & b]
@@ -58,14 +58,14 @@ class Means:
         return sum(self.of_wilds[cells] for cells in on) / len(lines)
 
     def winning(self):
-        """A window of the respin reels wins with a line win on the first three."""
+        """Chance of a line win on the first three respin reels."""
         strips = self.game.respin_strips[:3]
         masks = [[self.standing(reel, strip, stop) for stop in range(len(strip))] for reel, strip in enumerate(strips)]
         wins = sum(any(a & b & c for a, b, c in zip(*stops, strict=True)) for stops in product(*masks))
         return Fraction(wins, prod(map(len, strips)))
 
     def standing(self, reel, strip, stop):
-        """For each paying symbol, a bit set of lines with it or a Wild on a reel at a stop."""
+        """By paying symbol, a bit set of lines with it or a Wild at the stop."""
         (column,) = at_stops([strip], [stop], ROWS)
         shows = [column[line[reel]] for line in self.game.file.lines]
         paying, wild = self.game.lines.paying, self.game.wild
@@ -78,7 +78,7 @@ def squares(side):
 
 
 def returns(game):
-    """Parts of the return with all features unlocked, and the whole with 1, 2 or 3 (WF-21)."""
+    """By part with all features unlocked, and in total with 1, 2 or 3 (WF-21)."""
     means, data = Means(game), game.file.data
     times = mean(data["multiplier"]["counts"])
     features = {

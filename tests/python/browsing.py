@@ -1,4 +1,4 @@
-"""Debian's chromium; without it tests of the console are skipped."""
+"""Debian's chromium; without it, console tests are skipped."""
 
 import os
 import shutil
@@ -18,7 +18,6 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-g
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
-        # Chromium has no sandbox as root.
         arguments = ["--no-sandbox"] if os.getuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield browser
@@ -40,7 +39,6 @@ def enter(context, address):
 
 
 def assert_accessible(page, name):
-    """The page fits its width, and axe finds nothing."""
     from axe_playwright_python.sync_playwright import Axe
 
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), name

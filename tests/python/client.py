@@ -71,7 +71,7 @@ def bet(request_id, account, coin_value="0.01", lines=15, coins_per_line=1, **mo
 
 
 def choice_for(awaiting, guess=None):
-    """Returns the player's choice, or None if none is awaited; with a guess, doubles the win."""
+    """The player's choice, if one is awaited; with a guess, doubles the win."""
     if awaiting == round_pb2.AWAITING_PICK:
         return round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
     if awaiting == round_pb2.AWAITING_FREE_SPINS:
@@ -131,7 +131,7 @@ class Client:
         return steps
 
     def play_until(self, account, awaiting, rounds_max=20_000, **more):
-        """Plays the smallest stake until a round awaits a choice, which occurs within a few hundred rounds."""
+        """A round awaits a choice within a few hundred rounds of the smallest stake."""
         numbers = count()
         with Stream(self) as stream:
             for _ in range(rounds_max):

@@ -1,4 +1,4 @@
-"""Starts the service; tests use a client generated from the protos alone."""
+"""Starts the service; the client is generated from the protos alone."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 GENERATED = HERE / "gen"
 BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
-# Has a dealer for forced outcomes.
+# Its dealer forces outcomes.
 SCRIPTED = BINARY.with_name("motherlode-under-test")
 EXAMPLES = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples").resolve()
 PLAYERS = count(1)
@@ -29,7 +29,6 @@ ON_ONE_SERVER = "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_in
 
 
 def generate():
-    """At every run, so that the stubs are current."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     import grpc_tools
@@ -50,7 +49,7 @@ from client import Client  # noqa: E402  (it imports what was generated just now
 
 
 def give_draw_key(data):
-    """Constant, so that failures are reproducible."""
+    """Constant, for reproducible failures."""
     file = data / "keys" / "draws"
     if data.exists() and any(data.iterdir()):
         return
@@ -61,7 +60,7 @@ def give_draw_key(data):
 
 
 class Service:
-    """Its log remains, so it can be restarted."""
+    """Its log remains for restarts."""
 
     def __init__(self, data, config="", binary=BINARY):
         give_draw_key(data)
@@ -146,7 +145,7 @@ def start_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """Shared by most tests, each with other players."""
+    """Each test has other players."""
     service = Service(tmp_path_factory.mktemp("shared") / "data")
     yield service
     service.end()
@@ -162,5 +161,5 @@ def client(service):
 @pytest.fixture
 def player(request):
     name = re.sub(r"[^A-Za-z0-9._~-]+", "-", request.node.name.removeprefix("test_"))
-    # Long names are cut, so a number makes them unique.
+    # Long names are cut; the number makes them unique.
     return f"{name[:40]}.{next(PLAYERS)}"

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from motherlode.log.v1 import log_pb2
 from motherlode.proof.v1 import proof_pb2
 
-# PARTLY: the proof is valid, but seals are not shown.
+# PARTLY: valid, but seals are not shown.
 PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
 
 
@@ -18,7 +18,7 @@ def written(proof):
 
 
 def proven(proof):
-    """The form of older proofs: each record whole, with its position."""
+    """Older form: each record whole, with its position."""
     records, text = written(proof), b""
     for record in [*records.sealing, *records.records]:
         own, begun = record.record, len(text)
@@ -39,7 +39,7 @@ def with_records(lines, records):
 
 
 def log_of(vkey, records, named=()):
-    """A new log signed with a new key of the same name. Each record has a path, except those at `named` positions."""
+    """A new log, signed with a new key of the same name. Records have paths, except at `named` positions."""
     name = vkey.partition("+")[0]
     signer = Ed25519PrivateKey.generate()
     public = b"\x01" + signer.public_key().public_bytes_raw()
@@ -61,7 +61,7 @@ def log_of(vkey, records, named=()):
 
 
 def split(leaves):
-    """RFC 6962, section 2.1."""
+    """RFC 6962, 2.1."""
     left = 1 << (len(leaves) - 1).bit_length() - 1
     return leaves[:left], leaves[left:]
 
@@ -93,7 +93,7 @@ def draws_of(commit):
 
 
 def linked(records):
-    """Each step names the record before it, as in a log."""
+    """Each step names the record before it."""
     before = None
     for record in [*records.sealing, *records.records]:
 
@@ -108,20 +108,20 @@ def linked(records):
 
 
 def forged(proof, other, key):
-    """Yields case, proof, key and verdict, for a round of several records and another round of the player."""
+    """Yields case, proof, key and verdict."""
     assert len(proven(proof).records) > 1 and len(proven(proof).sealing) == 1, "a round of several steps"
     head, note = proof.split("\n\n", 1)
     lines = head.split("\n")
     number = int(proven(proof).round_id.rpartition("/")[2])
 
     def beside(change):
-        """Changes a part outside of the signed tree."""
+        """Changes an unsigned part."""
         records = proven(proof)
         change(records)
         return with_records(lines, records) + "\n\n" + note, key
 
     def signed(change, relink=False, named=()):
-        """Changes records and signs the result as a new log."""
+        """Signs changed records as a new log."""
         records = proven(proof)
         change(records)
         if relink:
@@ -257,7 +257,7 @@ def forged(proof, other, key):
     yield "a path that is too short", "\n".join(lines[:-1]) + "\n\n" + note, key, REFUSED
     yield "a path that is too long", "\n".join([*lines, zeros]) + "\n\n" + note, key, REFUSED
     yield "another path", "\n".join([*lines[:3], zeros, *lines[4:]]) + "\n\n" + note, key, REFUSED
-    # A signed log in which the round contradicts its seal.
+    # The signed log's round contradicts its seal.
     yield "a dealt value is another", *signed(events(last, redealt)), REFUSED
     yield "a reveal is missing", *signed(events(last, unrevealed)), REFUSED
     yield "a dealt value is missing", *signed(events(last, underdealt)), REFUSED

@@ -1,4 +1,4 @@
-"""A service with a certificate, and operators with tokens (PL-27)."""
+"""A service with a certificate and operators' tokens (PL-27)."""
 
 import datetime
 import hashlib
@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Protected:
-    """`operators` has the roles of each token by "operator/name"."""
+    """`operators`: roles of each token by "operator/name"."""
 
     def __init__(self, folder, operators):
         self.certificate, self.key = folder / "cert.pem", folder / "key.pem"

@@ -1,21 +1,19 @@
-"""Tests of scaled numbers, drawn from 0 to bound-1: Knuth, The Art of Computer Programming, vol. 2, 3.3.2, A to G.
-
-Each returns a p-value. Expectations are exact for small bounds, too, where draws often repeat.
-"""
+"""Tests of numbers from 0 to bound-1 (Knuth, The Art of Computer Programming, vol. 2, 3.3.2, A to G). Each returns a
+p-value, exact for small bounds too."""
 
 from math import comb
 
 import numpy as np
 from scipy.special import gammaincc
 
-# Chi-square needs this many expected draws per class.
+# Expected draws per class, for chi-square.
 EXPECTED_MIN = 10
 # Larger bounds are divided into ranges.
 CLASSES_MAX = 64
 
 
 def fit(counts, chances):
-    """Chi-square; neighbouring rare classes are merged."""
+    """Chi-square; rare neighbours are merged."""
     counts, expected = np.asarray(counts, dtype=float), np.sum(counts) * np.asarray(chances, dtype=float)
     assert abs(sum(chances) - 1) < 1e-9
     merged = [[0.0, 0.0]]
@@ -72,9 +70,8 @@ def poker(numbers, bound):
 
 
 def different_chances(chances, hand=5):
-    """Probabilities of 1 to `hand` different classes in a hand: fills its places class by class, each time with any
-    subset of the places left."""
-    # ways[left][different]: probability by places left and different classes.
+    """Probabilities of 1 to `hand` different classes: each class takes any subset of the places left."""
+    # Probability by places left and different classes.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:
@@ -87,8 +84,8 @@ def different_chances(chances, hand=5):
 
 
 def runs(numbers, bound):
-    """G. Lengths of ascending runs. The number that ends a run is skipped, so that runs are independent. A run of
-    length k has the probability comb(bound, k) / bound ** k."""
+    """G. Ascending runs. The number that ends a run is skipped, so that runs are independent: length k has the
+    probability comb(bound, k) / bound ** k."""
     longest = min(bound, 10)
     at_least = [comb(bound, length) / bound**length for length in range(1, longest + 1)]
     chances = -np.diff([*at_least, 0.0])

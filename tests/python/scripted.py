@@ -1,8 +1,5 @@
-"""Rounds of the scripted dealer, with their expected display.
-
-A feature in a game's description (`declared`) without a round (`shown_by`) fails the test. `KINDS` has all the
-contract's kinds.
-"""
+"""Rounds of the scripted dealer, with their expected display. A feature in a game's description (`declared`) without a
+round (`shown_by`) fails."""
 
 from dataclasses import dataclass
 
@@ -16,11 +13,11 @@ SKIP, CLOSE, LEAVE = "skip", "close", "leave"
 
 @dataclass(frozen=True)
 class Script:
-    """The wish for its bet, choices with wishes, and the way to end it."""
+    """The bet's wish, choices with wishes, and the end."""
 
     rules: str
     bet: str = ""
-    # "pick", "start", "red", "black", "halve" or "collect", then the wish for the result.
+    # "pick", "start", "red", "black", "halve" or "collect", then the result's wish.
     then: tuple = ()
     # Earlier bets that collect crystals and Potions.
     before: tuple = ()
@@ -34,7 +31,7 @@ class Script:
     campaign: bool = False
 
 
-# Three Potions of one bet trigger a feature; each feature's first time unlocks the next (WF-11).
+# Three Potions of one bet trigger a feature; its first time unlocks the next (WF-11).
 HIGH, WILDS, TIMES, MEGA = "spin HIGH_SYMBOLS", "spin RANDOM_WILDS", "spin MULTIPLIER_RESPIN", "spin MEGA_WILD"
 
 SCRIPTS = {
@@ -163,7 +160,7 @@ ELSEWHERE = {
     "witch-feature": "WF-04 WF-19 WF-20 WF-21 WF-22",
 }
 
-# Kinds of the contract by game; `platform` is test_console_platform.py.
+# By game; `platform` is test_console_platform.py.
 KINDS = {
     "bewitched": "spin BASE, spin FREE, awaits PICK, awaits FREE_SPINS, awaits DOUBLE, awaits NOTHING, choice pick, choice double, choice collect, "
     "choice start_free_spins, prize multiple, prize free_spins, prize jackpot, jackpot PAID, witch WHITE, witch DARK, card RED_HEART, "
@@ -175,7 +172,7 @@ KINDS = {
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
     "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
-    # A round cannot await its own bet, and expiry needs a controlled clock.
+    # A round cannot await its own bet; expiry needs a controlled clock.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }
 

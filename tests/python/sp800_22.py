@@ -1,7 +1,7 @@
-"""The fifteen tests of NIST SP 800-22 rev. 1a (2010); numbers in the docstrings are its sections.
+"""The fifteen tests of NIST SP 800-22 rev. 1a (2010), by section.
 
-Each takes an array of bits and returns its p-values, none if the sequence has too few cycles for the test (2.14, 2.15).
-Parameters are for a million bits, so that the document's appendix B applies.
+Each takes an array of bits and returns p-values, none if the sequence has too few cycles (2.14, 2.15). Parameters are
+for a million bits, as in appendix B.
 """
 
 from math import floor, log, sqrt
@@ -16,7 +16,7 @@ def chi_square_p(counts, expected, freedom=None):
 
 
 def words(bits, width):
-    """Numbers of each `width` (at most 32) consecutive bits, first bit highest."""
+    """Numbers of `width` (at most 32) consecutive bits, first bit highest."""
     if width == 1:
         return bits.astype(np.uint32)
     half = words(bits, width // 2)
@@ -34,19 +34,19 @@ def longest_runs(blocks):
 
 
 def frequency(bits):
-    """2.1 Ones and zeros are balanced."""
+    """Section 2.1."""
     return np.array([erfc(abs(2 * bits.sum(dtype=np.int64) - len(bits)) / sqrt(2 * len(bits)))])
 
 
 def block_frequency(bits, block=128):
-    """2.2 Ones and zeros are balanced in each block."""
+    """Section 2.2."""
     blocks = bits[: len(bits) // block * block].reshape(-1, block)
     chi_square = 4 * block * np.sum((blocks.mean(axis=1) - 0.5) ** 2)
     return np.array([gammaincc(len(blocks) / 2, chi_square / 2)])
 
 
 def runs(bits):
-    """2.3 Number of runs."""
+    """Section 2.3."""
     size, share = len(bits), bits.mean()
     if abs(share - 0.5) >= 2 / sqrt(size):
         return np.array([0.0])
@@ -56,7 +56,7 @@ def runs(bits):
 
 
 LONGEST_RUNS = (
-    # Minimum bits, block, shortest class (with all shorter ones), probabilities: 2.4.4, 3.4.
+    # Minimum bits, block, shortest class, probabilities: 2.4.4, 3.4.
     (750_000, 10_000, 10, (0.0882, 0.2092, 0.2483, 0.1933, 0.1208, 0.0675, 0.0727)),
     (6_272, 128, 4, (0.1174, 0.2430, 0.2493, 0.1752, 0.1027, 0.1124)),
     (128, 8, 1, (0.2148, 0.3672, 0.2305, 0.1875)),
@@ -64,7 +64,7 @@ LONGEST_RUNS = (
 
 
 def longest_run(bits):
-    """2.4 Longest run of ones in a block."""
+    """Section 2.4."""
     _, block, shortest, chances = next(row for row in LONGEST_RUNS if len(bits) >= row[0])
     longest = longest_runs(bits[: len(bits) // block * block].reshape(-1, block))
     classes = np.clip(longest - shortest, 0, len(chances) - 1)
@@ -73,7 +73,7 @@ def longest_run(bits):
 
 
 def ranks(rows):
-    """Each matrix is 32 words of 32 bits, over GF(2)."""
+    """Matrices of 32 words of 32 bits, over GF(2)."""
     rows, which = rows.copy(), np.arange(len(rows))
     used = np.zeros(rows.shape, dtype=bool)
     for bit in range(32):
@@ -87,7 +87,7 @@ def ranks(rows):
 
 
 def rank(bits):
-    """2.5 Ranks of bit matrices."""
+    """Section 2.5."""
     matrices = len(bits) // 1024
     rank = ranks(np.packbits(bits[: matrices * 1024]).view(">u4").astype(np.uint32).reshape(matrices, 32))
     full = np.prod([1 - 2.0**-i for i in range(1, 33)])
@@ -97,7 +97,7 @@ def rank(bits):
 
 
 def spectral(bits):
-    """2.6 Peaks of the Fourier transform."""
+    """Section 2.6."""
     size = len(bits)
     peaks = np.abs(np.fft.rfft(2.0 * bits - 1))[: size // 2]
     below, expected = np.sum(peaks < sqrt(size * log(20))), 0.95 * size / 2
@@ -105,13 +105,13 @@ def spectral(bits):
 
 
 def aperiodic(width):
-    """Templates that cannot overlap themselves, in ascending order."""
+    """Templates that cannot overlap themselves, ascending."""
     overlaps = lambda of, by: of >> by == of & (1 << (width - by)) - 1  # noqa: E731
     return [of for of in range(1 << width) if not any(overlaps(of, by) for by in range(1, width))]
 
 
 def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
-    """2.7 Occurrences of each aperiodic template, which never overlap; one p-value per template."""
+    """Section 2.7; one p-value per template."""
     templates, block = templates or aperiodic(width), len(bits) // blocks
     counts = [np.bincount(words(part, width), minlength=1 << width) for part in bits[: blocks * block].reshape(blocks, -1)]
     mean = (block - width + 1) / 2**width
@@ -120,12 +120,12 @@ def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
     return gammaincc(blocks / 2, chi_square / 2)
 
 
-# From the suite's code. The values in 3.8 are too inaccurate for a million bits.
+# From the suite's code; 3.8 is too inaccurate for a million bits.
 OVERLAPPING = (0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865)
 
 
 def overlapping_template(bits, width=9, block=1032, chances=OVERLAPPING):
-    """2.8 Occurrences of nine ones in a block, including overlapping ones."""
+    """Section 2.8; nine ones."""
     blocks = bits[: len(bits) // block * block].reshape(-1, block)
     hits = np.ones((len(blocks), block - width + 1), dtype=np.uint8)
     for place in range(width):
@@ -135,7 +135,7 @@ def overlapping_template(bits, width=9, block=1032, chances=OVERLAPPING):
 
 
 def universal(bits, width=7, first=1280):
-    """2.9 Maurer's universal test of compressibility. Width and start are for 904,960 to 2,068,479 bits."""
+    """Section 2.9; width and start for 904,960 to 2,068,479 bits."""
     mean, variance = 6.1962507, 3.125
     codes = words(bits, width)[::width]
     order = np.argsort(codes, kind="stable")
@@ -152,8 +152,8 @@ def universal(bits, width=7, first=1280):
 def complexities(blocks):
     """Berlekamp-Massey on all rows at once.
 
-    Bit-sliced: `taps[j]` holds the j-th coefficient of every row's register. The register before the last change is
-    shifted at each step, so that its distance is the same for all rows.
+    Bit-sliced: `taps[j]` has the j-th coefficient of every row's register. The register before the last change is
+    shifted at each step, so its distance is the same for all rows.
     """
     rows, width = blocks.shape
     slices = np.packbits(blocks.T, axis=1)
@@ -178,7 +178,7 @@ COMPLEXITY = (0.010417, 0.03125, 0.125, 0.5, 0.25, 0.0625, 0.020833)
 
 
 def linear_complexity(bits, block=500, chances=COMPLEXITY):
-    """2.10 Length of the shortest shift register of a block."""
+    """Section 2.10."""
     found = complexities(bits[: len(bits) // block * block].reshape(-1, block))
     mean = block / 2 + (9 + (-1) ** (block + 1)) / 36 - (block / 3 + 2 / 9) / 2.0**block
     off = (-1) ** block * (found - mean) + 2 / 9
@@ -196,7 +196,7 @@ def shorter(counts):
 
 
 def serial(bits, width=16):
-    """2.11 All patterns of a width are equally frequent."""
+    """Section 2.11."""
 
     def psi(counts):
         return (counts.astype(float) ** 2).sum() * len(counts) / len(bits) - len(bits)
@@ -208,7 +208,7 @@ def serial(bits, width=16):
 
 
 def approximate_entropy(bits, width=10):
-    """2.12 A pattern does not predict the next bit."""
+    """Section 2.12."""
 
     def phi(counts):
         shares = counts[counts > 0] / len(bits)
@@ -220,7 +220,7 @@ def approximate_entropy(bits, width=10):
 
 
 def cumulative_sums(bits):
-    """2.13 Maximum distance of the random walk, forwards and backwards."""
+    """Section 2.13, forwards and backwards."""
 
     def p_value(steps):
         size, far = len(steps), int(np.abs(np.cumsum(steps)).max())
@@ -238,7 +238,7 @@ def cumulative_sums(bits):
 
 
 def walk(bits):
-    """Position at each step, and the number of its cycle (from zero to zero)."""
+    """Position at each step, and number of its cycle (from zero to zero)."""
     at = np.cumsum(2 * bits.astype(np.int64) - 1)
     at = np.append(at, 0) if at[-1] else at
     cycle = np.cumsum(at == 0)
@@ -246,7 +246,7 @@ def walk(bits):
 
 
 def too_few_cycles(cycles, size):
-    """2.14.4 (6)."""
+    """Section 2.14.4 (6)."""
     return cycles < max(0.005 * sqrt(size), 500)
 
 
@@ -254,7 +254,7 @@ EXCURSIONS = np.array([-4, -3, -2, -1, 1, 2, 3, 4])
 
 
 def random_excursions(bits, judged=True):
-    """2.14 Visits of eight states per cycle; one p-value per state."""
+    """Section 2.14; one p-value per state."""
     at, cycle, cycles = walk(bits)
     if judged and too_few_cycles(cycles, len(bits)):
         return np.array([])
@@ -270,7 +270,7 @@ def random_excursions(bits, judged=True):
 
 
 def random_excursions_variant(bits, judged=True):
-    """2.15 Visits of eighteen states; one p-value per state."""
+    """Section 2.15; one p-value per state."""
     at, _, cycles = walk(bits)
     if judged and too_few_cycles(cycles, len(bits)):
         return np.array([])

@@ -1,4 +1,4 @@
-"""The reference integration's README, and a connection that loses answers."""
+"""The example's README, and lost answers."""
 
 import re
 import subprocess

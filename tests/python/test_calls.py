@@ -1,4 +1,4 @@
-"""Calls in JSON, checked against the service's OpenAPI document."""
+"""JSON calls, checked against the service's OpenAPI document."""
 
 import json
 import urllib.error

@@ -94,7 +94,7 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
     context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = enter(context, address)
     asked = []
-    # Browsers load a page's icon at any time.
+    # Browsers load icons at any time.
     page.on("request", lambda request: None if request.url.endswith("/icon.svg") else asked.append(request.url))
     for name in rounds:
         page.goto(f"{address}round/{name}")

@@ -1,4 +1,4 @@
-"""The console's page of a round in each feature of each game (scripted.py)."""
+"""The console's round page in each feature of each game."""
 
 import re
 from itertools import cycle

@@ -152,7 +152,7 @@ def test_pl_27_each_role_logs_in_and_sees_its_pages(browser, protected):
         assert page.evaluate("document.cookie") == "", "no script reads the session's cookie"
         (cookie,) = context.cookies()
         assert cookie["httpOnly"] and cookie["secure"] and cookie["sameSite"] == "Strict"
-        # Browsers allow secure cookies on plain HTTP to localhost, but nothing listens there.
+        # Browsers allow secure cookies to localhost over HTTP, but nothing listens there.
         with pytest.raises(Error):
             context.request.get(service.console.replace("https", "http"))
         page.get_by_role("button", name="Log out", exact=True).click()
@@ -219,13 +219,13 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
 
 
 def test_pl_19_pictures_for_the_readme(browser, featured):
-    """After a review the pictures are copied from target/console/readme to services/console/docs."""
+    """Reviewed pictures are copied from target/console/readme to services/console/docs."""
     address, rounds = featured
     folder = SHOTS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
     context = patient(browser, viewport={"width": 1040, "height": 720}, color_scheme="light")
     page = enter(context, address)
-    # WebP is a third of PNG here; Playwright only has it by this protocol.
+    # WebP is a third of PNG; Playwright has it only by this protocol.
     devtools = context.new_cdp_session(page)
     for name, path in {"round": f"round/{rounds['bewitched-free-spins']}", "jackpot": "jackpots/bewitched?live=off"}.items():
         assert page.goto(address + path).status == 200

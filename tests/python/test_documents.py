@@ -22,7 +22,7 @@ DEADLINE_S = 120
 
 
 def steps(markdown):
-    """Pairs of a command and its printed output, from the blocks named `console`. `^C` stops the newest server."""
+    """Commands with output, from `console` blocks. `^C` stops the newest server."""
     found = []
     for block in re.findall(r"^```console\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
@@ -43,7 +43,7 @@ def pattern(printed):
 
 
 def own_network():
-    """A network namespace, so that the documented ports are free; without the permission, the machine's own ports."""
+    """Frees the documented ports in a network namespace; without the permission, uses the machine's."""
     try:
         os.unshare(os.CLONE_NEWNET)
     except (AttributeError, PermissionError):

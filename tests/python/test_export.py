@@ -1,4 +1,4 @@
-"""Tables for finance (PL-34) are equal in all formats, and match the audit's totals."""
+"""Finance tables (PL-34) are equal in all formats, and match the audit's totals."""
 
 import csv
 import io

@@ -30,7 +30,7 @@ def test_dm_21_a_round_is_skipped_to_its_result_once(client, player):
     alice, played = waiting(client, player)
     (listed,) = open_rounds(client, player)
     assert listed.round.round_id == played.round_id
-    # ME-20: 120 hours after its latest step.
+    # ME-20.
     assert listed.resolve_time.seconds - listed.round.steps[-1].time.seconds == 120 * 3600
     request = spin_pb2.SkipRoundRequest(request_id="skip", round_id=played.round_id)
     skipped = client.spins.SkipRound(request)

@@ -46,7 +46,6 @@ def test_bw_13_bw_14_counters_come_every_three_seconds_with_the_position_they_ho
         assert [Decimal(counter.coin_value) for counter in update.counters] == [Decimal(coin) for coin in COINS]
         figures = {Decimal(counter.coin_value): Decimal(counter.figure) for counter in update.counters}
         base = figures[Decimal(10)]
-        # P x coin / 10, not rounded.
         assert figures == {Decimal(coin): base * Decimal(coin) / 10 for coin in COINS}
     assert base > 20_000, "the bet's contribution shows no later than at the second refresh"
 

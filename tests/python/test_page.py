@@ -1,4 +1,4 @@
-"""The support page of a round (PL-19) agrees with GetRound."""
+"""PL-19: the support page agrees with GetRound."""
 
 from xml.etree import ElementTree
 

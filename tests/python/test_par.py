@@ -1,5 +1,3 @@
-"""The PAR sheet in JSON and XML."""
-
 import json
 import re
 import subprocess

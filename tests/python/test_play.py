@@ -185,7 +185,7 @@ def test_pl_11_an_exceeded_deadline_and_its_repetition_have_one_effect(start):
     expected = DEPOSIT
     for number in range(20):
         request = bet(f"r{number}", alice)
-        # The suspended process has received the call; resumed, it may play or drop it.
+        # The suspended process has received the call, and may play or drop it later.
         with service.held(), pytest.raises(grpc.RpcError) as raised:
             client.spin(request, timeout=0.05)
         assert raised.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED

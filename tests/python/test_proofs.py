@@ -1,4 +1,4 @@
-"""Signatures of a service, checked by tlog-scales over HTTP and by examples/verify_round.py."""
+"""Signatures checked by tlog-scales over HTTP and by examples/verify_round.py."""
 
 import base64
 import hashlib
@@ -205,8 +205,7 @@ def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):
             found = verify_round.verify("".join(lines), vkey)
         except verify_round.Unproven:
             continue
-        # Accepted if the records are equal (a run copied from a place with equal bytes), or if it states that it shows
-        # no seals.
+        # Accepted with equal records, or without showing seals.
         believed += 1
         assert found == proven or any(where is None for _, _, where in found[-1]), at
     assert believed < 10

@@ -1,8 +1,5 @@
-"""PL-28: tests the exports of `motherlode rng` with NIST SP 800-22 and tests of scaled numbers.
-
-Exports have fixed seeds. Each of some 500 verdicts has a significance of one in a million. Known bad generators must
-fail.
-"""
+"""PL-28: `motherlode rng` passes NIST SP 800-22 and tests of scaled numbers; known bad generators fail. Seeds are
+fixed; each of some 500 verdicts has a significance of one in a million."""
 
 import subprocess
 
@@ -36,8 +33,8 @@ def sequences(data):
 
 
 def verdicts(p_values):
-    """Two probabilities for a perfect generator: of as many p-values below ALPHA (SP 800-22, 4.2.1, exact binomial),
-    and of as uneven p-values in ten classes (4.2.2, with 55 sequences or more)."""
+    """A perfect generator's probabilities of as many p-values below ALPHA (SP 800-22, 4.2.1, exact binomial), and of as
+    uneven p-values in ten classes (4.2.2, from 55 sequences)."""
     failed = np.sum(p_values < ALPHA)
     yield binom.sf(failed - 1, len(p_values), ALPHA)
     if len(p_values) >= 55:
@@ -104,7 +101,7 @@ BAD_SEQUENCES = 20
 
 
 def biased():
-    """Bits that are one in 50.5 % of cases."""
+    """50.5 % ones."""
     return np.random.Generator(np.random.PCG64(1)).random((BAD_SEQUENCES, BITS)) < 0.505
 
 
@@ -118,7 +115,7 @@ def linear_congruential():
 
 
 def shift_register():
-    """31 bits (x^31 + x^3 + 1): balanced, uncorrelated, and predictable."""
+    """31 bits (x^31 + x^3 + 1): balanced, uncorrelated, predictable."""
     bits = np.zeros(BAD_SEQUENCES * BITS, dtype=np.uint8)
     bits[:31] = np.random.Generator(np.random.PCG64(2)).integers(0, 2, 31)
     for at in range(31, len(bits), 28):
@@ -156,7 +153,7 @@ def modulo(bound, random):
 
 
 def sticky(bound, random):
-    """Every twentieth number repeats the previous one."""
+    """Every twentieth number is repeated."""
     numbers = random.integers(0, bound, 1_000_000)
     repeats = np.flatnonzero(random.random(len(numbers)) < 0.05)[1:]
     numbers[repeats] = numbers[repeats - 1]

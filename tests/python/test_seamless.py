@@ -1,4 +1,4 @@
-"""The reference wallet's README, with an operator's database, under faults."""
+"""The wallet's README, with an operator's database, under faults."""
 
 import hashlib
 import hmac
@@ -111,7 +111,7 @@ def wallet(tmp_path, database):
 
 
 def patient(call):
-    """Repeats a call until its outcome is known."""
+    """Repeats until the outcome is known."""
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -131,7 +131,7 @@ def played(client, account, number):
         steps.append(patient(lambda: client.choose(named, steps[0].round_id, choice)))
     jackpot = 0
     if steps[0].HasField("jackpot"):
-        # The award may come after the answer.
+        # The award may follow the answer.
         paid = lambda: patient(lambda: client.spin(request)).jackpot.amount
         deadline = time.monotonic() + 300
         while not paid().amount_minor and time.monotonic() < deadline:
@@ -141,10 +141,10 @@ def played(client, account, number):
 
 
 def reconciled(database, net):
-    """Each player's net result is in the wallet's database once all is paid."""
+    """Once all is paid, the wallet's database has each player's net result."""
     expected = {player: FUNDS + of for player, of in net.items()}
     balances = lambda: dict(read(database, "SELECT player, minor FROM balances"))
-    # Retries of a credit are up to 30 s apart, and several can fail.
+    # Several retries can fail, up to 30 s apart.
     deadline = time.monotonic() + 300
     while balances() != expected and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -217,7 +217,7 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
 
 
 def sent(address, path, body, *, key=KEY, moment=None, nonce="0" * 32, signed=None):
-    """`signed` is the signed body, if it differs from the sent one."""
+    """`signed` is the signed body, if not the sent one."""
     moment = str(moment if moment is not None else time.time_ns() // 1_000_000)
     digest = hashlib.sha256((signed or body).encode()).hexdigest()
     text = f"motherlode/wallet/v1\nPOST\n{path}\n{moment}\n{nonce}\n{digest}\n"

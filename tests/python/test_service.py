@@ -69,7 +69,7 @@ def test_pl_13_a_description_is_the_whole_game(client):
         assert all(symbol.role for symbol in game.symbols) and game.pay_rows and not game.reel_sets, name
         assert Decimal(game.std_dev_bets) > 1 and Decimal(game.volatility_index) > Decimal(game.std_dev_bets), name
         assert game.bet_coins.min <= game.bet_coins.default <= game.bet_coins.max, name
-        # WF-04: above that of a single window, with a bound of its probability.
+        # WF-04.
         win_up_to = game.win_up_to
         assert Decimal(win_up_to.bets) == int(win_up_to.bets) > Decimal(game.max_win_bets), name
         assert Decimal(win_up_to.probability_at_most) < Decimal("1e-12") and win_up_to.says, name
@@ -216,7 +216,7 @@ def test_pl_06_the_log_passes_its_audit(start):
 
 
 class Reflection(ProtoReflectionDescriptorDatabase):
-    """Python's package supports only v1alpha, whose messages equal those of v1."""
+    """Python's package has only v1alpha, with v1's messages."""
 
     def __init__(self, channel):
         super().__init__(channel)

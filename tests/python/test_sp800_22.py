@@ -1,4 +1,4 @@
-"""sp800_22.py gives the document's figures, for its examples and for a million bits of e."""
+"""sp800_22.py gives the document's figures, for its examples and a million bits of e."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def bits(text):
 
 
 def split(low, high):
-    """A part of the sum of 1/n! as numerator and product."""
+    """Part of the sum of 1/n! as numerator and product."""
     if high - low == 1:
         return 1, high
     middle = (low + high) // 2
@@ -51,14 +51,14 @@ def test_an_example_of_the_document(test, text, arguments, wanted):
 
 
 def test_the_excursions_of_the_document():
-    """2.14.4 rounds its probabilities to four places, and has only state 1; so has 2.15.4."""
+    """2.14.4 and 2.15.4 have only state 1; 2.14.4 rounds probabilities to four places."""
     example = bits("0110110101")
     excursions = sp800_22.random_excursions(example, judged=False)
     assert excursions[list(EXCURSIONS).index(1)] == pytest.approx(0.502529, abs=1e-4)
     assert sp800_22.random_excursions_variant(example, judged=False)[9] == pytest.approx(0.683091, abs=1.5e-6)
 
 
-# Appendix B and the examples of 2.x.8.
+# Appendix B, examples of 2.x.8.
 OF_E = {
     sp800_22.frequency: [0.953749],
     sp800_22.block_frequency: [0.211072],
@@ -85,7 +85,7 @@ def test_a_million_bits_of_e(e, test):
 
 
 def test_a_million_bits_of_e_with_the_documents_own_chances(e):
-    """Two tables of the document are inexact; with them the functions give its figures."""
+    """With its two inexact tables, the functions give the document's figures."""
     approximate = (0.367879, 0.183940, 0.137955, 0.099634, 0.069935, 0.140656)
     assert sp800_22.overlapping_template(e, chances=approximate) == pytest.approx([0.110434], abs=5e-6)
     slip = (0.01047, *sp800_22.COMPLEXITY[1:])

@@ -12,8 +12,6 @@ HERE = Path(__file__).resolve().parent
 
 
 class Generate(build_py):
-    """Adds the generated files to a copy of the sources."""
-
     def run(self):
         super().run()
         # A source distribution needs no compiler.

@@ -1,5 +1,5 @@
-"""Plays all games with new players against a protected service, and reconciles its own books with the ledger to the
-cent. The exit code is 0 only if they agree. See README.md."""
+"""Plays all games against a protected service and reconciles its own books with the ledger to the cent. The exit code
+is 0 only if they agree. See README.md."""
 
 import argparse
 import sys
@@ -37,7 +37,7 @@ def run(args):
     def connect(to=address):
         return Service(to, ca, token, host, args.answer_s)
 
-    # The players' connections stay; answers are lost between aggregator and service only.
+    # Players' connections stay; only the aggregator loses answers.
     keeper, service = connect(args.target), connect()
     try:
         grpc.channel_ready_future(keeper.channel).result(timeout=10)

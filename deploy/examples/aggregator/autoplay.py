@@ -39,7 +39,7 @@ class Series:
             except grpc.RpcError as error:
                 service.pause(error, wait_s)
             finally:
-                # Ending the stream stops the series.
+                # Stops the series.
                 answers.cancel()
         raise TimeoutError("the series keeps losing its connection")
 
@@ -61,7 +61,7 @@ def same(one, other):
 
 
 def resumed(player, session, stake, connect, spins=30, **more):
-    """Plays a series over two connections; the first one is dropped halfway."""
+    """Drops the first of two connections halfway."""
     series = Series(player, session, stake, spins, **more)
     first = connect()
     for _ in series.follow(first):
@@ -76,7 +76,7 @@ def resumed(player, session, stake, connect, spins=30, **more):
 
 
 def stopped(player, session, stake, spins=1000, **more):
-    """Stops a series. Rounds bet before the stop arrives are in the history."""
+    """Rounds bet before the stop arrives are in the history."""
     series = Series(player, session, stake, spins, PAUSE_MS, **more)
     answers = series.follow(player.service)
     for _ in range(5):

@@ -11,11 +11,11 @@ PAGE_SIZE = 100
 
 @dataclass
 class Round:
-    """Money in minor units."""
+    """In minor units."""
 
     bet: int
     win: int
-    # Credits by step, before the round's end (ME-16).
+    # By step, before the round's end (ME-16).
     credited: dict
     jackpot: int
     open: bool
@@ -24,7 +24,7 @@ class Round:
 
     @staticmethod
     def of(round, credited, jackpots):
-        """Takes a Played or a Round of the service, which have the same field names."""
+        """Takes a Played or a Round, which have the same field names."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
         return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 
@@ -32,7 +32,7 @@ class Round:
         return 0 if self.campaign else self.bet
 
     def net(self):
-        """Returns the change of the balance. Wins count at settlement, except parts credited by HALVE."""
+        """Change of the balance. Wins count at settlement, except parts credited by HALVE."""
         return (sum(self.credited.values()) if self.open else self.win) + self.jackpot - self.paid()
 
 
@@ -46,7 +46,7 @@ class Books:
     client_seeds: dict = field(default_factory=dict)
 
     def told(self, played, client_seed=None):
-        """Records a step's answer; idempotent."""
+        """Idempotent."""
         if client_seed is not None:
             self.client_seeds[played.round_id, played.step] = client_seed
         before = self.rounds.get(played.round_id)

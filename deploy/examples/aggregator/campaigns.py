@@ -10,7 +10,7 @@ ROUNDS = 3
 
 
 def free_rounds(player, session, stake, **more):
-    """Grants a campaign and plays it; grants another and cancels it."""
+    """Plays one campaign and cancels another."""
     played = grant(player, session.game, stake)
     for number in range(ROUNDS):
         player.bet(session, None, campaign_id=played, **more)

@@ -1,4 +1,4 @@
-"""Checks sealed draws with SHA-256: no outcome was chosen after its request was known."""
+"""Checks sealed draws: no outcome was chosen after its request was known."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ def sha256(*lines):
 
 
 def faults(round, client_seeds):
-    """Returns the faults of a finished round's draws. `client_seeds` has the sent ones by round and step."""
+    """`client_seeds` has the sent ones by round and step."""
     found = []
     for step in round.steps:
         at, draw = (round.round_id, step.number), step.draw

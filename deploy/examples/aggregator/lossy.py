@@ -1,7 +1,4 @@
-"""A proxy that loses answers, as a test of retries.
-
-It forwards all that the client sends, and a limited number of pieces of the answers, then cuts the connection.
-"""
+"""Proxy that forwards all requests, and a limited number of pieces of the answers, then cuts the connection."""
 
 import random
 import socket
@@ -13,8 +10,7 @@ PIECE = 1 << 16
 
 class Lossy:
     def __init__(self, target, pieces, silence_s):
-        """Forwards about `pieces` pieces per connection; every third connection is silent for `silence_s` before it is
-        cut."""
+        """About `pieces` pieces per connection; every third is silent for `silence_s` before it is cut."""
         self.target, self.pieces, self.silence_s = target, pieces, silence_s
         self.random = random.Random(pieces)
         self.cut = 0
@@ -49,7 +45,7 @@ class Lossy:
 
 
 def copy(source, sink, pieces):
-    """Returns true if the number of pieces was reached, false if an end closed first."""
+    """True if the number of pieces was reached, false if an end closed first."""
     try:
         while piece := source.recv(PIECE):
             if pieces == 0:

@@ -1,5 +1,3 @@
-"""A player at the aggregator."""
-
 import secrets
 import uuid
 from collections import Counter
@@ -11,7 +9,6 @@ from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 from service import Refused
 
-# In minor units.
 DEPOSIT = 50_00
 
 GUESSES = [round_pb2.CARD_RED_HEART, round_pb2.CARD_BLACK_SPADE]
@@ -19,7 +16,6 @@ GUESSES = [round_pb2.CARD_RED_HEART, round_pb2.CARD_BLACK_SPADE]
 
 class Player:
     def __init__(self, service, operator, game, currency="EUR"):
-        # A name unused by earlier runs.
         name = f"{game.summary.game}-{uuid.uuid4().hex[:12]}"
         self.service, self.game = service, game
         self.account = round_pb2.Account(operator_id=operator, player_id=name, currency_code=currency)
@@ -27,7 +23,7 @@ class Player:
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        # Position of the answer with the next draw's seal.
+        # Of the answer with the next draw's seal.
         self.position = 0
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
@@ -66,8 +62,8 @@ class Player:
         self.finish(played.round_id, played.outcome, session.id)
 
     def draw(self, call, request):
-        """Sends a request with a fresh client seed, so the seal cannot have been chosen for it. If other draws changed
-        the seal, retries with the new seal and another client seed."""
+        """Sends a fresh client seed, so the seal cannot have been chosen for it. If other draws changed the seal,
+        retries with the new seal and another client seed."""
         while True:
             request.client_seed, request.seal = secrets.token_bytes(32), self.seal
             try:
@@ -81,7 +77,7 @@ class Player:
                 return played
 
     def told(self, played, client_seed=None):
-        """Records an answer; a repeated one does not change the next seal."""
+        """A repeated answer does not change the next seal."""
         self.books.told(played, client_seed)
         if played.position > self.position:
             self.position, self.seal = played.position, played.seal
@@ -100,7 +96,7 @@ class Player:
             self.choices[before] += 1
 
     def choice(self, outcome, before):
-        """Returns the choice for the awaited input, or None if the round is settled."""
+        """None if the round is settled."""
         made = round_pb2.Choice
         match outcome.awaiting:
             case round_pb2.AWAITING_NOTHING:
@@ -143,7 +139,7 @@ class Player:
 
 
 class Session:
-    """A launched game: binds player, account and game (PL-16)."""
+    """Binds player, account and game (PL-16)."""
 
     def __init__(self, player, game, keeper):
         request = spin_pb2.OpenSessionRequest(

@@ -1,8 +1,7 @@
 """Connection to Motherlode: TLS, token, retries.
 
-A broken connection can hide that a request took effect. Each changing request therefore has a request id, and `ask`
-sends the same message until it is answered (PL-11). A production aggregator stores the message before sending, and
-retries after its own restart.
+A broken connection can hide that a request took effect, so `ask` sends the same message and request id until it is
+answered (PL-11). A production aggregator stores the message before sending, and retries after its own restart.
 """
 
 import threading
@@ -16,12 +15,11 @@ from motherlode.jackpot.v1 import jackpot_pb2_grpc
 from motherlode.ledger.v1 import ledger_pb2_grpc
 from motherlode.spin.v1 import spin_pb2_grpc
 
-# Per message; delays from 0.05 s, doubled up to 1 s.
+# Per message.
 TRIES_MAX = 20
 FIRST_WAIT_S, WAIT_MAX_S = 0.05, 1.0
 
-# The answer was lost, or the service is busy or starting. A connection that breaks during an answer can appear as
-# CANCELLED, UNKNOWN or INTERNAL.
+# Lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL.
 LOST = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -49,7 +47,7 @@ class Refused(Exception):
 
 
 class Service:
-    """Connection shared by threads. `lost` counts retries by status."""
+    """Shared by threads. `lost` counts retries by status."""
 
     def __init__(self, address, ca, token, name=None, answer_s=5.0):
         credentials = grpc.composite_channel_credentials(
@@ -62,7 +60,7 @@ class Service:
             ("grpc.max_reconnect_backoff_ms", 1000),
         ]
         if name:
-            # If the address is a proxy's.
+            # For a proxy's address.
             options.append(("grpc.ssl_target_name_override", name))
         self.channel = grpc.secure_channel(address, credentials, options)
         self.spins = spin_pb2_grpc.SpinServiceStub(self.channel)
@@ -76,7 +74,7 @@ class Service:
         self.channel.close()
 
     def ask(self, call, request):
-        """Returns the answer, with retries; raises Refused."""
+        """Retries; raises Refused."""
         for wait_s in waits():
             try:
                 return call(request, timeout=self.answer_s, wait_for_ready=True)

@@ -17,7 +17,7 @@ use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
 const CALL_MAX: &str = "20S";
-/// Bytes of a page of rounds with many free spins.
+/// A page of rounds with many free spins.
 const ANSWER_MAX: usize = 16 << 20;
 
 pub(crate) type Part = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
@@ -30,7 +30,6 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// All services at one address.
     pub fn one<S>(service: S) -> Self
     where
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + Sync + 'static,
@@ -41,7 +40,6 @@ impl Backend {
         Self { spin: part.clone(), ledger: part.clone(), jackpot: part }
     }
 
-    /// Services at separate addresses.
     pub fn apart(spin: Connection, ledger: Connection, jackpot: Connection) -> Self {
         let part = |connection: Connection| -> Part { BoxCloneSyncService::new(connection.map_err(Into::into)) };
         Self { spin: part(spin), ledger: part(ledger), jackpot: part(jackpot) }
@@ -56,7 +54,7 @@ impl Backend {
     }
 }
 
-/// Jackpot processes refuse changes of pools (PL-44).
+/// Jackpot processes refuse these (PL-44).
 fn is_pool_change(method: &str) -> bool {
     let changes =
         ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];

@@ -1,6 +1,6 @@
-// Verifies a round's proof in the browser, without calls to the service: the signature, the inclusion of the round's
-// records, and each dealt value against its seal. Written from the specifications (c2sp.org/signed-note,
-// tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto), as examples/verify_round.py is.
+// Verifies a round's proof in the browser, without the service: the signature, the inclusion of the round's records,
+// and each dealt value against its seal. Written from the specifications (c2sp.org/signed-note, tlog-checkpoint and
+// tlog-proof, RFC 6962, proof.proto and log.proto), as examples/verify_round.py is.
 
 class Unproven extends Error {}
 
@@ -26,7 +26,7 @@ async function sha256(...parts) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
 
-// Returns size and root of a signed checkpoint.
+// Size and root of a signed checkpoint.
 async function checkpoint(note, key) {
   const [, name, id, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(key) ?? [];
   check(name, "the key is malformed");
@@ -72,7 +72,7 @@ async function rootOf(entry, index, size, path) {
   return reached;
 }
 
-// Returns a varint and its end.
+// A varint and its end.
 function varint(message, at) {
   for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
     check(at < message.length, "a message is cut off");
@@ -83,7 +83,6 @@ function varint(message, at) {
   throw new Unproven("a number is too long");
 }
 
-// Iterates over the fields of a protobuf message.
 function* fields(message) {
   let at = 0;
   const next = () => {
@@ -106,7 +105,7 @@ function* fields(message) {
   }
 }
 
-// Returns the messages or values at a path of field numbers.
+// Messages or values at a path of field numbers.
 function parts(message, first, ...rest) {
   const found = [];
   for (const [number, value] of fields(message)) {
@@ -117,7 +116,7 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Restores the records in these fields of a proof: see ProvenRecord.copied.
+// Restores these fields' records (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];
@@ -150,8 +149,8 @@ async function recordsOf(extra, ...kinds) {
   return found;
 }
 
-// Checks that the records have the round's bet, all steps and its end, and returns the number of steps and whether it
-// was settled.
+// Checks that the records have the round's bet, all steps and its end; returns the number of steps and whether it was
+// settled.
 function whole(number, records) {
   const events = records.flatMap(({ record }) => parts(record, 10));
   const has = (kind) => events.some((event) => one(event, kind, 1) === number);
@@ -162,7 +161,7 @@ function whole(number, records) {
   return { steps: steps.length, settled: has(8) };
 }
 
-// Returns draw number, seed and place of the seal for each sealed step; null for a seal that is not in the proof.
+// Draw number, seed and seal's place for each sealed step; null if the proof lacks the seal.
 async function draws(roundId, number, settled, records, sealing) {
   const seals = new Map();
   const [used, dealt] = [[], []];
@@ -184,7 +183,7 @@ async function draws(roundId, number, settled, records, sealing) {
       lost ||= one(event, 45, 1) === number;
     }
   }
-  // A settled round has revealed its draws, even if it was voided later.
+  // A settled round has revealed its draws, even if voided later.
   check((lost && !settled) || dealt.length === used.length, "a dealt value is not revealed");
   const found = [];
   for (const [at, value] of dealt.slice(0, used.length).entries()) {
@@ -201,7 +200,7 @@ async function draws(roundId, number, settled, records, sealing) {
   return found;
 }
 
-// Verifies a proof of a round with a key and reports each passed check. Returns whether all draws' seals are shown.
+// Verifies a proof of a round and reports each passed check. Returns whether all draws' seals are shown.
 async function verify(proof, key, wanted, tell) {
   const end = proof.indexOf("\n\n");
   const [header, extra, index, ...path] = proof.slice(0, Math.max(end, 0)).split("\n");
@@ -214,7 +213,7 @@ async function verify(proof, key, wanted, tell) {
   const inOrder = (all) => all.every(({ position }, at) => position > (at === 0 ? 0 : all[at - 1].position));
   const [sealing, records] = await recordsOf(found, 3, 1);
   check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
-  // The file itself proves the last record; records named by a proven record need no path.
+  // The file proves the last record; records named by a proven one need no path.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
   check(ends && sealing.every(({ position }) => position < last.position), "the index belongs to another record");

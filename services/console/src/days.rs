@@ -1,5 +1,3 @@
-//! Days in UTC as YYYY-MM-DD.
-
 use crate::{failure::Failure, fields::Fields};
 use motherlode_picture::figures::iso;
 use prost_types::Timestamp;

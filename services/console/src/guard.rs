@@ -1,4 +1,4 @@
-//! Outer middleware: checks host name and origin of forms, and adds security headers.
+//! Checks host name and origin of forms, and adds security headers.
 
 use crate::{app::App, calls, failure::Failure};
 use axum::{
@@ -9,7 +9,7 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use std::time::Duration;
 
-/// Only the console's own scripts and styles, and no framing.
+/// The console's own scripts and styles; no framing.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 const TLS_ONLY: &str = "max-age=31536000";
@@ -68,7 +68,7 @@ fn host(request: &Request) -> &str {
     .unwrap_or("")
 }
 
-/// Whether the browser's headers permit a form from this console.
+/// Whether the headers permit a form from this console.
 fn from_here(headers: &HeaderMap, host: &str, secure: bool) -> bool {
     let said = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let site = said("sec-fetch-site").is_none_or(|site| site == "same-origin");

@@ -1,4 +1,4 @@
-//! Messages in Protobuf's JSON, by the contract's descriptors.
+//! Protobuf's JSON by the contract's descriptors.
 
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// Uses proto field names; null for an unknown message.
+/// Proto field names; null for an unknown message.
 pub(crate) fn of(name: &str, message: &impl Message) -> serde_json::Value {
     of_bytes(name, &message.encode_to_vec()).unwrap_or_default()
 }
@@ -17,7 +17,7 @@ pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     told(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
 }
 
-/// Includes default values, since `on: false` is the content of a switch-off.
+/// With default values, since `on: false` is a switch-off's content.
 pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     told(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }

@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
 
-/// Pages in the navigation, each with the call that permits it.
+/// Navigation; the call that permits each page.
 const PAGES: [(&str, &str, &str); 7] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
@@ -90,7 +90,7 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// Hidden field with the anti-forgery word.
+/// Anti-forgery word as a hidden field.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

@@ -1,14 +1,14 @@
 //! The console: web pages for support, audit and administration.
 //!
-//! It is a client of the gRPC services without data or permissions of its own: each page is made of calls with the
+//! It is a client of the gRPC services without data or permissions of its own: pages are made of calls with the
 //! session's token. Pages work without JavaScript, and their policy permits only the console's own scripts and styles.
 //!
-//! Tokens are in memory only. The session's cookie has 256 random bits, and the session ends with a log-out, when idle,
-//! or after [`Bounds::lasts_ms_max`]. Forms carry an anti-forgery word, and the browser must name the console as their
+//! Tokens are in memory only. The session's cookie has 256 random bits; the session ends with a log-out, when idle, or
+//! after [`Bounds::lasts_ms_max`]. Forms carry an anti-forgery word, and the browser must name the console as their
 //! origin.
 //!
-//! The same listener serves all calls of the contract as `POST /v1/...` in JSON, with the caller's token and without a
-//! session, and their description at `/openapi.json`.
+//! The listener also serves all calls as `POST /v1/...` in JSON, with the caller's token and without a session, and
+//! `/openapi.json`.
 
 mod api;
 mod app;

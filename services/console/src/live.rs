@@ -1,5 +1,5 @@
-//! Live parts of pages, replaced by htmx. Without a script, pages can be reloaded every few seconds on request. Updates
-//! can be paused (WCAG 2.2.2), and do not extend a session.
+//! Live parts of pages, replaced by htmx or, without a script, by reloads on request. Updates can be paused (WCAG
+//! 2.2.2), and do not extend a session.
 
 use crate::{failure::Failure, fields::query, shared::FRESH, visit::Visit};
 use axum::{
@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(crate) const SCRIPT: &str = "/htmx.js";
 const EVERY: &str = "5";
 
-/// The part is static without an address or when paused.
+/// Static without an address or when paused.
 pub(crate) fn part(visit: &Visit, address: Option<&str>, seconds: u32, content: Markup) -> Markup {
     match address.filter(|_| visit.query.get("live") != "off") {
         Some(address) => html! {
@@ -24,7 +24,7 @@ pub(crate) fn part(visit: &Visit, address: Option<&str>, seconds: u32, content: 
     }
 }
 
-/// Links to pause and resume updates, or to reload the page without a script.
+/// Links to pause and resume updates, or to reload without a script.
 pub(super) fn ways(visit: &Visit) -> Markup {
     let (off, again) = (visit.query.get("live") == "off", visit.query.get("every") == EVERY);
     html! {
@@ -50,13 +50,13 @@ pub(crate) fn answer(part: Markup) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], part.into_string()).into_response()
 }
 
-/// Returns a part made within the last second for a caller with the same rights, or a new one.
+/// A part made within the last second for the same rights, or a new one.
 pub(crate) async fn shared(
     visit: &Visit,
     made: impl Future<Output = Result<Markup, Failure>>,
 ) -> Result<Response, Failure> {
     let who = visit.who();
-    // Shared parts contain no form and no anti-forgery word.
+    // Shared parts have no form or anti-forgery word.
     let name = format!("{} {} {}", who.operator, who.roles, visit.asked);
     let Some(part) = visit.app.shared.part(name) else { return Ok(answer(made.await?)) };
     visit.api.report().get_identity(GetIdentityRequest {}).await?;
@@ -73,7 +73,7 @@ pub(crate) async fn shared(
     Ok(answer(PreEscaped(text)))
 }
 
-/// A redirect to the log-in becomes one of the whole page, and a refusal becomes a notice.
+/// A redirect to the log-in becomes the whole page's, a refusal a notice.
 pub(crate) async fn of_part(answer: Response) -> Response {
     if answer.status().is_redirection() {
         let mut led = StatusCode::OK.into_response();

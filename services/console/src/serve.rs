@@ -44,7 +44,7 @@ impl Console {
         Self { router: router(app), tls }
     }
 
-    /// Serves until the stop; requests in progress are answered first.
+    /// Requests in progress are answered before the stop.
     pub async fn serve(self, listener: TcpListener, admission: Admission, stop: Stop) {
         serve_http1(listener, self.tls, admission, self.router, stop).await;
     }

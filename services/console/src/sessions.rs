@@ -1,4 +1,4 @@
-//! Sessions in memory by the digest of a cookie of 256 random bits.
+//! In memory, by the digest of a cookie of 256 random bits.
 
 use motherlode_runtime::{
     Clock,
@@ -11,9 +11,9 @@ use subtle::ConstantTimeEq;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Milliseconds without a request after which a session ends.
+    /// Longest time without a request.
     pub idle_ms_max: i64,
-    /// Milliseconds after which a session ends.
+    /// Longest time since the log-in.
     pub lasts_ms_max: i64,
     /// At the limit, the longest idle session of the credential with the most ends.
     pub per_operator_max: usize,
@@ -39,7 +39,7 @@ impl Who {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
 
-    /// Reports whether the roles permit a call. Without operators all calls are permitted.
+    /// Without operators all calls are permitted.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
         let of_platform = self.operator == motherlode_runtime::config::PLATFORM;
@@ -85,7 +85,7 @@ impl Sessions {
         open.retain(|_, of| self.bounds.alive(of, now_ms));
         let name = digest(&id);
         let operator = session.who.operator.clone();
-        // Inserted first, so that it counts for its credential.
+        // First, so that it counts for its credential.
         open.insert(name, Open { session, began_ms: now_ms, used_ms: now_ms });
         if open.values().filter(|of| of.session.who.operator == operator).count() > self.bounds.per_operator_max {
             make_way(&mut open, &name, &operator);
@@ -97,7 +97,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Returns the session of a cookie, and records its use.
+    /// Records the use.
     pub(crate) fn find(&self, id: &str) -> Option<Session> {
         let (now_ms, name) = ((self.clock)(), digest(id));
         let mut open = self.open.lock();
@@ -110,7 +110,7 @@ impl Sessions {
         Some(found.session.clone())
     }
 
-    /// Finds a session without recording a use, for automatic requests.
+    /// Records no use: for automatic requests.
     pub(crate) fn look(&self, id: &str) -> Option<Session> {
         let (now_ms, open) = ((self.clock)(), self.open.lock());
         open.get(&digest(id)).filter(|of| self.bounds.alive(of, now_ms)).map(|of| of.session.clone())
@@ -131,7 +131,7 @@ impl Bounds {
     }
 }
 
-/// Ends the longest idle session of the operator's credential with the most sessions, but not the newest.
+/// Ends the longest idle session of the operator's credential with the most, but not the newest.
 fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &str) {
     let theirs = || open.iter().filter(|(_, one)| one.session.who.operator == operator);
     let of_credential =
@@ -149,7 +149,7 @@ fn most<'a>(names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name)
 }
 
-/// Compares in constant time.
+/// Constant time.
 pub(crate) fn is_word(session: &Session, given: &str) -> bool {
     digest(given).ct_eq(&digest(&session.word)).into()
 }
@@ -242,7 +242,7 @@ mod tests {
         assert!(mine.iter().all(|id| sessions.find(id).is_some()));
         let alive = |ids: &[String]| ids.iter().filter(|id| sessions.look(id).is_some()).count();
         assert_eq!((alive(&many), alive(&many[8..])), (2, 2), "the newest of its own");
-        // Among equals the least recently used one is closed.
+        // Among equals the least recently used is closed.
         now.fetch_add(1, Ordering::SeqCst);
         assert!(sessions.find(&many[9]).is_some());
         let (third, fourth) = (open("wallet"), open("play"));

@@ -1,7 +1,5 @@
-//! Live parts shared by callers with the same rights, made at most once per second.
-//!
-//! Each request first verifies its own token, so that a revoked one sees nothing. Beyond the limit of parts, each is
-//! made per request.
+//! Live parts shared by callers with the same rights, made at most once per second. Each request first verifies its own
+//! token. Beyond the limit, parts are made per request.
 
 use parking_lot::Mutex;
 use std::{
@@ -14,7 +12,7 @@ use std::{
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
 const PARTS_MAX: usize = 256;
 
-/// The lock is held while the part is made.
+/// Locked while the part is made.
 pub(crate) type Part = Arc<tokio::sync::Mutex<Option<(Instant, String)>>>;
 
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! Stopped parts of the service: those switched off, and suspended pools.
+//! Parts of the service that are switched off, and suspended pools.
 
 use crate::{
     failure::{Failure, capital},
@@ -92,7 +92,7 @@ pub(crate) fn part(switch: &Switch) -> String {
     }
 }
 
-/// Pools; each is named like its game.
+/// Each is named like its game.
 pub(crate) async fn pools(visit: &Visit) -> Result<Vec<Pool>, Failure> {
     let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let games: BTreeSet<_> = games.into_iter().map(|game| game.game).collect();

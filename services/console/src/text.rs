@@ -1,4 +1,4 @@
-//! Formats of values: times as RFC 3339 in UTC, amounts by currency.
+//! Times as RFC 3339 in UTC, amounts by currency.
 
 use maud::{Markup, PreEscaped, html};
 use motherlode_picture::figures;
@@ -27,19 +27,19 @@ pub(crate) fn count(number: impl ToString) -> String {
     figures::grouped(&number.to_string())
 }
 
-/// Formats `POOL_STATUS_ACTIVE` as `active`, without its prefix.
+/// `POOL_STATUS_ACTIVE` as `active`.
 pub(crate) fn words(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
 }
 
-/// Formats `0.9460` as `94.60 %`, without rounding.
+/// `0.9460` as `94.60 %`, without rounding.
 pub(crate) fn percent(share: &str) -> String {
     let (sign, digits) = share.strip_prefix('-').map_or(("", share), |digits| ("-", digits));
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return share.to_owned();
     }
-    // A figure rounded to zero can still have its sign.
+    // A figure rounded to zero can keep its sign.
     let sign = if digits.bytes().all(|byte| byte == b'0' || byte == b'.') { "" } else { sign };
     let part = format!("{part:0<2}");
     let (before, after) = part.split_at(2);

@@ -14,8 +14,7 @@ use motherlode_runtime::{config::PLATFORM, connections::Peer};
 use std::{sync::Arc, time::Duration};
 use tonic::Status;
 
-/// Without and with TLS. Browsers accept the `__Host-` prefix only over TLS from this host for all paths, so no other
-/// host can set the cookie.
+/// Without and with TLS. Browsers accept the `__Host-` prefix only over TLS, from this host and for all paths.
 const COOKIE: &str = "motherlode_console";
 const SECURE_COOKIE: &str = "__Host-motherlode_console";
 const OF_PARTS: &str = "/live/";
@@ -41,7 +40,7 @@ impl Visit {
         own.is_empty() || own == operator
     }
 
-    /// Reports whether the credential can see all operators: the platform's, or any without operators.
+    /// Whether the credential sees all operators: the platform's, or any without operators.
     pub(crate) fn sees_all(&self) -> bool {
         self.owns(PLATFORM)
     }

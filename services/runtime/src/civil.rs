@@ -1,6 +1,6 @@
 use toml::value::{Datetime, Offset};
 
-/// `None` if the date, time or offset is missing.
+/// `None` without date, time or offset.
 pub(crate) fn unix_ms(time: &Datetime) -> Option<i64> {
     let (date, clock) = (time.date?, time.time?);
     let offset_minutes = match time.offset? {
@@ -15,7 +15,7 @@ pub(crate) fn unix_ms(time: &Datetime) -> Option<i64> {
     )
 }
 
-/// Gregorian calendar. Years begin in March, so that a leap day is the last day.
+/// Gregorian. Years begin in March, so a leap day is the last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);

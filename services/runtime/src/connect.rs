@@ -1,5 +1,3 @@
-//! Client connections, plaintext or TLS by the target's scheme.
-
 use crate::roots;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
@@ -23,11 +21,11 @@ const PING_EVERY: Duration = Duration::from_secs(1);
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     pub token: Option<String>,
-    /// Root of the service's certificate, PEM; default: the system's.
+    /// PEM; default: the system's roots.
     pub ca: Option<Vec<u8>>,
     /// Client certificate and private key, PEM.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
-    /// Name in the service's certificate; default: the target's host.
+    /// Default: the target's host.
     pub server_name: Option<String>,
 }
 
@@ -68,7 +66,7 @@ pub fn connect<'a>(
     })
 }
 
-/// For processes of the installation. Pings detect a dead connection.
+/// For the installation's own processes; pings detect a dead connection.
 pub fn connect_lasting<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -81,7 +79,7 @@ pub fn connect_lasting<'a>(
     })
 }
 
-/// Connects at the first use and again after each loss.
+/// Connects at the first use and after each loss.
 pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connection, ConnectError> {
     let (endpoint, authorization) = prepare(target, credentials)?;
     let endpoint = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true);

@@ -1,4 +1,4 @@
-//! Shared by all services: configuration, access, refusals, telemetry, stop signal.
+//! Configuration, access, refusals and telemetry of all services.
 
 pub mod access;
 mod appends;

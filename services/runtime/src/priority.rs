@@ -3,9 +3,9 @@
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// Niceness of work that a caller waits for.
+/// For work that a caller waits for.
 const LOWER: i32 = 10;
-/// Niceness of work proportional to the log's length.
+/// For work proportional to the log's length.
 const LOWEST: i32 = 19;
 
 pub fn lower_priority() {
@@ -30,7 +30,7 @@ fn be_nicer(by: i32) {
     let _ = by;
 }
 
-/// Runs `work` on a separate thread of lower priority, to its end even if the caller stops waiting.
+/// Runs `work` on a thread of lower priority, to its end even if the caller stops waiting.
 pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (done, over) = oneshot::channel();
     let work = move || {

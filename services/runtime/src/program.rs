@@ -1,4 +1,4 @@
-//! SHA-256 of the executable, which is opened at the start, before its name can get another file.
+//! SHA-256 of the executable, opened at the start before its name can get another file.
 
 use sha2::{Digest, Sha256};
 use std::{
@@ -23,13 +23,12 @@ fn started() -> &'static Started {
     STARTED.get_or_init(|| Started { file: executable_file().ok(), digest: OnceLock::new() })
 }
 
-/// The first call computes the digest; others wait.
 pub fn digest() -> Option<[u8; 32]> {
     let Started { file, digest } = started();
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Reports whether the executable's name has another file or, unless `only_just`, the file has changed.
+/// Whether the executable's name has another file or, unless `only_just`, the file has changed.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {

@@ -1,6 +1,4 @@
-//! Long reads on threads of lower priority than bets.
-//!
-//! Each operator has a bounded queue and one read at a time; operators take turns within a total limit.
+//! Long reads on threads of lower priority than bets. Each operator has a bounded queue and one read at a time.
 
 use crate::{access::caller::Caller, priority::lower_priority, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
@@ -18,10 +16,10 @@ pub struct Reads(Arc<Queues>);
 
 #[derive(Debug)]
 struct Queues {
-    /// In order of request, at most one per operator.
+    /// In order of request, so operators take turns.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Queue>>,
-    /// Only its blocking threads are used. `None` if its creation failed.
+    /// For its blocking threads; `None` if its creation failed.
     threads: Option<Runtime>,
 }
 
@@ -51,7 +49,7 @@ struct QueueSlot {
 }
 
 impl Default for Reads {
-    /// Half of the processors are for bets.
+    /// The other half of the processors is for bets.
     fn default() -> Self {
         Self::new(thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)))
     }
@@ -64,7 +62,7 @@ impl Reads {
         Self(Arc::new(Queues { all, of: Mutex::default(), threads }))
     }
 
-    /// Runs a read when its turn comes. A full queue is RESOURCE_EXHAUSTED, READS_BUSY.
+    /// A full queue is RESOURCE_EXHAUSTED, READS_BUSY.
     pub async fn run<T: Send + 'static>(
         &self,
         caller: &Caller,

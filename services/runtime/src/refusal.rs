@@ -1,7 +1,7 @@
 //! Refusals: requests without effect, as `google.rpc.Status` with details (PL-12).
 //!
-//! Each has an `ErrorInfo` (domain [`DOMAIN`]); faults of fields add a `BadRequest`, a useful retry a `RetryInfo`.
-//! Texts may quote the caller, so they are [excerpts](excerpt).
+//! Each has an `ErrorInfo`, a `BadRequest` for faulty fields, and a `RetryInfo` if a retry helps. Texts may quote the
+//! caller, so they are [excerpts](excerpt).
 
 use crate::reason::Reason;
 use motherlode_books::is_visible;
@@ -14,7 +14,7 @@ pub const DOMAIN: &str = "motherlode";
 /// In characters.
 pub const EXCERPT: usize = 512;
 
-/// Escapes invisible characters and truncates a long text, adding its length.
+/// Escapes invisible characters and truncates, adding the length.
 #[must_use]
 pub fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(EXCERPT));
@@ -39,7 +39,7 @@ pub struct Refusal {
     metadata: Vec<(&'static str, String)>,
     fields: Vec<(String, String)>,
     retry_after: Option<Duration>,
-    /// For log lines only.
+    /// For logs only.
     request_id: Box<str>,
 }
 
@@ -50,14 +50,13 @@ impl Refusal {
         Self { code, reason, message, metadata: vec![], fields: vec![], retry_after, request_id: Box::default() }
     }
 
-    /// Replaces the reason's status code.
     #[must_use]
     pub fn with_code(mut self, code: Code) -> Self {
         self.code = code;
         self
     }
 
-    /// INVALID_ARGUMENT, INVALID_FIELD for a missing or malformed field.
+    /// INVALID_ARGUMENT, INVALID_FIELD.
     pub fn field(field: impl Into<String>, fault: impl Into<String>) -> Self {
         let (field, fault) = (excerpt(&field.into()), excerpt(&fault.into()));
         let mut refusal = Refusal::new(Reason::InvalidField, format!("{field}: {fault}"));
@@ -65,7 +64,7 @@ impl Refusal {
         refusal
     }
 
-    /// ALREADY_EXISTS, REQUEST_ID_REUSED for an id with other content (PL-11).
+    /// ALREADY_EXISTS, REQUEST_ID_REUSED (PL-11).
     pub fn request_id_reused(request_id: &str) -> Self {
         Refusal::new(Reason::RequestIdReused, "this request id was used for a different request")
             .with("request_id", request_id)
@@ -81,7 +80,7 @@ impl Refusal {
         self
     }
 
-    /// Sets the wait before a retry with the same request id.
+    /// Wait before a retry with the same request id.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);

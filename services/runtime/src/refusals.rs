@@ -1,7 +1,6 @@
 //! Refused calls, counted by reason in `motherlode.refusals` and logged.
 //!
 //! An operator has [`LINES_MAX`] log lines per reason and [`WINDOW`]; the next line has the number of suppressed ones.
-//! Credentials of failed log-ins are never logged.
 
 use crate::{
     access::Caller,
@@ -28,7 +27,7 @@ pub struct Refused<'a> {
     pub reason: Option<Reason>,
     pub code: Code,
     pub message: &'a str,
-    /// `package.Service/Method`, or `_OTHER` for an unknown method.
+    /// `package.Service/Method`, or `_OTHER`.
     pub method: &'static str,
     pub caller: &'a Caller,
     pub request_id: &'a str,
@@ -54,7 +53,7 @@ pub fn note(refused: &Refused<'_>) {
     REFUSALS.note(refused);
 }
 
-/// Creates the counter with zeros, so that an alarm sees the first increase.
+/// Exports zeros, so that an alarm sees the first increase.
 pub fn start() {
     LazyLock::force(&REFUSALS);
 }
@@ -126,7 +125,7 @@ impl Refusals {
 }
 
 impl LineLimit {
-    /// Returns the number of suppressed lines, if a line is left.
+    /// Number of suppressed lines, if a line is left.
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
             (self.since, self.lines) = (Some(now), 0);

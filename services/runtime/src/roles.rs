@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, ops::BitOr};
 
-/// A set of roles, a list of names in the configuration. No role includes another.
+/// A list of names in the configuration. No role includes another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles(u8);
 
@@ -19,15 +19,15 @@ impl Roles {
     pub const AUDIT: Self = Self(8);
     /// Switches of the operator's players; for the platform pools, rates and all switches.
     pub const ADMIN: Self = Self(16);
-    /// Spin process (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits. Platform only.
+    /// Spin process (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits.
     pub const NODE_SPIN: Self = Self(32);
-    /// Jackpot process: reads the log; proposes to pools and pays awards. Platform only.
+    /// Jackpot process: reads the log; proposes to pools and pays awards.
     pub const NODE_JACKPOT: Self = Self(64);
-    /// `ledger` process: reads the log; proposes the work of its services. Platform only.
+    /// `ledger` process: reads the log; proposes the work of its services.
     pub const NODE_LEDGER: Self = Self(128);
-    /// The role `node` of older configurations: spin and jackpot.
+    /// `node` of older configurations.
     pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);
-    /// Any process of the installation.
+    /// Any process; platform only.
     pub const NODES: Self = Self::NODE.or(Self::NODE_LEDGER);
     pub const ANY: Self = Self(255);
 
@@ -67,7 +67,6 @@ enum Role {
     NodeSpin,
     NodeJackpot,
     NodeLedger,
-    /// [`Roles::NODE`] of older configurations.
     Node,
 }
 

@@ -1,5 +1,4 @@
-//! The stop of a process: SIGTERM or Ctrl-C ends endless tasks, such as streams, through [`Stop`]; running calls are
-//! answered.
+//! SIGTERM or Ctrl-C ends endless tasks, such as streams, through [`Stop`]; running calls are answered.
 
 use std::future::Future;
 use tokio::{

@@ -1,5 +1,4 @@
-//! Logs on standard error, and spans and metrics for an OpenTelemetry collector. The filter applies to log lines only.
-//!
+//! Logs on standard error; spans and metrics for an OpenTelemetry collector, which the log filter does not affect.
 //! Exports never block requests: spans are batched on a thread and dropped if the collector is slow.
 
 use crate::config::Telemetry;
@@ -19,7 +18,7 @@ use std::{
 use tracing::Level;
 use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// Flushes the exporters on drop.
+/// Flushes on drop.
 #[derive(Debug, Default)]
 #[must_use = "the last data is exported when this is dropped"]
 pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
@@ -68,7 +67,7 @@ pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, Telem
     };
     let exported = settings.otlp_endpoint.as_deref().map(exported).transpose()?;
     let layer = exported.as_ref().map(|(spans, _)| {
-        // Spans of libraries for each packet are not part of a call's trace.
+        // Libraries' spans per packet are not part of a call's trace.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
         tracing_opentelemetry::layer().with_tracer(spans.tracer(service)).with_filter(ours)
     });
@@ -82,7 +81,6 @@ pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, Telem
     Ok(Guard(exported))
 }
 
-/// Terminals have colours unless NO_COLOR is set.
 fn colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|asked| asked.is_empty())
 }

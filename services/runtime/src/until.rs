@@ -1,4 +1,4 @@
-//! The caller's deadline of a task, which its calls to other processes inherit.
+//! A task's deadline, inherited by its calls to other processes.
 
 use std::future::Future;
 use tokio::{task_local, time::Instant};

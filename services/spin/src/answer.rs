@@ -49,7 +49,7 @@ impl Answer {
         }
     }
 
-    /// Another attempt of the request, with another seal, may have been logged first.
+    /// Another attempt, with another seal, may have been logged first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
@@ -88,7 +88,7 @@ fn revealed(events: &[Event]) -> &[Dealt] {
     dealt.unwrap_or_default()
 }
 
-/// Seal of the next draw; older logs have none.
+/// Next draw's seal; older logs have none.
 fn sealed(step: &StepResolved) -> Option<Seal> {
     step.draw.as_ref().map(|draw| draw.next_seal)
 }

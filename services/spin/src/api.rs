@@ -1,4 +1,4 @@
-//! State shared by all calls, and the path of a step: decide, append, answer.
+//! State of all calls, and the path of a step: decide, append, answer.
 
 use crate::{
     answer::PlayedBytes,
@@ -35,7 +35,7 @@ pub struct SpinApi {
     pub(crate) ladders: Arc<Ladders>,
     pub(crate) superseded: SupersededRules,
     pub(crate) wallets: Wallets,
-    /// Caps in EUR (PL-36).
+    /// In EUR (PL-36).
     pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
@@ -49,7 +49,7 @@ struct Named<'a> {
 }
 
 impl SpinApi {
-    /// Answers to jackpot hits wait at most `award_wait_max` for the award. After the stop, streams answer their open
+    /// Answers to jackpot hits wait up to `award_wait_max` for the award. After the stop, streams answer their open
     /// calls and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
@@ -184,7 +184,7 @@ impl SpinApi {
         self.play(&named, metadata, (&state, &decide)).await
     }
 
-    /// Checks that the session allows it; without a session, that the game is not held (BW-27).
+    /// The session must allow it; without one, the game must not be held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.of(stream)?.books_of(stream, |books| {

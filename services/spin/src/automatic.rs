@@ -5,7 +5,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) round: &'a RoundId,
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
-    /// `None` if there is no reason any more.
+    /// `None` if the reason has gone.
     pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),
     pub(crate) acted: Option<Event>,
 }

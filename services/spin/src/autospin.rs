@@ -1,10 +1,10 @@
 //! Autospin: a series of rounds as a stream (BW-23, BW-25, PL-07).
 //!
-//! The request ids of its spins follow from the series' id, so a repeated request gets the same answers and continues
-//! after the last logged spin. If the reader disconnects, the series stops before its next spin.
+//! The spins' request ids follow from the series' id, so a repeated request gets the same answers and continues after
+//! the last logged spin. If the reader disconnects, the series stops before its next spin.
 //!
-//! A win that can be doubled stays open, and counts as won, until the series collects it before the next spin. If the
-//! series stops first, the player can still double or collect it (BW-23).
+//! A win that can be doubled counts as won and stays open until the series collects it before its next spin, or the
+//! player decides after the series (BW-23).
 
 use crate::{
     api::SpinApi,
@@ -35,7 +35,7 @@ const PAUSE_MS_MAX: u32 = 60_000;
 struct Series {
     api: SpinApi,
     request_id: SmolStr,
-    /// Bet with the request id of the next spin.
+    /// With the request id of the next spin.
     bet: Bet,
     progress: Autospin,
     spins: u32,
@@ -79,7 +79,7 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// Waits until the round is finished, or only the double is open.
+    /// Waits until the round is finished, except for the double.
     async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
         let ledger = self.ledgers.of(&round.stream)?;
         let mut head = ledger.head();
@@ -102,7 +102,7 @@ impl SpinApi {
         }
     }
 
-    /// Returns false if the player has continued the round.
+    /// False if the player has continued the round.
     async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
@@ -206,7 +206,8 @@ impl Series {
         }
     }
 
-    /// Pauses as requested, except before the first spin, and as the jurisdiction requires (PL-26). Skips logged spins.
+    /// Pauses as requested, but not before the first spin, and as the jurisdiction requires (PL-26). Skips logged
+    /// spins.
     async fn rest(&self) {
         if self.played_before() {
             return;
@@ -217,7 +218,7 @@ impl Series {
         }
         let (bet, pace) = (&self.bet, &self.api.pace);
         let left = |rules: &PlayRules| {
-            // If the player can't be read, the bet fails with the reason.
+            // For an unreadable player, the bet fails with the reason.
             let (ledger, now) = (self.api.ledgers.of(stream).ok()?, self.api.now(stream).ok()?);
             ledger.books_of(stream, |books| rules.too_soon_by(books.player(stream)?, bet, pace, now)).ok().flatten()
         };
@@ -234,7 +235,7 @@ impl Series {
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
-    /// Fails if the series' request id was cancelled or reused. The writer checks it again.
+    /// Fails if the series' request id was cancelled or reused; the writer checks it again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
         self.api.ledgers.of(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
@@ -355,7 +356,7 @@ fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
     Ok(Some(Counted { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// The round is then over for the series.
+/// For the series, the round is then over.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)
@@ -379,7 +380,7 @@ fn ended(round: &Round) -> Option<FinishedRound> {
         Some(steps) => (steps, steps.last().map_or(Minor::ZERO, |step| of(&step.win))),
         None => (round.steps.as_slice(), of(&round.win)),
     };
-    // Everything after the paid spin, except the gamble, is a feature.
+    // A feature is all after the paid spin, except the gamble.
     let windows = steps.iter().filter_map(|step| step.outcome.as_ref()).map(|outcome| outcome.spins.len());
     let feature = steps.len() > 1 || windows.sum::<usize>() > 1;
     let bet = if round.campaign_id.is_empty() { of(&round.bet) } else { Minor::ZERO };

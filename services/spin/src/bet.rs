@@ -1,4 +1,4 @@
-//! Checks of requests that don't depend on state.
+//! Checks of requests that need no state.
 
 use crate::{
     free_rounds, session_id,
@@ -118,7 +118,7 @@ impl Bet {
         let coins =
             game.check_stake(&stake).map_err(|refused| invalid_stake(game, ladders, account.currency, &refused))?;
         let drawn = DrawnFor::parse(&request.client_seed, &request.seal)?;
-        // A repetition may name another session and another seal.
+        // A repetition may have another session and seal.
         let fingerprint = match (session, drawn.sealed) {
             (None, None) => fingerprint("spin", request),
             _ => {

@@ -1,7 +1,7 @@
 //! Concurrent calls of a stream or connection.
 //!
 //! A bet is decided when it begins, without its own task or timer. Bets that arrive together are proposed together, and
-//! one channel returns all verdicts. Other cases (choices, conflicts, jackpots, operators' wallets) run as separate
+//! one channel returns all verdicts. Other calls (choices, conflicts, jackpots, operators' wallets) run as separate
 //! futures.
 
 use crate::{
@@ -45,7 +45,7 @@ pub struct Calls {
     bets: BTreeMap<u64, Box<Waiting>>,
     tickets: u64,
     outcome: Outcome,
-    /// Timer for the oldest bet, or an older one.
+    /// For the oldest bet, or an older one.
     patience: Option<Pin<Box<Sleep>>>,
     others: FuturesUnordered<BoxFuture<'static, Answered>>,
 }
@@ -162,7 +162,7 @@ impl Calls {
         decide::spin(&state, bet, &rules, (&api.pace, Now::read(ledger)), &from, outcome)
     }
 
-    /// `None` if a separate future answers the bet.
+    /// `None` if a separate future answers.
     fn conclude(&mut self, waiting: Waiting, verdict: Verdict) -> Option<Answered> {
         let Waiting { number, bet, until, answer, .. } = waiting;
         let refused = |refusal: Refusal, bet: &Bet| refusal.of_request(&bet.request_id);

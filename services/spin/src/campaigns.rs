@@ -1,7 +1,6 @@
-//! Campaigns for many players (PL-36): checked, reserved in one commit in partition 0, then granted per player.
-//!
-//! The reservation enforces an operator's cap, since that log orders concurrent requests. Each grant has the same
-//! request id as GrantCampaign, so a repetition continues an interrupted request.
+//! Campaigns for many players (PL-36): checked, reserved in one commit in partition 0, whose order enforces operators'
+//! caps, then granted per player. Each grant has GrantCampaign's request id, so a repetition continues an interrupted
+//! request.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
@@ -16,7 +15,6 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::Code;
 
-/// Players per call.
 const PLAYERS_MAX: usize = 500;
 const AT_ONCE: usize = 64;
 
@@ -45,7 +43,7 @@ impl SpinApi {
             None => {
                 for ((account, _), player) in accounts.iter().zip(players) {
                     self.check_free(account, &campaign.id).map_err(|refusal| of_player(refusal, player))?;
-                    // Before the first grant, a cancellation for one player cancels the whole request (PL-42).
+                    // Before the first grant, cancelling it for one player cancels the whole request (PL-42).
                     self.check_not_cancelled(&account.stream, request_id)
                         .map_err(|refusal| refusal.with("player_id", player))?;
                 }
@@ -78,7 +76,7 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Does nothing without a cap.
+    /// Without a cap, does nothing.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,
@@ -91,7 +89,7 @@ impl SpinApi {
             return Ok(());
         }
         let content = fingerprint("grant_campaign", request);
-        // A granted campaign needs no reservation.
+        // Already granted: needs no reservation.
         if self.ledgers.of(&account.stream)?.find(&account.stream, &request.request_id, content)?.is_some() {
             return Ok(());
         }

@@ -1,9 +1,8 @@
 //! Deals each step's draw, which was sealed before the step's request existed.
 //!
 //! A seed follows from the dealt value, the caller's client seed, the round and the step (see
-//! [`motherlode_books::draw`]). The service does not have the client seed when it seals, nor the caller the dealt value
-//! before its reveal, so neither can choose a seed. Keys come from the operating system, a new one each day, which is
-//! logged (PL-28).
+//! [`motherlode_books::draw`]). The service seals without the client seed, and the caller gets the dealt value only at
+//! its reveal, so neither can choose a seed. The operating system gives a new key each day, which is logged (PL-28).
 
 use crate::bet::DrawnFor;
 use futures_util::future::BoxFuture;
@@ -18,14 +17,14 @@ use motherlode_slots::Seed;
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, metadata::MetadataMap};
 
-/// Interval of checks whether the last key is a day old.
+/// Between checks whether the last key is a day old.
 pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
 /// For tests of rare outcomes. The server's identity reports `test_build`.
 pub trait Script: Send + Sync {
-    /// `None` for the caller's own seed. On an error, nothing is played.
+    /// `None` for the caller's own seed. After an error nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
@@ -41,12 +40,12 @@ impl Dealer {
         Self { keys, script: None }
     }
 
-    /// Uses a temporary key, for tests.
+    /// For tests: a temporary key.
     pub fn new() -> Result<Self, DrawKeysError> {
         DrawKeys::fresh().map(Self::from_keys)
     }
 
-    /// Uses a known key, for tests.
+    /// For tests.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
         Self::from_keys(DrawKeys::from_key(master))
@@ -163,8 +162,8 @@ impl Dealer {
         }
     }
 
-    /// A client seed from the caller is older than this seal, so the request is refused with SEAL_CHANGED and must name
-    /// the new seal (PL-40).
+    /// A client seed from the caller is older than this seal, so SEAL_CHANGED makes the caller name the new seal
+    /// (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,
@@ -195,7 +194,7 @@ impl Dealer {
         })
     }
 
-    /// Adds a key if the last is a day old, and logs its name. If logging fails, the next start logs it.
+    /// Adds a key if the last is a day old, and logs its name; if logging fails, the next start does.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {

@@ -1,4 +1,4 @@
-//! Decides a request: from the player's state to the events of one commit. Pure.
+//! From the player's state and a request to the events of one commit. Pure.
 
 use crate::{
     answer::Answer,
@@ -186,7 +186,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
-/// Follows the game's rule; `None` without an open round or a reason.
+/// By the game's rule; `None` without an open round or a reason.
 pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
     let stream = &asked.round.stream;
     let player = state.player.as_ref()?;
@@ -308,8 +308,8 @@ fn resolved(
     Ok((events, answer))
 }
 
-/// Returns the event of a new pick, and the round's witch, 0 in games without witches. A pick is required before the
-/// first spin (BW-05).
+/// Returns a new pick's event and the round's witch, 0 in games without witches. A pick is required before the first
+/// spin (BW-05).
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if !bet.game.info().witches {
         return Ok((None, 0));
@@ -332,7 +332,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", bet.account.currency)
 }
 
-/// `None` if the game is not offered any more.
+/// `None` if the game is no longer offered.
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
@@ -345,7 +345,7 @@ pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     bets.min()
 }
 
-/// `None` without an active pool (BW-20), in free rounds (PL-18) and in play money (PL-17).
+/// `None` without an active pool (BW-20), in free rounds (PL-18) and play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Demo play (PL-17): a session in play money opens the player's account and fills it. Play money can't be exchanged.
+//! Demo play (PL-17): a play money session opens and fills the player's account. Play money cannot be exchanged.
 
 use crate::api::SpinApi;
 use motherlode_books::{Currency, Event, Minor, StreamId};
@@ -15,7 +15,7 @@ pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refus
 }
 
 impl SpinApi {
-    /// Returns the events, and the stream's version for them.
+    /// Events and the stream's version for them.
     pub(crate) fn filling(&self, ledger: &Handle, stream: &StreamId) -> Result<(Option<u64>, Vec<Event>), FetchError> {
         let (version, balance, seal) = ledger.books_of(stream, |books| {
             let player = books.player(stream);

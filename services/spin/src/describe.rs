@@ -30,12 +30,11 @@ type Key = (&'static str, &'static str);
 
 struct Described {
     response: GetGameResponse,
-    /// The coin value is in millionths.
     par: Option<(Par, u64)>,
     stated: Option<Stated>,
 }
 
-/// Computed on first use, which can take a second.
+/// Computed on first use, in up to a second.
 static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<Described>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
@@ -95,7 +94,7 @@ pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// Considers all offered stakes (WF-04, PL-43).
+/// Over all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &Stated,
     game: &dyn Game,

@@ -1,8 +1,8 @@
 //! Finishes rounds by their game's rule: skipped (DM-21), closed by the operator (PL-20), or abandoned (PL-03, ME-20).
 //!
-//! Each step is a commit with its reason. The first has the caller's request id, further ones have
-//! `auto/<round>/<step>`. So a repetition or a sweeper continues after a crash, and no step is resolved twice. The
-//! player's choice may be logged first; the rest of the round is then the player's.
+//! Each step is a commit with its reason. The first has the caller's request id, further ones `auto/<round>/<step>`, so
+//! after a crash a repetition or a sweeper continues and no step is resolved twice. If the player's choice is logged
+//! first, the rest of the round is the player's.
 
 use crate::{
     automatic::{Asked, next_step, step_request_id},

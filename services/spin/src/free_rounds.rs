@@ -1,5 +1,3 @@
-//! Free rounds (PL-18).
-
 use motherlode_books::{Books, Campaign, CampaignState, CoinValue};
 use motherlode_ledger::{campaign_over, fields::AccountId, unknown_account, unknown_campaign};
 use motherlode_runtime::{Reason, Refusal};

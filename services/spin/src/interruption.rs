@@ -1,4 +1,4 @@
-//! Rounds that wait for their players: lists, closes (PL-20) and skips them (DM-21).
+//! Lists, closes (PL-20) and skips (DM-21) rounds that wait for their players.
 
 use crate::{api::SpinApi, automatic::Asked, finisher::Finisher, session_id};
 use motherlode_books::{Automatic, Books, Event, OpenRound, StreamId};
@@ -157,8 +157,8 @@ impl SpinApi {
     }
 }
 
-/// Returns the next open rounds with their bets' positions and the results of `make`: `None` for rounds that have
-/// ended, an error for unreadable players.
+/// Open rounds with their bets' positions and the results of `make`: `None` for rounds that have ended, an error for
+/// unreadable players.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
@@ -190,7 +190,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Partition 0 is omitted, as in older tokens.
+/// Older tokens lack partition 0.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

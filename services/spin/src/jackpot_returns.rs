@@ -1,4 +1,4 @@
-//! Return of a game with the jackpot, at its pool's current terms (BW-21, PL-43).
+//! Return with the jackpot, at its pool's current terms (BW-21, PL-43).
 
 use motherlode_books::{CoinValue, Currency, FxRate};
 use motherlode_proto::spin::v1::{CoinReturn, JackpotReturns};
@@ -30,7 +30,7 @@ pub(crate) struct Returns<'a> {
 impl<'a> Returns<'a> {
     pub(crate) fn new(info: &'a GameInfo, (par, coin): (&'a Par, u64), now: &Now, currency: Currency) -> Self {
         let at_terms = now.terms.as_ref().and_then(|terms| par.jackpot_return(terms));
-        // Without a pool, the figures of the rules version.
+        // Without a pool, the rules version's figures.
         let (seed, increments_per_eur, increments_max) = match at_terms {
             Some(of) => (of.seed, of.increments_per_eur, of.increments_max),
             None => {
@@ -44,7 +44,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// Return without increments; it has the seed if bets can win it.
+    /// Without increments; with the seed if bets can win it.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed
@@ -116,7 +116,7 @@ fn short(figure: &Exact) -> String {
     trimmed(figure, 4)
 }
 
-/// Has `places` to nine decimals.
+/// `places` to nine decimals.
 fn trimmed(figure: &Exact, places: usize) -> String {
     let text = decimal(figure, 9);
     let Some((whole, fraction)) = text.split_once('.') else { return text };

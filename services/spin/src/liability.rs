@@ -1,5 +1,5 @@
-//! Cost of a campaign to its operator (PL-36, PL-43): the highest mean and the highest possible wins, over all carried
-//! figures and the gamble. Players can change carried figures after the grant.
+//! Cost of a campaign to its operator (PL-36, PL-43): highest mean and highest possible wins, over all carried figures,
+//! which players can change after the grant, and the gamble.
 
 use crate::{
     describe,
@@ -16,7 +16,7 @@ use motherlode_slots::{
 
 const PLACES: usize = 4;
 
-/// Cost in minor units.
+/// In minor units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
     /// Upper bound of the mean over all strategies.
@@ -97,7 +97,7 @@ impl Cost {
     }
 }
 
-/// Cost in EUR; `None` for terms not offered by the game.
+/// In EUR; `None` for terms that the game does not offer.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()

@@ -1,8 +1,7 @@
-//! Spin service: resolves rounds. It keeps no money, and no state except the draw keys and the sessions.
+//! Spin service: resolves rounds. It keeps no money, and no state except draw keys and sessions.
 //!
 //! [`bet`] checks a request, [`decide`] resolves it into events, the ledger appends them, and [`played`] answers from
-//! the commit. On a conflict the decision is repeated on the new state, with the same client seed and request id. A
-//! draw is used once.
+//! the commit. On a conflict the new state is decided, with the same client seed and request id. A draw is used once.
 
 mod answer;
 mod api;

@@ -1,5 +1,5 @@
-//! Minimum time between a player's rounds (PL-26), measured by the process's monotonic clock. The bet's time in the log
-//! counts only if another process took the bet, or this one before a restart, and for at most the required time.
+//! Minimum time between a player's rounds (PL-26), by the process's monotonic clock. The bet's logged time counts only
+//! if another process took it, or this one before a restart, and for at most the required time.
 
 use motherlode_books::{Commit, Event, PlayerState, StreamId};
 use motherlode_ledger::Handle;
@@ -19,7 +19,7 @@ pub(crate) struct Pace(Arc<Bets>);
 
 #[derive(Default)]
 struct Bets {
-    /// Whether any rule needs the bets.
+    /// Whether a rule needs the bets.
     asked: AtomicBool,
     kept: Mutex<Kept>,
 }
@@ -71,7 +71,7 @@ impl Pace {
         }
     }
 
-    /// Time left until `of_ms` after the latest bet.
+    /// Time left of the `of_ms` after the latest bet.
     pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
         let of_ms = i64::from(of_ms);
         if of_ms == 0 {

@@ -49,7 +49,7 @@ impl PlayRules {
         self.session
     }
 
-    /// Returns an empty name if unrestricted.
+    /// Empty if unrestricted.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -79,7 +79,7 @@ impl PlayRules {
         }
     }
 
-    /// Checks the strictest limits of jurisdiction, operator and the day's sessions. The order of faults is the code's.
+    /// Strictest limits of jurisdiction, operator and the day's sessions. Faults are in the code's order.
     pub(crate) fn allow(
         &self,
         state: &State,
@@ -180,7 +180,7 @@ impl PlayRules {
     }
 }
 
-/// Refuses a game held after a dropped connection (BW-27).
+/// Held after a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
     let message = format!("the connection was dropped; the game is held for another {left_ms} ms");

@@ -1,4 +1,4 @@
-//! Answers from commits, equal for every repetition of a request (PL-11).
+//! Answers from commits, equal for every repetition (PL-11).
 
 use crate::{
     answer::{Answer, PlayedBytes},

@@ -1,4 +1,4 @@
-//! Sessions of this process, in memory (see [`crate::session`]).
+//! Sessions of this process, in memory ([`crate::session`]).
 
 use crate::{
     play_rules::PlayRules,
@@ -80,7 +80,7 @@ impl SessionRegistry {
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Logs once per moment and version of the player.
+    /// Once per moment and version of the player.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,

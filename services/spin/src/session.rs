@@ -1,8 +1,8 @@
 //! Sessions over gRPC, in the memory of one process, timed by its monotonic clock.
 //!
-//! Opening, acknowledgements and end are logged, with the limits for the rest of the player's day, so that neither a
-//! restart nor another session evades them. A restart ends all sessions; holds persist. If a kept session's stream is
-//! dropped first, the connection counts as lost.
+//! Opening, acknowledgements and end are logged, with the limits for the player's day: neither a restart nor another
+//! session evades them. A restart ends sessions, not holds. A kept session whose stream is dropped counts as a lost
+//! connection.
 
 use crate::{
     api::SpinApi,
@@ -43,7 +43,7 @@ impl SpinApi {
             self.check_not_cancelled(&stream, request_id)?;
         }
         check_mode(request.mode(), currency)?;
-        // A jurisdiction can't loosen the operator's profile (PL-26).
+        // A jurisdiction cannot loosen the operator's profile (PL-26).
         let (_, operators) = self.registry.profile(&stream, "")?;
         let (jurisdiction, profile) = self.registry.profile(&stream, &request.jurisdiction)?;
         let profile = profile.strictest(operators);
@@ -110,7 +110,7 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Cancelled requests are refused (PL-42). A replacement within the same request is logged under its own name.
+    /// Refuses cancelled requests (PL-42). A replacement within the same request is logged under its own name.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),
@@ -200,7 +200,7 @@ impl SpinApi {
         if !self.registry.is_callers(caller, id) {
             return Ok(());
         }
-        // If logging fails, the session is still live and a repetition logs it.
+        // If logging fails, the session stays live and a repetition logs it.
         self.registry.ended(id, 0).await?;
         let now_ms = self.ledgers.ticks_ms();
         if let Some(closed) = self.registry.sessions.lock().close(id, now_ms) {
@@ -210,7 +210,6 @@ impl SpinApi {
     }
 }
 
-/// Returns 128 random bits of the operating system.
 fn fresh_session_id() -> Result<SessionId, Refusal> {
     let mut id = [0; 16];
     let filled = getrandom::fill(&mut id);
@@ -224,7 +223,7 @@ enum Kept {
     Over,
 }
 
-/// An early drop means a lost connection (BW-27).
+/// An early drop is a lost connection (BW-27).
 struct Keeper {
     registry: SessionRegistry,
     stop: Stop,

@@ -1,4 +1,4 @@
-//! State of a step's decision, copied from the books so that decisions don't block the writer.
+//! Copied from the books, so that decisions don't block the writer.
 
 use crate::bet::Bet;
 use motherlode_books::{
@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub(crate) struct State {
     pub(crate) player: Option<Arc<PlayerState>>,
-    /// Active pool of the bet's contribution.
+    /// Active pool of the contribution.
     pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
     /// EUR per unit.

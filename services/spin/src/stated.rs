@@ -1,5 +1,5 @@
-//! Highest and mean win of a round in cash, over all that a player can carry into it (PL-43). Campaigns accept every
-//! rules version, so their figures are the highest over all versions.
+//! Highest and mean win of a round in cash, over all that a player can carry into it (PL-43) and over all rules
+//! versions, since campaigns accept each.
 
 use motherlode_books::{Currency, FxRate};
 use motherlode_rounds::{gamble_max_minor, minor_micros};
@@ -10,10 +10,10 @@ use motherlode_slots::{
 };
 
 pub(crate) struct Stated {
-    /// Return without the jackpot.
+    /// Without the jackpot.
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
-    /// Highest wins by number of lines, ascending.
+    /// By number of lines, ascending.
     pub(crate) highest: Vec<(u32, HighestWin)>,
     /// Bought feature, in bets without the price.
     bought: Option<(u32, HighestWin)>,
@@ -25,7 +25,7 @@ pub(crate) struct Of<'a> {
     pub(crate) game: &'a dyn Game,
     pub(crate) ladders: &'a Ladders,
     pub(crate) currency: Currency,
-    /// Bets are refused without an exchange rate.
+    /// Bets need an exchange rate.
     pub(crate) rate: Option<FxRate>,
 }
 
@@ -61,7 +61,7 @@ impl Stated {
         self.highest.first().map_or("", |(_, highest)| highest.said())
     }
 
-    /// Returns whether free spins can retrigger without limit.
+    /// Whether free spins can retrigger without limit.
     pub(crate) fn unlimited(&self) -> bool {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }
@@ -87,7 +87,7 @@ impl Stated {
         })
     }
 
-    /// Returns an upper bound.
+    /// Upper bound.
     pub(crate) fn expected_minor(&self, of: Of<'_>, coin_micros: u64, bet_minor: &Exact) -> Exact {
         let Of { game, currency, .. } = of;
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));

@@ -1,4 +1,4 @@
-//! Sweeper: resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds with an automatic step.
+//! Resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds with an automatic step.
 //!
 //! It is stateless: each sweep reads all open rounds from the books, by operator in turn, the oldest bet first.
 //! Concurrent sweepers are idempotent.
@@ -22,7 +22,7 @@ use tonic::Code;
 
 const LOOKS_MAX: usize = 256;
 
-/// Rounds resolved together, to share group commits.
+/// Resolved together, to share group commits.
 const TOGETHER: usize = 16;
 
 struct Turn {
@@ -60,15 +60,14 @@ impl Sweeper {
         })
     }
 
-    /// Uses a clock that ignores jumps, since a resolved round can't be reopened. Failed rounds are left to the next
-    /// sweep.
+    /// Its clock ignores jumps, since a resolved round cannot be reopened. Failed rounds wait for the next sweep.
     pub async fn sweep(&self) {
         for ledger in self.finisher.ledgers.all() {
             self.sweep_partition(ledger).await;
         }
     }
 
-    /// Operators take turns, so that no operator waits for all rounds of another.
+    /// Operators take turns: none waits for all rounds of another.
     async fn sweep_partition(&self, ledger: &Handle) {
         let operators: Vec<_> = ledger.books(|books| books.operators().map(str::to_owned).collect());
         let begin = |operator| Turn { operator, due: VecDeque::new(), next: Some(0) };

@@ -5,7 +5,6 @@ use motherlode_runtime::{Interruption, Profiles, UNRESTRICTED};
 use motherlode_slots::{game, latest};
 use std::{collections::BTreeMap, time::Duration};
 
-/// Waiting times by game and jurisdiction, from the configuration or the games' rules.
 #[derive(Debug, Clone, Default)]
 pub struct Waits(Interruption);
 
@@ -26,8 +25,8 @@ impl Waits {
         }
     }
 
-    /// After a round's latest step; `None` for no limit. The configuration of the jurisdiction comes first, then the
-    /// general one, then the game's rule.
+    /// After the latest step; `None` for no limit. The configuration of the jurisdiction precedes the general one and
+    /// the game's rule.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;

@@ -7,13 +7,13 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google
 
 const DOMAIN = "motherlode";
 
-// The answer was lost, or the service is busy or starting. A connection that breaks during an answer can appear as Canceled, Unknown or
-// Internal; from the service itself these have a reason.
+// Lost answers. A connection that breaks during an answer can appear as Canceled, Unknown or Internal; from the service itself these have a
+// reason.
 const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown, Code.Internal]);
-// Refusals before the request id is checked, which leave the effect of a lost attempt open.
+// Refusals before the request id is checked: an earlier, lost attempt can have been applied.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
 
-/** Base of all errors of a call. `requestId` is the sent one, empty for calls without. */
+/** Error of a call. `requestId` is empty for calls without one. */
 export class MotherlodeError extends Error {
   readonly requestId: string;
 
@@ -24,7 +24,6 @@ export class MotherlodeError extends Error {
   }
 }
 
-/** The parts of a refusal; see `Refused`. */
 export interface Refusal {
   readonly code: Code;
   readonly text: string;
@@ -37,15 +36,13 @@ export interface Refusal {
 /** The call was refused, and this request has changed nothing. */
 export class Refused extends MotherlodeError {
   readonly code: Code;
-  /** Message of the status. */
   readonly text: string;
-  /** Reason of ErrorInfo in UPPER_SNAKE; empty if the service itself did not answer. */
+  /** Reason of ErrorInfo; empty if the service itself did not answer. */
   readonly reason: string;
-  /** Metadata of the reason. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** Fault of each faulty field. */
+  /** Faults by field. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Delay of RetryInfo; undefined if a retry does not help. */
+  /** Undefined if a retry does not help. */
   readonly retryAfterMs: number | undefined;
 
   constructor(refusal: Refusal, requestId = "", cause?: unknown) {
@@ -58,7 +55,6 @@ export class Refused extends MotherlodeError {
     this.retryAfterMs = refusal.retryAfterMs;
   }
 
-  /** Whether it can mean a lost answer. */
   get isLost(): boolean {
     return LOST.has(this.code);
   }
@@ -73,7 +69,7 @@ export class Refused extends MotherlodeError {
     if (this.retryAfterMs !== undefined) {
       return true;
     }
-    // A refusal with a reason and without a delay is final, except these: their outcome is unknown.
+    // Their outcome is unknown even with a reason.
     if (this.code === Code.Unavailable || this.code === Code.DeadlineExceeded) {
       return true;
     }
@@ -114,7 +110,7 @@ export class Unavailable extends Refused {}
 /**
  * The deadline has passed, and the request may have been applied.
  *
- * Send it again with the same `requestId`, look it up by `getRequest`, or end it by `cancelRequest`. `cause` is the last refusal.
+ * Repeat it with the same `requestId`, look it up by `getRequest`, or end it by `cancelRequest`.
  */
 export class OutcomeUnknown extends MotherlodeError {}
 
@@ -132,7 +128,7 @@ const BY_CODE: Readonly<Partial<Record<Code, typeof Refused>>> = {
   [Code.Canceled]: Unavailable,
 };
 
-/** Converts Connect's own error, such as a stream's, to a refusal. Details of other domains are ignored. */
+/** Converts Connect's own error, such as a stream's, to a refusal. */
 export function refusalOf(error: unknown, requestId = ""): Refused {
   const told = ConnectError.from(error);
   const info = told.findDetails(ErrorInfoSchema).find((detail) => detail.domain === DOMAIN);
@@ -150,7 +146,7 @@ export function refusalOf(error: unknown, requestId = ""): Refused {
   return new kind(refusal, requestId, error);
 }
 
-/** Returns the status's code; Unavailable without a status, since Connect's own code then describes the connection only. */
+/** Returns the status's code. Without a status, Connect's code describes only the connection: Unavailable. */
 function codeOf(error: ConnectError): Code {
   return LOST.has(error.code) || error.metadata.has("grpc-status") ? error.code : Code.Unavailable;
 }

@@ -1,7 +1,3 @@
-/**
- * Client of a Motherlode service. Messages are those of the protos: `import { SpinRequestSchema } from "motherlode-client/spin/v1/spin_pb"`.
- */
-
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
@@ -29,22 +25,20 @@ import { Asking, type Policy, policyOf } from "./retry.js";
 export * from "./errors.js";
 export { newRequestId, POLICY, type Policy } from "./retry.js";
 
-/** Address of a service, and the caller's credentials. */
 export interface Target {
   /** `host:port`. */
   readonly address: string;
-  /** The caller's token. */
   readonly token?: string;
-  /** Certificate authorities in PEM; the system's by default. */
+  /** PEM; the system's authorities by default. */
   readonly ca?: string | Buffer;
-  /** Without TLS. It exposes the token, so it is for loopback only. */
+  /** Without TLS, which exposes the token: loopback only. */
   readonly plain?: boolean;
 }
 
 /**
- * One connection for concurrent calls. A call's `timeoutMs` limits all its attempts.
+ * One connection for concurrent calls. `timeoutMs` limits all attempts of a call.
  *
- * Calls with one answer throw `Refused` or `OutcomeUnknown`. Streams are not retried and throw Connect's error (`refusalOf`).
+ * Unary calls throw `Refused` or `OutcomeUnknown`. Streams are not retried and throw Connect's error (`refusalOf`).
  */
 export class Client {
   readonly spin: Calls<typeof SpinService>;
@@ -74,7 +68,6 @@ export class Client {
   }
 }
 
-/** Retries by the rules of request ids. Streams are passed on. */
 class Insisting implements Transport {
   constructor(
     private readonly inner: Transport,
@@ -123,7 +116,6 @@ class Insisting implements Transport {
   }
 }
 
-/** Adds the token to each call. */
 function showing(token: string): Interceptor {
   if (!/^[!-~]*$/.test(token)) {
     throw new TypeError("the token has characters other than printable ASCII");

@@ -1,21 +1,16 @@
-/**
- * Retry rules of one logical request, without I/O.
- *
- * The same message is sent each time under the same request id, so it has one effect (PL-11). It ends with an answer, a final refusal, the
- * deadline, or the last attempt.
- */
+/** Retry rules, without I/O: every attempt has the same message and request id, so it has one effect (PL-11). */
 
 import { clone, create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 
 import { OutcomeUnknown, type Refused } from "./errors.js";
 
-// Calls without a request id that are safe to repeat.
+// Safe to repeat without a request id.
 const REPEATABLE = /^(Get|List|Read|CloseSession|AcknowledgeRealityCheck|RunSelfCheck)/;
-// Calls that carry the id of another request.
+// Their request id is another request's.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
-/** Returns a unique request id. Store it before sending, to find the request again after a crash. */
+/** Returns a unique id; stored before sending, it finds the request after a crash. */
 export function newRequestId(): string {
   return crypto.randomUUID();
 }
@@ -29,7 +24,6 @@ export interface Policy {
   readonly waitMsMax: number;
 }
 
-/** Default policy. */
 export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, attemptsMax: 12, firstWaitMs: 50, waitMsMax: 2_000 };
 
 // Below the limits of timers and of the protocol's deadlines.
@@ -39,7 +33,6 @@ function isTime(ms: number): boolean {
   return ms > 0 && ms <= DAY_MS;
 }
 
-/** Returns the default policy with the caller's values. */
 export function policyOf(given: Partial<Policy>): Policy {
   const policy = { ...POLICY, ...given };
   const { totalMs, attemptMs, attemptsMax, firstWaitMs, waitMsMax } = policy;
@@ -49,13 +42,11 @@ export function policyOf(given: Partial<Policy>): Policy {
   return policy;
 }
 
-/** The part of a method that the rules use. */
 export interface Method<I extends DescMessage> {
   readonly name: string;
   readonly input: I;
 }
 
-/** State of one logical request: attempt timeouts and retry decisions. */
 export class Asking<I extends DescMessage> {
   readonly request: MessageShape<I>;
   readonly requestId: string;
@@ -84,10 +75,10 @@ export class Asking<I extends DescMessage> {
     [this.request, this.requestId] = named(method, given);
   }
 
-  /** Returns the timeout of the next attempt, and counts the attempt. */
+  /** Counts an attempt and returns its timeout. */
   attemptMs(): number {
     this.#attempts += 1;
-    // Connect takes 0 as no limit, and the protocol has whole milliseconds.
+    // For Connect, 0 is no limit; the protocol has whole milliseconds.
     const left = Math.max(1, Math.ceil(this.#until - this.now()));
     // A call that cannot be retried has all the time at once.
     return this.#mayRepeat ? Math.min(Math.ceil(this.#policy.attemptMs), left) : left;
@@ -97,7 +88,7 @@ export class Asking<I extends DescMessage> {
   waitMs(refused: Refused): number {
     this.lost ||= refused.isLost;
     const backoff = Math.min(this.#policy.firstWaitMs * 2 ** (this.#attempts - 1), this.#policy.waitMsMax);
-    // Full jitter in addition to the requested delay, so that refused callers spread out.
+    // Full jitter spreads refused callers.
     const wait = (refused.retryAfterMs ?? 0) + this.draw(0, backoff);
     const late = this.now() + wait >= this.#until;
     if (late || this.#attempts >= this.#policy.attemptsMax || !this.#mayRepeat || !refused.mayPass) {
@@ -123,7 +114,7 @@ export class Asking<I extends DescMessage> {
   }
 }
 
-/** Returns a copy of the request for all attempts, and its id; a new one if the caller set none. */
+/** Returns a copy of the request and its id, a new one if the caller set none. */
 function named<I extends DescMessage>(method: Method<I>, given: MessageInitShape<I>): [MessageShape<I>, string] {
   const request = clone(method.input, create(method.input, given));
   const field = method.input.fields.find(({ name }) => name === "request_id");

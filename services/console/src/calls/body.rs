@@ -1,4 +1,4 @@
-//! Bodies of calls: a JSON message, read on demand, and answers as lines.
+//! A call's JSON message, read on demand, and its answers as lines.
 
 use super::refusal;
 use axum::body::Body as Asked;
@@ -51,7 +51,7 @@ fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), bytes_max: us
     Refusal::new(Reason::MessageMalformed, "the message is incomplete").into()
 }
 
-/// Unknown fields are refused, because a misspelt field could be a missing limit.
+/// Refuses unknown fields: a misspelt one could be a missing limit.
 fn parsed(text: &[u8], of: MessageDescriptor) -> Result<DynamicMessage, Status> {
     let malformed = |error: serde_json::Error| {
         let message = format!("invalid JSON message: {error}");

@@ -1,10 +1,8 @@
 //! All calls of the contract as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
-//! A call passes the same layers as over gRPC, before its body is read, so permissions, deadline (`grpc-timeout`),
-//! limits and refusals are the same.
-//!
-//! A streaming answer is lines of JSON: `{"result": ...}`, and `{"error": ...}` after a refusal. Methods with a stream
-//! of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code.
+//! Before its body is read, a call passes the layers of gRPC: permissions, deadline (`grpc-timeout`), limits and
+//! refusals are the same. A streaming answer is lines of `{"result": ...}`, and `{"error": ...}` after a refusal.
+//! Methods with a stream of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code.
 
 mod body;
 mod contract;
@@ -106,8 +104,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection of a call before it is admitted. Services in this process set its credential; otherwise its connections
-/// are counted by token.
+/// Connection of a call before admission. Services in this process set its credential; otherwise its connections are
+/// counted by token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,
@@ -122,7 +120,7 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// After admission: counting a refused call, whose caller is unknown, would double a token's limit.
+    /// After admission: a refused call, whose caller is unknown, would count twice for the token's limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -134,12 +132,12 @@ impl LetIn {
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        // Services refuse a repeated header.
+        // Services refuse repeated headers.
         for value in request.headers().get_all(name) {
             call.headers_mut().append(name, value.clone());
         }
     }
-    // For limits and log lines of the layers.
+    // For the layers' limits and log lines.
     if let Some(peer) = request.extensions().get::<Arc<Peer>>() {
         call.extensions_mut().insert(Arc::clone(peer));
     }
@@ -159,7 +157,7 @@ async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor)
     Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())
 }
 
-/// Browsers send such a body from another site only after a preflight request, which is refused.
+/// From another site, browsers send this type only after a preflight request, which is refused.
 fn is_json(request: &Request) -> bool {
     let told = request.headers().get(header::CONTENT_TYPE).and_then(|told| told.to_str().ok());
     let media_type = told.and_then(|told| told.split(';').next()).unwrap_or("");

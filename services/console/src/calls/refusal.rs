@@ -17,7 +17,7 @@ pub(super) fn refused(status: &Status) -> Response {
     answer
 }
 
-/// Returns JSON for paths of calls, else a page.
+/// JSON for calls, else a page.
 pub(crate) fn answer(failure: Failure, path: &str) -> Response {
     match path.starts_with("/v1/") || path == "/openapi.json" {
         true => of_failure(failure),
@@ -38,7 +38,7 @@ fn of_failure(failure: Failure) -> Response {
     refused(&here(Refusal::new(Reason::HttpRefused, why).with_code(code)))
 }
 
-/// Logs a refusal of the listener, which passes no layer.
+/// Logs a refusal that passes no layer.
 pub(super) fn here(refusal: Refusal) -> Status {
     refusals::note(&Refused::new(&refusal, "_OTHER"));
     refusal.into()
@@ -52,7 +52,7 @@ pub(super) fn json(status: &Status) -> Value {
     }
 }
 
-/// Mapping of google.rpc.Code.
+/// As in google.rpc.Code.
 fn http_status(code: Code) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,

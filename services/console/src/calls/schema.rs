@@ -1,4 +1,4 @@
-//! The contract's messages as JSON Schema (2020-12), for OpenAPI 3.1.
+//! Messages as JSON Schema (2020-12), for OpenAPI 3.1.
 
 use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ impl Schemas {
             "google.protobuf.Any" => json!({ "type": "object", "required": ["@type"] }),
             name => {
                 if !self.0.contains_key(name) {
-                    // Inserted before its fields, because messages can be recursive.
+                    // Before its fields: messages can be recursive.
                     self.0.insert(name.to_owned(), Value::Null);
                     let schema = self.object(message);
                     self.0.insert(name.to_owned(), schema);
@@ -56,7 +56,7 @@ impl Schemas {
             Kind::Double | Kind::Float => json!({ "type": "number" }),
             Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => json!({ "type": "integer", "format": "int32" }),
             Kind::Uint32 | Kind::Fixed32 => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
-            // 64-bit numbers would lose digits as doubles.
+            // Doubles would lose digits of 64-bit numbers.
             Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => json!({ "type": "string", "pattern": "^-?[0-9]+$" }),
             Kind::Uint64 | Kind::Fixed64 => json!({ "type": "string", "pattern": "^[0-9]+$" }),
         }

@@ -84,7 +84,7 @@ fn shown(days: &[Day]) -> Markup {
     }
 }
 
-/// Draws all lines on one scale from zero; hits are on the line of increments.
+/// All lines have one scale from zero; hits are on the line of increments.
 fn drawn(days: &[Day]) -> String {
     // Accurate enough for a picture; the table is exact.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();

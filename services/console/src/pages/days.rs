@@ -14,10 +14,10 @@ use motherlode_proto::{
 use std::{cmp::Reverse, collections::BTreeMap};
 
 const ROWS: i32 = 500;
-/// Limit of points of a plot, and of days in a table.
+/// Points of a plot, and days in a table.
 const POINTS: usize = 60;
 const STAKES: usize = 4;
-/// Half the width of the band in standard errors.
+/// Half the band's width in standard errors.
 const ERRORS: f64 = 1.959_963_985;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 180.0;
@@ -75,7 +75,7 @@ fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
 }
 
 impl Day {
-    /// In ten-thousandths of a percent, rounded down; `None` before a bet.
+    /// Rounded down; `None` before a bet.
     fn rtp_millionths(&self) -> Option<i128> {
         (self.bets > 0).then(|| self.wins * 1_000_000 / self.bets)
     }

@@ -1,4 +1,4 @@
-//! A round frame by frame. Playback uses the `refresh` header, without a script.
+//! A round frame by frame, played back by the `refresh` header.
 
 use crate::text::drawn;
 use maud::{Markup, html};
@@ -16,7 +16,7 @@ pub(super) struct Frame {
     window: Option<usize>,
 }
 
-/// Frames in order: the bet, each step's windows if it has several, each step, the end.
+/// The bet, each step's windows if several, each step, the end.
 pub(super) fn all(round: &Round) -> Vec<Frame> {
     let knows = info(round).is_some();
     let of_step = |(at, step): (usize, &motherlode_proto::round::v1::Step)| {

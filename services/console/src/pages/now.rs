@@ -73,7 +73,7 @@ const ALARMING: [SignificantKind; 6] = [
 ];
 const NAMED_MAX: u8 = 5;
 
-/// Alerts: stops, partitions without appends, returns outside their bands, and alarming events of the last day.
+/// Stops, partitions without appends, returns outside their bands, and alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     let mut told: Vec<Markup> = stops(visit).await;
     if visit.may("GetLogStatus") {

@@ -15,7 +15,7 @@ use motherlode_proto::{
 use prost::Message;
 use tonic::{Code, Response, Status};
 
-/// Returns a section, or a notice if the data is not permitted or not available.
+/// A notice if the data is not permitted or not available.
 pub(crate) fn section<T>(
     title: &str,
     answer: Result<Response<T>, Status>,
@@ -44,7 +44,7 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, head, rows)
 }
 
-/// The most important figure follows the names, so that narrow windows show it.
+/// The most important figure follows the names, so narrow windows show it.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, head, rows)
 }
@@ -170,7 +170,7 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     }
 }
 
-/// Asks who bears a paid award when the void of its round is approved (PL-38).
+/// Who bears a paid award when the void of its round is approved (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

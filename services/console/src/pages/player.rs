@@ -65,7 +65,7 @@ pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -
     Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content).await)
 }
 
-/// Accounts in currencies with a rate, EUR and play money.
+/// Currencies with a rate, EUR and play money.
 async fn accounts(visit: &Visit, operator: &str, player: &str) -> Result<Vec<(Account, GetAccountResponse)>, Failure> {
     let rates = visit.api.ledger().list_exchange_rates(ListExchangeRatesRequest {}).await?.into_inner().rates;
     let rates = rates.into_iter().map(|rate| rate.currency_code).filter(|code| code != "EUR");
@@ -91,7 +91,7 @@ async fn open(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     section("Open rounds", answer, |answer| waiting(visit, &answer.rounds))
 }
 
-/// Notice instead of another operator's open rounds, with their number for platform administrators.
+/// Instead of another operator's open rounds; platform administrators see their number.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {

@@ -1,4 +1,4 @@
-//! Reconciliation of each pool's meters by day (PL-24), as page and files.
+//! Reconciliation of pools' meters by day (PL-24), as page and files.
 
 use super::{parts::wide_table, reports};
 use crate::{
@@ -16,7 +16,7 @@ use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResp
 use motherlode_tables::{Column, Kind, Value, column};
 use tonic::Code;
 
-/// Default and longest interval in days.
+/// Default and longest interval.
 const DAYS: i64 = 14;
 const DAYS_MAX: i64 = 366;
 const SHOWN: usize = 100;

@@ -9,7 +9,7 @@ use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, co
 use std::{borrow::Cow, fmt::Write};
 
 const EVENTS: i32 = 50;
-/// Limit for one page of the console without an event in the interval.
+/// Limit of pages read for one without an event in the interval.
 const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
@@ -50,7 +50,7 @@ impl Interval {
         event.time.is_some_and(|time| (self.from..self.end).contains(&time.seconds))
     }
 
-    /// Whether all further events are earlier than the interval.
+    /// All further events are earlier than the interval.
     fn is_over(&self, events: &[SignificantEvent]) -> bool {
         events.last().and_then(|event| event.time).is_some_and(|time| time.seconds < self.from)
     }
@@ -229,7 +229,7 @@ pub(super) fn table<M: prost::Message>(
     }
 }
 
-/// Protects user input in CSV from being read as a spreadsheet formula.
+/// Keeps spreadsheets from reading user input as a formula.
 fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
     match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),

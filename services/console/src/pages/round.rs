@@ -25,7 +25,7 @@ use motherlode_proto::{
     spin::v1::CloseRoundRequest,
 };
 
-/// Longest text drawings on the page, in bytes.
+/// Text drawings, in bytes.
 const LETTERS_MAX: usize = 20_000;
 
 pub(super) type Named = Path<(String, String, String)>;

@@ -17,7 +17,7 @@ use motherlode_proto::{
 };
 use std::collections::BTreeSet;
 
-/// Choice of all; an empty field is no choice.
+/// All; an empty field is no choice.
 const ALL: &str = "*";
 
 pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Result<Markup, Failure> {
@@ -52,7 +52,7 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
 
 pub(super) async fn operators(visit: &Visit, id: &str, all: bool) -> Result<Markup, Failure> {
     let known = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
-    // An operator's admin can switch its own parts only.
+    // An operator's admin switches its own parts only.
     let all = all && visit.sees_all();
     Ok(html! {
         label for=(id) { "Operator" }

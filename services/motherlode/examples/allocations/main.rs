@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! Subtracting a run from one twice as long leaves out the set-up.
+//! A run minus one half as long leaves out the set-up.
 
 use clap::Parser;
 use motherlode_loadtest::Options;

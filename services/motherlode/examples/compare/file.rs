@@ -1,5 +1,5 @@
-//! Appends to a plain file with fdatasync and group commit, the disk's lower bound. The file is filled beforehand, so
-//! that a sync writes no metadata.
+//! Appends with fdatasync and group commit, the disk's lower bound. The file is filled beforehand, so that a sync
+//! writes no metadata.
 
 use crate::{Cell, cell, histogram, nanos};
 use hdrhistogram::Histogram;
@@ -29,7 +29,6 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Record size in bytes.
     pub fn create(folder: &Path, record: usize) -> io::Result<Self> {
         let file = File::create(folder.join("plain"))?;
         file.write_all_at(&vec![0; BYTES], 0)?;
@@ -38,7 +37,7 @@ impl Plain {
     }
 }
 
-/// The second figure is the median of the bare write and sync in milliseconds.
+/// The second figure is the median write and sync in milliseconds.
 pub async fn measure(plain: &Plain, in_flight: usize, time: Duration) -> Result<(Cell, f64), Box<dyn Error>> {
     let (file, record) = (Arc::clone(&plain.file), plain.record);
     let (appends, inbox) = mpsc::channel(in_flight);

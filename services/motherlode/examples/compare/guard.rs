@@ -1,4 +1,4 @@
-//! TLS and a token for `--guarded`; the echoes use TLS only.
+//! For `--guarded`: TLS and a token; the echoes use TLS only.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::connect::Credentials;
@@ -26,7 +26,7 @@ impl Identity {
         Ok(Self { certificate: read(CERTIFICATE)?, key: read(KEY)? })
     }
 
-    /// Returns configuration that serves with the identity to holders of the token.
+    /// Returns the configuration of the service.
     pub fn write(&self, folder: &Path) -> Result<String, Box<dyn Error>> {
         fs::write(folder.join(CERTIFICATE), &self.certificate)?;
         fs::write(folder.join(KEY), &self.key)?;

@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Prints ratios within a turn and processor microseconds per call of server and client, as the median and range of the
-//! turns; other absolute figures go to standard error. A second part plays rounds at shares of the highest rate found,
-//! timed from their scheduled starts.
+//! Prints ratios within a turn and processor microseconds per call, as the median and range of the turns; other
+//! absolute figures go to standard error. Then it plays rounds at shares of the highest rate, timed from their
+//! scheduled starts.
 
 mod echo;
 mod file;
@@ -82,7 +82,7 @@ const WAYS: [Way; 5] = [Way::Echo, Way::Lean, Way::File, Way::Unary, Way::Stream
 struct Turn {
     in_flight: usize,
     cells: [Cell; WAYS.len()],
-    /// Median of the file's bare fdatasync, milliseconds.
+    /// Median of the bare fdatasync.
     sync_ms: f64,
 }
 
@@ -95,7 +95,7 @@ impl Turn {
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::from_keys),
-        // As in `motherlode serve`: half of the processors.
+        // As `motherlode serve`: half of the processors.
         Some("echo") => {
             return ended(echo::serve(
                 std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),

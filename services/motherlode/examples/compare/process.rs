@@ -1,5 +1,3 @@
-//! A server process, killed when dropped.
-
 use motherlode_runtime::connect::Credentials;
 use std::{
     io::{self, BufRead, BufReader},

@@ -7,8 +7,8 @@ use std::{error::Error, time::Duration};
 /// Further rounds are late in the client.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Plays unary rounds at shares of a table's highest rate, in a rotating order, and prints latencies as multiples of
-/// one fdatasync in the same turn.
+/// Plays unary rounds at shares of a table's highest rate, in a rotating order; prints latencies as multiples of the
+/// turn's fdatasync.
 pub async fn measure(
     service: &Process,
     args: &Args,

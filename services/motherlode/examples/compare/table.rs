@@ -1,5 +1,3 @@
-//! Ratios within a turn and processor time per call, as the median and range of the turns.
-
 use crate::{Cell, Turn, Way};
 
 type Figure = (&'static str, fn(&Turn) -> Option<f64>);

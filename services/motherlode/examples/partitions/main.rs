@@ -1,7 +1,6 @@
-//! Durable rounds per second by store and number of partitions, for segment files and JetStream with three replicas.
+//! Durable rounds per second by number of partitions, on segment files and JetStream with three replicas.
 //!
-//! `cargo run --release -p motherlode --example partitions -- --seconds 1 --repeats 7` (with `tests/run nats`
-//! before it)
+//! `cargo run --release -p motherlode --example partitions -- --seconds 1 --repeats 7` (after `tests/run nats`)
 //!
 //! Prints ratios to one partition on segment files within a turn, as the median and range of the turns; absolute
 //! figures go to standard error.
@@ -121,7 +120,7 @@ async fn played(service: &Service, in_flight: usize, stream: bool, time: Duratio
         connections: 4,
         players: 4 * in_flight,
         stream,
-        // A failed run also reports the service's costs.
+        // Also reported for failed runs.
         pid: Some(service.process.id()),
         time_max: time,
         ..Options::default()

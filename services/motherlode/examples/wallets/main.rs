@@ -245,8 +245,7 @@ async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Err
             loop {
                 let mut request = Request::new(bet.clone());
                 request.set_timeout(Duration::from_secs(1));
-                // Refused at once while the wallet's circuit is open. The wait keeps these refusals from using the
-                // measured processors.
+                // The wait keeps refusals of the open circuit from using the measured processors.
                 let refused = spins.spin(request).await.is_err();
                 assert!(refused, "a wallet that hangs has confirmed a bet");
                 tokio::time::sleep(ASKED_AGAIN_AFTER).await;

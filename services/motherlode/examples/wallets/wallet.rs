@@ -1,4 +1,4 @@
-//! A wallet with a fixed latency: players have enough money, and each transaction is applied once.
+//! Fixed latency, enough money, each transaction applied once.
 
 use motherlode_proto::wallet::v1::{
     CreditRequest, CreditResponse, DebitRequest, DebitResponse, GetBalanceRequest, GetBalanceResponse, Outcome,

@@ -3,7 +3,7 @@ use motherlode_proto::convert::play::hex;
 use sha2::{Digest, Sha256};
 
 #[derive(Debug, clap::Args)]
-// The flattened arguments of `serve` have a group of the same name.
+// `serve` has a group of the same name.
 #[group(skip)]
 pub struct Args {
     /// Print the canonical form: one line of JSON, whose SHA-256 is the digest reported by a service.
@@ -15,7 +15,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let config = args.serve.config()?;
-    // The canonical form needs none of the files named in the configuration.
+    // The canonical form reads none of the named files.
     if !args.canonical {
         motherlode_server::check(&config).map_err(|error| faulty(args.serve.file(), &error))?;
     }

@@ -21,7 +21,6 @@ pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
     }
 }
 
-/// Parses a data folder or `nats://host:port,...`.
 pub fn location(name: &str, config: &Config) -> Result<LogLocation, Failure> {
     LogLocation::named(name, config).map_err(|error| Failure::unusable(error).with_step(NO_LOG))
 }
@@ -50,7 +49,7 @@ impl LogAccess {
         location(name, &self.config()?)
     }
 
-    /// Opens a log; one on JetStream is first copied to a temporary folder.
+    /// Opens a log, on JetStream a temporary copy.
     pub fn local(&self, name: &Path) -> Result<LocalLog, Failure> {
         Ok(LocalLog::open(name, &self.config()?)?)
     }

@@ -1,5 +1,4 @@
-//! Change feed on standard output: one line of JSON per record, with its partition and position to resume after
-//! (PL-34).
+//! Change feed on standard output: a line of JSON per record, with the partition and position to resume after (PL-34).
 
 use super::{Failure, sink::Sink, tie::Tie};
 use crate::{figures::iso, told};
@@ -33,7 +32,7 @@ impl Sink for Feed {
         self.held
     }
 
-    /// After a broken stream, lines already written are not repeated.
+    /// Lines written before a stream broke are not repeated.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.told(&message)? {

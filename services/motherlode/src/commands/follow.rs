@@ -1,7 +1,7 @@
 //! Copies of a service's log (PL-30), and change feeds (PL-34).
 //!
-//! Records of a copy are synced before they count, and feeds resume after the reader's last position, so there are no
-//! gaps or duplicates. A broken stream is reopened with bounded exponential backoff.
+//! Copies sync records before counting them, and feeds resume after the reader's last position: no gaps, no duplicates.
+//! A broken stream is reopened with exponential backoff.
 
 use super::{
     Failure, config_file,
@@ -70,7 +70,7 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     Ok(found)
 }
 
-/// A message has at most the records of one append.
+/// Records of one append at most.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 type Ledger = LedgerServiceClient<Connection>;
@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(to) => {
                 // A mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
-                // Opened before connecting: an unusable copy fails first.
+                // Before connecting: an unusable copy fails first.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
                 copies.iter().try_for_each(Sink::told)
@@ -108,7 +108,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// Opens the sinks that are not in `sinks` yet.
+/// Opens missing sinks.
 async fn follow_all<S: Sink>(
     args: &Args,
     sinks: &mut Vec<S>,
@@ -157,7 +157,7 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     }
 }
 
-/// Returns the status of a broken stream; `None` if the goal is reached and `once` is set.
+/// Status of a broken stream; `None` if `once` is set and the goal reached.
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,

@@ -1,4 +1,4 @@
-//! The chain is verified up to the shown records. Exit code 1 if the log is damaged, 2 if there is no log or no such
+//! Verifies the chain up to the shown records. Exit code 1 if the log is damaged, 2 if there is no log or no such
 //! record.
 
 use super::{Failure, config_file::LogAccess, say};
@@ -115,7 +115,7 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
             bytes += record?.bytes.len() as u64;
         }
         let (position, head) = records.verified();
-        // Each partition of a service has at least one record.
+        // A service's partitions have at least one record.
         if position == 0 {
             let location = Box::new(log.clone());
             return Err(RecordsError::Missing { location, partition: Some(partition) }.into());

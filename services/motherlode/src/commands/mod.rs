@@ -59,18 +59,18 @@ pub enum Format {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u8,
-    /// For standard error; empty if already printed.
+    /// Empty if already printed.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure or a wrong finding: exit code 1.
+    /// Exit code 1: a failure or a wrong finding.
     #[must_use]
     pub fn found(message: impl ToString) -> Self {
         Self { code: 1, message: message.to_string() }
     }
 
-    /// [`Failure::found`] with the chain of causes.
+    /// With the chain of causes.
     #[must_use]
     pub fn caused(error: &dyn Error) -> Self {
         let mut message = error.to_string();
@@ -85,7 +85,7 @@ impl Failure {
         Self::found(message)
     }
 
-    /// Unusable input: exit code 2, as clap's own errors.
+    /// Exit code 2, as clap's own errors.
     #[must_use]
     pub fn unusable(message: impl ToString) -> Self {
         Self { code: 2, message: message.to_string() }
@@ -110,7 +110,7 @@ impl Failure {
     }
 }
 
-/// `step` is the next step after a failure.
+/// `step` says how to proceed after a failure.
 pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
 }
@@ -195,7 +195,7 @@ fn log_step(error: &LogError) -> &'static str {
     }
 }
 
-/// Writes to standard output. A closed pipe, as behind `| head`, is not an error.
+/// A closed pipe, as behind `| head`, is not an error.
 pub fn say(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {

@@ -1,5 +1,5 @@
-//! Figures are exact fractions rounded to [`motherlode_picture::par::report::ROUNDING`]; the return's parts add up as
-//! printed, see [`figures::parts`]. The distribution of wins is simulated.
+//! Exact fractions rounded to [`motherlode_picture::par::report::ROUNDING`]; the return's parts add up as printed
+//! ([`figures::parts`]). The distribution of wins is simulated.
 
 mod cash;
 mod json;
@@ -91,7 +91,7 @@ mod tests {
         assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);
     }
 
-    /// Each interval lies around the return without the jackpot, as wide as its normal quantile.
+    /// Intervals are centred on the return without the jackpot, as wide as their normal quantiles.
     #[test]
     fn mf_d8_text_and_json_have_the_volatility_index_intervals_and_a_distribution_of_wins() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar on a terminal, otherwise a line every few seconds.
+//! On standard error: a bar on a terminal, otherwise a line every few seconds.
 
 use crate::figures::grouped;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -21,7 +21,7 @@ pub struct Progress {
     done: AtomicU64,
     of: Option<u64>,
     unit: &'static str,
-    /// Time of the next line; `None` if a bar is drawn or nothing is printed.
+    /// Time of the next line; `None` without lines.
     due: Option<Mutex<Instant>>,
 }
 
@@ -66,7 +66,6 @@ impl Progress {
     }
 }
 
-/// Shows the count that `work` increments.
 pub fn shown<T>(unit: &'static str, work: impl FnOnce(&Arc<AtomicU64>) -> T) -> T {
     let (progress, count) = (Progress::new(None, unit), Arc::new(AtomicU64::new(0)));
     let (over, is_over) = channel::<()>();

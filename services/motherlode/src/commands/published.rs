@@ -1,4 +1,4 @@
-//! Change feed on a NATS subject: one message per record, as the line of a feed (PL-34).
+//! Change feed on a NATS subject: a message per record (PL-34).
 
 use super::{
     Failure, NO_STREAM,
@@ -17,13 +17,13 @@ pub(super) struct Published {
     partition: u32,
     held: u64,
     tie: Tie,
-    /// Shared by all partitions, so that their messages form one sequence.
+    /// Shared by all partitions: their messages form one sequence.
     feed: Rc<Mutex<Feed>>,
     once: bool,
 }
 
 impl Published {
-    /// `to` is `nats://host:port,.../SUBJECT`. Returns the record after which each partition resumes.
+    /// `to` is `nats://host:port,.../SUBJECT`. Returns where each partition resumes.
     pub(super) async fn feed(
         config: &Store,
         to: &str,

@@ -1,5 +1,5 @@
-//! Recomputes one round of a log (PL-06, PL-19). Exit code 1 if a step does not give the logged bytes or the log is
-//! damaged, 2 if there is no such round.
+//! Recomputes a round (PL-06, PL-19). Exit code 1 if a step does not give the logged bytes or the log is damaged, 2 if
+//! there is no such round.
 
 mod json;
 
@@ -82,7 +82,7 @@ pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
         .with_step("Rounds are named operator/player/number; `motherlode export --what rounds PLACE` lists them")
 }
 
-/// Formats the round as `GetRound` returns it, with the verdict on each step.
+/// The round as in `GetRound`, with the verdict on each step.
 pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
     let mut view = replayed.view.clone();
     let _ = view.complete(&no_key);

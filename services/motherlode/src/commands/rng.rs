@@ -2,12 +2,12 @@
 //! for the scaled numbers of games).
 //!
 //! As in the service, a random key gives a player's dealt values, a value and the request id give a seed (see
-//! [`draw`]), and [`Draws`] opens its stream. Each seed gives only [`DRAWS_PER_SEED`] words or numbers, as in a round's
-//! step. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
+//! [`draw`]), and [`Draws`] opens its stream. Each seed gives only [`DRAWS_PER_SEED`] numbers, as in a round's step.
+//! `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
 //!
-//! Manual run of dieharder 3.31.1 on 22 November 2026, with `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`
-//! for the tests 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102 and 204 to 206: of 51 p-values none failed and one was weak
-//! (`sts_serial` 14, 0.99998); with another seed, none of its 30 p-values was weak.
+//! Manual run of dieharder 3.31.1 on 22 November 2026, `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`, tests
+//! 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102, 204 to 206: of 51 p-values none failed, one was weak (`sts_serial` 14,
+//! 0.99998); with another seed none of 30 was.
 
 use super::{Failure, simulate};
 use crate::figures;
@@ -19,7 +19,7 @@ use std::{
     num::NonZeroU32,
 };
 
-/// Part of the export's format, so never changed.
+/// The export's format depends on it: never change it.
 const DRAWS_PER_SEED: u32 = 64;
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -127,7 +127,7 @@ fn dieharder(bound: NonZeroU32, words: u64, chain: &mut Chain, to: &mut impl Wri
     Ok(())
 }
 
-/// A player's consecutive draws, and the stream of the latest.
+/// A player's consecutive draws.
 struct Chain {
     key: Seed,
     player: StreamId,
@@ -150,7 +150,7 @@ impl Chain {
         Ok(Self { key, player, number: 0, draws: Draws::from_seed(key), left: 0 })
     }
 
-    /// Returns the next seed, as for one-step rounds with numbered requests.
+    /// Next seed, as for one-step rounds with numbered requests.
     fn deal(&mut self) -> Seed {
         self.number += 1;
         let dealt = draw::deal(&self.key, &self.player, self.number);
@@ -221,7 +221,7 @@ mod tests {
         String::from_utf8(exported(line)).unwrap().lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Derives the words independently: one seed per block of 64, in the order dealt.
+    /// Independent derivation: a seed per block of 64, in the order dealt.
     fn words(seeds: usize) -> Vec<u32> {
         let mut dealer = Chain::new(Some([7; 32])).unwrap();
         let blocks = (0..seeds).map(|_| Draws::from_seed(dealer.deal()));
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(exports.len(), 3);
     }
 
-    /// Accepts this number of bytes, then fails like a closed pipe.
+    /// Accepts this many bytes, then fails like a closed pipe.
     struct Closing(usize);
 
     impl Write for Closing {

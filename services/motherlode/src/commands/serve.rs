@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// Time for threads to end after the server has stopped.
+/// For threads to end after the server has stopped.
 const LEAVE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
@@ -151,7 +151,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
     });
-    // After serving, all tasks have ended. A start interrupted by a signal may still be reading the log.
+    // All tasks have ended, unless a signal interrupted the start: then one may still read the log.
     runtime.shutdown_timeout(LEAVE);
     served
 }

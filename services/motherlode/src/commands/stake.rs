@@ -3,7 +3,7 @@ use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
 use motherlode_slots::{Game, Stake, games, latest};
 
-/// In millionths, if the game offers it; else the game's smallest.
+/// In millionths, if offered; else the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
@@ -36,7 +36,6 @@ impl StakeArgs {
         }
     }
 
-    /// The default coin value is that of the currency.
     #[must_use]
     pub fn in_currency(&self, game: &dyn Game, currency: Currency) -> Stake {
         let stake = self.of(game);

@@ -1,4 +1,4 @@
-//! A broken stream is reopened with bounded exponential backoff.
+//! A broken stream is reopened with exponential backoff.
 
 use super::Failure;
 use crate::{
@@ -85,9 +85,9 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
 }
 
 enum Followed {
-    /// All requested updates were received, or the output is closed.
+    /// Requested updates received, or output closed.
     Enough,
-    /// `updated` if the broken stream had sent an update.
+    /// `updated` if the stream had sent an update.
     Broken { status: Status, updated: bool },
 }
 

@@ -1,4 +1,4 @@
-//! A witness of another organisation keeps the log from showing readers different histories (c2sp.org/tlog-witness).
+//! A witness of another organisation prevents that the log shows readers different histories (c2sp.org/tlog-witness).
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};

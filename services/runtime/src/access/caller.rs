@@ -41,7 +41,6 @@ pub struct Denied {
 }
 
 impl Caller {
-    /// Caller without configured operators.
     pub const ANYONE: Self = Self(None);
 
     /// Caller of a service without operators, who owns everything.
@@ -55,19 +54,19 @@ impl Caller {
         request.extensions().get::<Self>().cloned().unwrap_or_default()
     }
 
-    /// Whether the operator's players, rounds and sessions belong to the caller.
+    /// Whether the operator's objects belong to the caller.
     #[must_use]
     pub fn owns(&self, operator: &str) -> bool {
         self.0.as_ref().is_none_or(|identity| *identity.operator.id == *operator)
     }
 
-    /// Whether the caller may see the operator's part of shared objects, such as a pool's awards.
+    /// Whether the caller may see the operator's part of shared objects, such as pools.
     #[must_use]
     pub fn sees(&self, operator: &str) -> bool {
         self.owns(operator) || self.owns(PLATFORM)
     }
 
-    /// The caller's operator; `None` for the platform and without operators.
+    /// `None` for the platform and without operators.
     #[must_use]
     pub fn own(&self) -> Option<&str> {
         let operator = self.0.as_ref().map(|identity| &*identity.operator.id);
@@ -84,7 +83,7 @@ impl Caller {
         self.0.as_ref().map(|identity| (identity.name.as_str(), identity.roles))
     }
 
-    /// Actor of a commit (PL-22, PL-27): the credential's name for the platform, `operator/name` for an operator.
+    /// Actor of a commit (PL-22, PL-27): the credential's name, for an operator `operator/name`.
     #[must_use]
     pub fn actor(&self) -> Option<String> {
         self.0.as_ref().map(|identity| match &*identity.operator.id {

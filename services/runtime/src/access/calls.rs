@@ -5,7 +5,7 @@ use crate::roles::Roles;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub path: &'static str,
-    /// One of these suffices.
+    /// One suffices.
     pub roles: Roles,
     pub platform: bool,
 }
@@ -109,6 +109,5 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/Propose"),
 ];
 
-/// Calls without access control.
 pub(super) const OPEN: [&str; 3] =
     ["/grpc.health.v1.Health/", "/grpc.reflection.v1.ServerReflection/", "/grpc.reflection.v1alpha.ServerReflection/"];

@@ -16,7 +16,6 @@ use tonic::{Status, body::Body};
 /// The clock may be set meanwhile.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// Its end drops the service's body, which stops the producer.
 pub(super) struct Expiring {
     body: Option<Body>,
     identity: Arc<Identity>,

@@ -27,14 +27,14 @@ pub struct Access {
 }
 
 impl Access {
-    /// Admits the configured operators, or every caller if there are none.
+    /// Without operators, every caller is admitted.
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
         let identities = (!operators.is_empty()).then(|| identities(operators).into());
         Self { identities, clock }
     }
 
-    /// Returns the caller, or the first failed check in the order of the [module](super)'s documentation.
+    /// Checks in the order of the [module](super)'s documentation.
     pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Denied> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(Caller::ANYONE);
@@ -78,13 +78,13 @@ fn identify<'a>(
     }
 }
 
-/// The scheme is case-insensitive (RFC 9110, 11.1).
+/// Case-insensitive scheme (RFC 9110, 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Compares digests in constant time.
+/// Constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Option<&'a Arc<Identity>> {
     let given = digest(secret);
     let mut found = None;

@@ -5,9 +5,7 @@
 //!
 //! Checks, before the message is read: TOKEN_MISSING, TOKEN_UNKNOWN or CERTIFICATE_UNKNOWN, TOKEN_EXPIRED or
 //! CERTIFICATE_EXPIRED, TOO_MANY_CONNECTIONS, RATE_LIMITED, METHOD_UNKNOWN, ROLE_MISSING. Health and reflection are
-//! open. A call also ends when its credential expires.
-//!
-//! Cost: a digest of the token and a constant-time comparison with each credential.
+//! open.
 
 mod bucket;
 pub(crate) mod caller;

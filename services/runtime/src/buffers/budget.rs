@@ -2,13 +2,13 @@ use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Fixed cost of a call: its task and I/O buffers.
+/// Task and I/O buffers of a call.
 pub const CALL_BYTES: usize = 16 << 10;
 
 /// Half is divided evenly between operators, half is common.
 #[derive(Debug)]
 pub struct Budget {
-    /// Reserved bytes of each operator.
+    /// Per operator.
     own: usize,
     most: usize,
     pub(super) state: Mutex<State>,
@@ -16,13 +16,12 @@ pub struct Budget {
 
 #[derive(Debug)]
 pub(super) struct State {
-    /// Free bytes of the common half.
     common: usize,
     pub(super) taken: BTreeMap<Arc<str>, usize>,
 }
 
 impl Budget {
-    /// `all` and `most`, the limit per operator, are in bytes.
+    /// Bytes; `most` per operator.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;
@@ -65,7 +64,7 @@ impl Budget {
     }
 }
 
-/// Bytes in use, returned on drop.
+/// Returned on drop.
 #[derive(Debug)]
 pub(super) struct Share {
     budget: Arc<Budget>,

@@ -1,4 +1,4 @@
-//! A request body whose messages are counted and timed on arrival; gRPC's framing announces their lengths.
+//! Request body whose messages are counted and timed on arrival, by the lengths in gRPC's framing.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};
@@ -13,16 +13,15 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tonic::{Status, body::Body};
 
 const HEAD: usize = 5;
-/// Longer messages are refused unbuffered.
 const MESSAGE_MAX: usize = 4 << 20;
 
 pub(super) struct Inward {
     body: Body,
-    /// Covers the longest message, since the receive buffer does not shrink.
+    /// Covers the longest message: the receive buffer does not shrink.
     held: Share,
     head: Vec<u8>,
     left: usize,
-    /// Time limit per message, or of the whole body of a unary call.
+    /// Limit per message, or of a unary call's whole body.
     time: Duration,
     whole: bool,
     since: Instant,

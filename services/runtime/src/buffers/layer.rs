@@ -43,7 +43,6 @@ impl Buffers {
 pub struct CallBytes(Share);
 
 impl Buffers {
-    /// Takes the bytes of a received call, or refuses it with BUFFERS_FULL.
     pub fn take(&self, caller: &Caller, headers: &HeaderMap, message: &[u8]) -> Result<CallBytes, Refusal> {
         let bytes = CALL_BYTES + length(headers) + message.len();
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
@@ -51,7 +50,7 @@ impl Buffers {
 }
 
 impl CallBytes {
-    /// Releases the bytes once the answer is written. Refuses a long answer without free bytes.
+    /// Releases the bytes once the answer is written; refuses a long answer without free bytes.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {

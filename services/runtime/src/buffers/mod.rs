@@ -2,10 +2,8 @@
 //! own operator.
 //!
 //! Half of the budget is divided evenly between operators; the other half is shared, up to a limit per operator.
-//! Without free bytes a call is refused, an answer is not sent, or a stream ends with BUFFERS_FULL.
-//!
-//! A call takes [`CALL_BYTES`] and the length of its headers. A short answer fits in these, so a call with an effect is
-//! answered.
+//! Without free bytes a call is refused, an answer is not sent, or a stream ends with BUFFERS_FULL. A call takes
+//! [`CALL_BYTES`] and its headers, which cover a short answer: a call with an effect is answered.
 
 mod budget;
 mod inward;

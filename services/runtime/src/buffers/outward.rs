@@ -1,4 +1,4 @@
-//! An answer body whose parts are counted until they are written.
+//! Answer body whose parts are counted until they are written.
 
 use super::budget::Share;
 use bytes::Bytes;
@@ -13,7 +13,6 @@ use tonic::{Status, body::Body};
 
 struct Part {
     bytes: Bytes,
-    /// Returned with the last reference to the part.
     _share: Share,
 }
 
@@ -36,7 +35,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Polls the body at once, so that an unread answer is counted.
+    /// Polls at once, to count an unread answer.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;

@@ -1,5 +1,3 @@
-//! Reasons for refusals, and the generated errors reference.
-
 mod table;
 
 pub use table::{Reason, Retry};
@@ -19,13 +17,12 @@ impl Reason {
         TABLE.iter().find(|row| row.name == name).map(|row| row.reason)
     }
 
-    /// Wire name in UPPER_SNAKE.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Default status code of refusals.
+    /// Default; see [`with_code`](crate::refusal::Refusal::with_code).
     #[must_use]
     pub fn code(self) -> Code {
         self.row().code
@@ -54,7 +51,7 @@ impl fmt::Display for Reason {
 }
 
 impl Retry {
-    /// Wait before an unchanged retry; `None` if that does not help.
+    /// Before an unchanged retry; `None` if that does not help.
     #[must_use]
     pub fn wait(self) -> Option<Duration> {
         match self {

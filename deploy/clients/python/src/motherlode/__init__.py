@@ -1,7 +1,4 @@
-"""Clients of a Motherlode service: `Client` for threads, `AsyncClient` for asyncio.
-
-Messages are those of the protos: `from motherlode.spin.v1.spin_pb2 import SpinRequest`.
-"""
+"""Clients of a Motherlode service: `Client` for threads, `AsyncClient` for asyncio."""
 
 from motherlode.aio import AsyncClient
 from motherlode.client import Client

@@ -1,4 +1,4 @@
-"""Client for asyncio, like `motherlode.client` with awaited calls. A cancelled task stops retrying."""
+"""Client for asyncio. A cancelled task stops retrying."""
 
 from __future__ import annotations
 
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
 
 class AsyncClient:
-    """One connection for the tasks of one event loop. `timeout` of a call limits all its attempts, in seconds.
-
-    Calls with one answer raise `Refused` or `OutcomeUnknown`. Streams are not retried and raise gRPC's error
-    (`refusal_of`).
-    """
+    """One connection for the tasks of one event loop, with the call rules of `Client`."""
 
     spin: SpinServiceAsyncStub
     ledger: LedgerServiceAsyncStub
@@ -102,6 +98,5 @@ def as_text(method: str | bytes) -> str:
 
 
 def shown(target: Target, details: Any, timeout: float | None) -> aio.ClientCallDetails:
-    """Returns call details with the token and the attempt's timeout."""
     metadata = aio.Metadata(*target.metadata(list(details.metadata or ())))
     return aio.ClientCallDetails(details.method, timeout, metadata, details.credentials, details.wait_for_ready)

@@ -1,4 +1,4 @@
-"""Client for threads, which retries by the rules of request ids."""
+"""Client for threads."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from motherlode.spin.v1.spin_pb2_grpc import SpinServiceStub
 
 
 class Client:
-    """One connection for any number of threads. `timeout` of a call limits all its attempts, in seconds.
+    """One connection for any number of threads. `timeout` limits all attempts of a call, in seconds.
 
-    Calls with one answer raise `Refused` or `OutcomeUnknown`. Streams are not retried and raise gRPC's error
-    (`refusal_of`).
+    Unary calls raise `Refused` or `OutcomeUnknown`. Streams are not retried and raise gRPC's error (`refusal_of`).
     """
 
     spin: SpinServiceStub

@@ -1,5 +1,3 @@
-"""Target, credentials and channel options of both clients."""
-
 from __future__ import annotations
 
 import ipaddress
@@ -8,21 +6,19 @@ from dataclasses import dataclass, field
 
 import grpc
 
-# To reconnect soon after the service is back.
+# Reconnects soon after the service is back; `motherlode.retry` retries calls.
 OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.min_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 1000),
-    # The client retries by request ids.
     ("grpc.enable_retries", 0),
 )
 
 
 @dataclass(frozen=True)
 class Target:
-    """Service at `host:port`, with TLS unless `plain` (for loopback only: it exposes the token), the system's
-    authorities unless `ca` (PEM) is given, and the caller's token."""
+    """Service at `host:port` with TLS (`ca` in PEM, or the system's); `plain` exposes the token: loopback only."""
 
     address: str
     token: str = field(default="", repr=False)

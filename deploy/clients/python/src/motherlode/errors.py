@@ -23,8 +23,8 @@ class MotherlodeError(Exception):
 class Refused(MotherlodeError):
     """The call was refused, and this request has changed nothing.
 
-    `reason` (UPPER_SNAKE) and `metadata` are those of ErrorInfo, empty if the service itself did not answer. `fields`
-    maps fields to their fault. `retry_after_s` is None if a retry does not help.
+    `reason` and `metadata` (of ErrorInfo) are empty if the service itself did not answer. `fields` maps fields to
+    their fault. `retry_after_s` is None if a retry does not help.
     """
 
     def __init__(
@@ -89,8 +89,7 @@ class Unavailable(Refused):
 class OutcomeUnknown(MotherlodeError):
     """The deadline has passed, and the request may have been applied.
 
-    Send it again with the same `request_id`, look it up by `GetRequest`, or end it by `CancelRequest`. `__cause__` is
-    the last refusal.
+    Repeat it with the same `request_id`, look it up by `GetRequest`, or end it by `CancelRequest`.
     """
 
 
@@ -121,7 +120,6 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, str], float | None]:
-    """Returns ErrorInfo, fields and retry delay; empty if the status has none."""
     info, fields = error_details_pb2.ErrorInfo(), {}
     retry_after_s: float | None = None
     try:

@@ -1,7 +1,4 @@
-"""Retry rules of one logical request, without I/O.
-
-The same message is sent under the same request id, so it has one effect (PL-11).
-"""
+"""Retry rules, without I/O: every attempt has the same message and request id, so it has one effect (PL-11)."""
 
 from __future__ import annotations
 
@@ -16,8 +13,8 @@ import grpc
 
 from motherlode.errors import OutcomeUnknown, Refused
 
-# The answer was lost, or the service is busy or starting. A connection that breaks during an answer can appear as
-# CANCELLED, UNKNOWN or INTERNAL; from the service itself these have a reason.
+# Lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL; from the service
+# itself these have a reason.
 LOST = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
@@ -27,18 +24,18 @@ LOST = frozenset(
         grpc.StatusCode.INTERNAL,
     }
 )
-# Refusals before the request id is checked, which leave the effect of a lost attempt open.
+# Refusals before the request id is checked: an earlier, lost attempt can have been applied.
 AT_THE_DOOR = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
 # Safe to repeat without a request id.
 REPEATABLE = ("Get", "List", "Read", "CloseSession", "AcknowledgeRealityCheck", "RunSelfCheck")
-# Calls that carry the id of another request.
+# Their request id is another request's.
 LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """Returns a unique id. Store it before sending, to find the request again after a crash."""
+    """Returns a unique id; stored before sending, it finds the request after a crash."""
     return str(uuid.uuid4())
 
 
@@ -77,7 +74,7 @@ class Asking:
         self.lost = False
 
     def attempt_s(self) -> float:
-        """Returns the next attempt's timeout, and counts the attempt."""
+        """Counts an attempt and returns its timeout."""
         self.attempts += 1
         left = max(0.0, self.until - self.clock())
         # A call that cannot be retried has all the time at once.
@@ -90,7 +87,7 @@ class Asking:
         """Returns the delay before the next attempt; raises if there is none."""
         self.lost = self.lost or refused.code in LOST
         backoff = min(self.policy.first_wait_s * 2.0 ** (self.attempts - 1), self.policy.wait_s_max)
-        # Full jitter, so that refused callers spread out.
+        # Full jitter spreads refused callers.
         wait = (refused.retry_after_s or 0.0) + self.draw(0.0, backoff)
         late = self.clock() + wait >= self.until
         if late or self.attempts >= self.policy.attempts_max or not self.may_repeat() or not may_pass(refused):
@@ -108,14 +105,14 @@ def may_pass(refused: Refused) -> bool:
     """Whether a retry can have another answer."""
     if refused.retry_after_s is not None:
         return True
-    # A refusal with a reason and without a delay is final, except these: their outcome is unknown.
+    # Their outcome is unknown even with a reason.
     if refused.code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
         return True
     return refused.code in LOST and not refused.reason
 
 
 def named(method: str, request: Any) -> Any:
-    """Returns the request; a copy with a new id if the caller set none."""
+    """Returns the request, or a copy with a new id if it has none."""
     has_id = "request_id" in request.DESCRIPTOR.fields_by_name
     if not has_id or request.request_id or method.startswith(LOOK_UPS):
         return request

@@ -1,4 +1,4 @@
-//! The report is 80 columns wide.
+//! 80 columns wide.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
@@ -7,7 +7,7 @@ use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 
-/// Limit of listed awards and open rounds; the JSON report lists all.
+/// Listed awards and open rounds; the JSON report lists all.
 const SHOWN: usize = 10;
 const PLACES: usize = 4;
 

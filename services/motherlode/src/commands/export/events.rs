@@ -1,4 +1,4 @@
-//! One row per event with all its fields, redacted for an operator as by a service.
+//! One row per event, redacted for an operator as by a service.
 
 use super::{source::Read, wanted::Wanted};
 use crate::{commands::Failure, told};

@@ -1,4 +1,4 @@
-//! Voids and jackpots after a round's end, collected by the first reading for the second.
+//! Voids and jackpots after a round's end, from the first reading.
 
 use super::{source::Read, wanted::Wanted};
 use crate::commands::Failure;

@@ -1,4 +1,4 @@
-//! Standard output, or a file that is renamed when complete, and deleted if dropped earlier.
+//! Standard output, or a file that gets its name when complete and is deleted if dropped earlier.
 
 use crate::commands::{ANY_FILE, Failure};
 use std::{
@@ -43,7 +43,6 @@ impl Output {
         .map_err(Self::failed)
     }
 
-    /// A closed pipe, as behind `| head`, has no message.
     pub(super) fn failed(error: io::Error) -> Failure {
         match error.kind() {
             ErrorKind::BrokenPipe => Failure { code: 1, message: String::new() },

@@ -1,4 +1,4 @@
-//! A round's row is written when it ends; open rounds come last.
+//! Rows are written when their rounds end; open rounds come last.
 
 use super::{
     later::{After, Later},

@@ -1,5 +1,3 @@
-//! One row per day, operator, game and currency.
-
 use super::{
     later::{Later, Told},
     source::Read,

@@ -1,4 +1,4 @@
-//! Return of a game in cash, by currency and default coin value (DM-19).
+//! Return in cash, by currency and default coin value (DM-19).
 
 use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;

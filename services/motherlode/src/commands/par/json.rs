@@ -1,4 +1,4 @@
-//! The sheet as JSON. Returns, chances and bets are decimal strings.
+//! Returns, chances and bets are decimal strings.
 
 use super::{cash, spread};
 use crate::figures::chance;
@@ -21,7 +21,7 @@ pub(super) struct Report {
     game: &'static str,
     rules_version: &'static str,
     model_hash: String,
-    /// Without the jackpot's increments; the sum of `rtp_parts` as printed.
+    /// Without the jackpot's increments; the printed `rtp_parts` add up to it.
     rtp: String,
     rtp_parts: Named,
     hit_frequency: String,
@@ -42,23 +42,21 @@ pub(super) struct Report {
     rtp_with_jackpot_increments: String,
     /// Features, and other expectations and chances of a paid spin.
     rates: Named,
-    /// Such as the return of the bought feature.
+    /// Such as of the bought feature.
     conditional_rtps: Named,
     reel_sets: Vec<ReelSetReport>,
     /// Highest win of a round in bets, rounded down; `win_up_to_says` explains the bound (WF-04).
     win_up_to_bets: String,
-    /// Upper bound of its chance.
+    /// Bound of its chance.
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
-    /// Stake that reaches it; empty if all stakes have the same highest win.
+    /// Stake that reaches it; empty if all do.
     win_up_to_at: String,
-    /// Highest win with the gamble, at stakes in EUR; empty without a gamble.
+    /// Highest win with the gamble, at stakes in EUR.
     win_up_to_gambled_bets: String,
-    /// Upper bound of its chance.
+    /// Bound of its chance.
     win_up_to_gambled_probability_at_most: String,
-    /// Empty without a jackpot.
     jackpot_assumes: String,
-    /// For the games' default coin values.
     cash: Vec<CashReport>,
     cash_proof: &'static str,
     exactness: &'static str,
@@ -79,7 +77,7 @@ struct ReelSetReport {
     title: &'static str,
     cycle: u64,
     symbol_counts: Vec<SymbolReport>,
-    /// By reel, in order.
+    /// By reel.
     strips: Vec<Vec<String>>,
     combinations: Vec<CombinationReport>,
 }

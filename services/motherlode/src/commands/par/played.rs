@@ -5,7 +5,7 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Game, Seed, Stake};
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 
-/// Constant, so that a page is reproducible.
+/// Constant, for reproducible pages.
 const SEED: Seed = *b"the rounds of the PAR sheet page";
 
 pub(super) fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played, Failure> {

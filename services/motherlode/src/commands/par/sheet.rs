@@ -1,4 +1,4 @@
-//! The sheet is 80 columns wide.
+//! 80 columns wide.
 
 use super::{cash, spread as spreads};
 use crate::figures::{grouped, once_in, percent};

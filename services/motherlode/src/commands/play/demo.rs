@@ -1,4 +1,4 @@
-//! Demo play (PL-17): a session with play money, kept open during the rounds.
+//! Demo play (PL-17): a session with play money, kept open meanwhile.
 
 use crate::client::{self, Client, insist};
 use crate::commands::Failure;

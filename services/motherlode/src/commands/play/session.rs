@@ -1,5 +1,3 @@
-//! A session of rounds: bets, remedies for refused bets, choices, and sums.
-
 use super::{args::Args, console::Console, demo};
 use crate::{
     client::{self, Client, insist},
@@ -22,7 +20,7 @@ use std::{
 };
 use tonic::Status;
 
-/// Minimum of bets, and of whole currency units, covered by a deposit.
+/// A deposit covers at least this many bets, and whole currency units.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
 /// Account opened, witch picked, open round continued, money deposited.
@@ -57,7 +55,6 @@ struct Won {
 }
 
 enum Next {
-    /// The round is settled.
     Settled,
     Choice(choice::Kind),
     /// The player's input has ended.
@@ -65,7 +62,7 @@ enum Next {
 }
 
 impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
-    /// The game's model must be the same in the service and in this program.
+    /// Service and program must have the same model of the game.
     pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
         let request = GetGameRequest { game: args.game.clone(), ..GetGameRequest::default() };
         let described = insist(&request, |request| {
@@ -307,7 +304,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// Returns a step's jackpot in minor units; 0 if the award is pending after a bounded wait.
+    /// In minor units; 0 if the award is pending after a bounded wait.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();
@@ -335,10 +332,10 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
-    /// Prints the round's win and the balance, in cash and in whole coins (DM-18).
+    /// Prints win and balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
-            // The step's answer does not include the later award.
+            // The step's answer precedes the award.
             Some(_) if jackpot => self.balance().await?,
             Some(balance) => balance,
             None => return Err(no_answer()),
@@ -400,7 +397,7 @@ fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     }
 }
 
-/// Returns this program's game if its model is the service's; another model would draw wrong symbols.
+/// Fails if the service has another model, which would draw wrong symbols.
 fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
     let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
     game.ok_or_else(|| {

@@ -94,7 +94,7 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     format!("\n{}\n\nTry, in another terminal:\n{play}{watch}{audit}", needs.join("\n"))
 }
 
-/// This program's path, or its name if the shell found it by its name.
+/// This program's path, or its name if on the shell's path.
 fn program() -> String {
     let called = env::args_os().next().filter(|name| Path::new(name).components().count() > 1);
     called.map_or("motherlode".to_owned(), |name| absolute(Path::new(&name)))
@@ -108,13 +108,13 @@ fn reached(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Returns the argument for the certificate's root, and adds requirements to `needs`.
+/// Argument for the certificate's root; adds requirements to `needs`.
 fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
         return String::new();
     };
-    // A self-signed certificate is its own root. Otherwise the chain's last certificate or its issuer is.
+    // A self-signed certificate is its own root; otherwise the chain's last certificate or its issuer is.
     let root = match certificate.issuer() == certificate.subject() || chain.len() > 1 {
         true => absolute(&tls.certificate),
         false => {
@@ -133,7 +133,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     format!(" --ca {root}{}", name.map(|name| format!(" --server-name {name}")).unwrap_or_default())
 }
 
-/// An operator with a token for playing and moving money, and its credential's name.
+/// An operator whose token plays and moves money, and the credential's name.
 fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     let plays = |credential: &&Credential| {
         let roles = credential.roles;
