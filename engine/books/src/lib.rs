@@ -28,8 +28,8 @@ pub use play::{
 /// Up to 23 bytes are inline.
 pub use smol_str::SmolStr;
 pub use state::{
-    BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Due, Frozen, Generation, Generations, Hand,
-    NextDraw, OpenRound, PendingChange, PlayerState, PoolState, Seat, Step, SwitchedOff, UnpaidAward, VOID_HOLD_MS,
+    BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Frozen, Generation, Generations, Hand, NextDraw,
+    OpenRound, PendingChange, PlayerState, PoolState, Seat, Step, SwitchedOff, UnpaidAward, UnpaidCredit, VOID_HOLD_MS,
     VoidProposal, VoidSum, Wallet,
 };
 pub use statement::{

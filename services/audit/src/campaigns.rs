@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 #[derive(Default)]
 pub(crate) struct Campaigns {
-    granted: BTreeMap<(StreamId, String), Counted>,
+    granted: BTreeMap<(StreamId, String), CampaignUse>,
     /// Minor units, less refunds by voids.
     paid: BTreeMap<(String, Currency), i128>,
 }
 
-struct Counted {
+struct CampaignUse {
     terms: Campaign,
     begun: u64,
     given_back: u64,
@@ -23,7 +23,7 @@ impl Campaigns {
         for event in &commit.events {
             match event {
                 Event::CampaignGranted(terms) => {
-                    let counted = Counted { terms: terms.clone(), begun: 0, given_back: 0, cancelled: false };
+                    let counted = CampaignUse { terms: terms.clone(), begun: 0, given_back: 0, cancelled: false };
                     if self.granted.insert((commit.stream.clone(), terms.id.to_string()), counted).is_some() {
                         return Err(Fault::new("PL-18: a campaign is granted twice", "once", &terms.id));
                     }
@@ -56,7 +56,7 @@ impl Campaigns {
         }
     }
 
-    fn of(&mut self, commit: &Commit, campaign: &str) -> Result<&mut Counted, Fault> {
+    fn of(&mut self, commit: &Commit, campaign: &str) -> Result<&mut CampaignUse, Fault> {
         let counted = self.granted.get_mut(&(commit.stream.clone(), campaign.to_owned()));
         counted.ok_or_else(|| Fault::new("PL-18: a campaign was never granted", "its grant", campaign))
     }

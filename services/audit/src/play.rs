@@ -5,7 +5,7 @@
 use crate::{
     divergence::Fault,
     outcome::difference,
-    playing::{Held, Player, Players, Playing},
+    playing::{DeferredStep, Player, Players, Playing},
     recalled::Recalled,
     report::Return,
 };
@@ -31,7 +31,7 @@ pub(crate) struct Plays<'a> {
 
 /// Events still required in the same commit.
 #[derive(Default)]
-struct Due {
+struct Required {
     collection: Option<Event>,
     credit: Option<Minor>,
     hit: bool,
@@ -92,7 +92,7 @@ impl<'a> Plays<'a> {
     fn player_commit(&mut self, player: &mut Player, commit: &Commit) -> Result<(), Fault> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
-        let mut due = Due::default();
+        let mut due = Required::default();
         // The previous step waits for its draw, as do the events after it.
         let mut holds = false;
         for (event, at) in events.iter().zip(0..) {
@@ -193,7 +193,8 @@ impl<'a> Plays<'a> {
         let place = round.place.as_ref();
         let before = place.map_or_else(Carried::default, |place| player.carried(round.live.game, round.sharing, place));
         let client_seed = drawn.client_seed(&commit.request_id).to_vec();
-        let mut held = Held { step: step.clone(), client_seed, before, collection: None, credit: None, hit: false };
+        let mut held =
+            DeferredStep { step: step.clone(), client_seed, before, collection: None, credit: None, hit: false };
         let is_next = |event: &&Event| matches!(event, Event::RoundStarted(_) | Event::StepResolved(_));
         for event in after.iter().take_while(|event| !is_next(event)) {
             match event {
@@ -217,13 +218,13 @@ impl<'a> Plays<'a> {
         // All sealed steps of a round are stored until it ends.
         let name = round_name(stream, round.number);
         for (held, dealt) in std::mem::take(&mut round.held).into_iter().zip(dealt) {
-            let Held { step, client_seed, before, collection, credit, hit } = held;
+            let DeferredStep { step, client_seed, before, collection, credit, hit } = held;
             let seed = draw::seed(dealt, &client_seed, &name, step.step);
             let due = self.outcome(round, &step, seed)?;
             let (game, carried) = (round.live.game, self.outcome.carried);
             let change = carried.zip(round.place.as_ref());
             let change = change.and_then(|(after, place)| collection::change(game, &place.1, &before, &after));
-            let said = Due { collection: change, credit: due.credit, hit: due.hit, settlement: None };
+            let said = Required { collection: change, credit: due.credit, hit: due.hit, settlement: None };
             said.was(collection.as_ref(), credit, hit)?;
             if due.over {
                 return Err(Fault::new(
@@ -300,11 +301,11 @@ impl<'a> Plays<'a> {
         playing: &mut Playing,
         step: &StepResolved,
         seed: Seed,
-    ) -> Result<Due, Fault> {
+    ) -> Result<Required, Fault> {
         let due = self.outcome(playing, step, seed)?;
         self.returns[playing.of].steps += 1;
         let carried = self.outcome.carried;
-        Ok(Due {
+        Ok(Required {
             collection: carried.and_then(|carried| player.carry(playing, carried)),
             credit: due.credit,
             hit: due.hit,
@@ -317,7 +318,7 @@ impl<'a> Plays<'a> {
         playing: &mut Playing,
         step: &StepResolved,
         seed: Seed,
-    ) -> Result<motherlode_rounds::Due, Fault> {
+    ) -> Result<motherlode_rounds::StepEvents, Fault> {
         let outcome = &mut self.outcome;
         let live = &mut playing.live;
         live.logged(step, seed, outcome)
@@ -329,7 +330,7 @@ impl<'a> Plays<'a> {
             let what = format!("PL-06: the seed and choice of step {} do not give its outcome: {field}", step.step);
             return Err(Fault::new(what, expected, found));
         }
-        let due = motherlode_rounds::Due::from_outcome(outcome, playing.pool.is_some(), None);
+        let due = motherlode_rounds::StepEvents::from_outcome(outcome, playing.pool.is_some(), None);
         let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "one that fits", error))?;
         if due.win != step.win {
             return Err(Fault::new("the win is not the outcome's", due.win, step.win));
@@ -359,7 +360,7 @@ impl<'a> Plays<'a> {
     }
 }
 
-impl Due {
+impl Required {
     /// An unexpected change must be the choice of a witch.
     fn collection(&mut self, changed: &Event) -> Result<(), Fault> {
         match &self.collection {

@@ -46,10 +46,10 @@ pub(crate) struct Playing {
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
     pub(crate) sealed: usize,
-    pub(crate) held: Vec<Held>,
+    pub(crate) held: Vec<DeferredStep>,
 }
 
-pub(crate) struct Held {
+pub(crate) struct DeferredStep {
     pub(crate) step: StepResolved,
     pub(crate) client_seed: Vec<u8>,
     /// Before the step, and the change.

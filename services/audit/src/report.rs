@@ -1,5 +1,5 @@
 use crate::divergence::Divergence;
-use motherlode_books::{Award, Books, Currency, Due, Event, PerCurrency, PlayerState, SealReason, Wallet};
+use motherlode_books::{Award, Books, Currency, Event, PerCurrency, PlayerState, SealReason, UnpaidCredit, Wallet};
 use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Report {
         let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {
             let Some(Wallet { debit, dues }) = player.wallet() else { return vec![] };
             let debit = debit.iter().map(|debit| format!("debit/{operator}/{name}/{}", debit.request_id));
-            let due = |due: &Due| format!("credit/{operator}/{name}/{}/{}", due.currency, due.request_id);
+            let due = |due: &UnpaidCredit| format!("credit/{operator}/{name}/{}/{}", due.currency, due.request_id);
             debit.chain(dues.iter().map(due)).collect::<Vec<_>>()
         };
         self.books.players().flat_map(of_player).collect()

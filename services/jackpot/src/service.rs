@@ -6,7 +6,7 @@ use crate::{
 use motherlode_books::{Award, Event, Minor, PoolState, Refused, StreamId, UnpaidAward};
 use motherlode_ledger::{
     AppendError, FetchError, Handle, Ledgers,
-    changes::{self, Ask, Asked},
+    changes::{self, Ask, ChangeOutcome},
     fields, fingerprint,
     known::{Operators, check_game},
     offer,
@@ -97,7 +97,7 @@ impl JackpotApi {
         let fingerprint = fingerprint(method, request);
         let ask = Ask { stream: stream.clone(), request_id, fingerprint, change, reference };
         let asked = changes::ask(self.ledgers.home(), caller, ask).await?;
-        if let Asked::Made(position) = asked {
+        if let ChangeOutcome::Made(position) = asked {
             self.ledgers.spread(&stream, position).await?;
         }
         Ok((self.shown(pool_id)?, asked.change_id()))

@@ -74,11 +74,11 @@ pub struct Feed {
     subject: String,
     stream: String,
     begin: BTreeMap<u32, Last>,
-    held: Option<Held>,
+    held: Option<StreamEnd>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct StreamEnd {
     last: u64,
     /// Last sequence number of the subject, for the first message only.
     of_subject: Option<u64>,
@@ -143,7 +143,7 @@ impl Feed {
         Ok(())
     }
 
-    async fn send(&self, entries: &[&Entry], held: &mut Held) -> Result<(), FeedError> {
+    async fn send(&self, entries: &[&Entry], held: &mut StreamEnd) -> Result<(), FeedError> {
         let inbox = self.client.new_inbox();
         let mut answers = self.client.subscribe(inbox.clone()).await.map_err(unknown)?;
         let mut before: Option<String> = None;
@@ -201,14 +201,14 @@ impl Feed {
     }
 
     /// Reads the last sequence number first, to notice later messages.
-    async fn look(&self) -> Result<Held, FeedError> {
+    async fn look(&self) -> Result<StreamEnd, FeedError> {
         let info = self.info().await?;
         let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;
         let wanted = json!({ "last_by_subj": self.subject });
         let message = match api(&self.client, &format!("STREAM.MSG.GET.{}", self.stream), &wanted).await {
             Ok(mut answer) => answer["message"].take(),
             Err(Failure::Refused { code: NO_MESSAGE, .. }) => {
-                return Ok(Held { last, of_subject: Some(0), after: self.begin.clone() });
+                return Ok(StreamEnd { last, of_subject: Some(0), after: self.begin.clone() });
             }
             Err(failure) => return Err(failure.into()),
         };
@@ -221,7 +221,7 @@ impl Feed {
         })?;
         let mut after = self.begin.clone();
         after.extend(published);
-        Ok(Held { last, of_subject: Some(of_subject), after })
+        Ok(StreamEnd { last, of_subject: Some(of_subject), after })
     }
 }
 

@@ -36,5 +36,5 @@ pub use following::Following;
 pub use open::{Absent, OpenError, exists};
 pub use presence::{Presence, vacant};
 pub use scan::{Scan, scan};
-pub use standbys::Told;
+pub use standbys::StandbyReport;
 pub use store::JetStreamStore;

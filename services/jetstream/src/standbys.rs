@@ -16,14 +16,14 @@ fn subject(stream: &str) -> String {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct StandbyReport {
     pub partition: u32,
     /// Address as the servers see it, and port.
     pub name: String,
     pub position: Position,
 }
 
-impl Told {
+impl StandbyReport {
     fn parse(partition: u32, payload: &[u8]) -> Option<Self> {
         motherlode_runtime::json::check_members(payload).ok()?;
         let told: Value = serde_json::from_slice(payload).ok()?;
@@ -46,7 +46,7 @@ impl Following {
 }
 
 impl Presence {
-    pub async fn hear_standbys(&self, mut heard: impl FnMut(Told) + Send) {
+    pub async fn hear_standbys(&self, mut heard: impl FnMut(StandbyReport) + Send) {
         loop {
             let mut all = SelectAll::new();
             for (partition, stream) in self.streams() {
@@ -56,7 +56,7 @@ impl Presence {
                 }
             }
             while let Some((partition, payload)) = all.next().await {
-                Told::parse(partition, &payload).into_iter().for_each(&mut heard);
+                StandbyReport::parse(partition, &payload).into_iter().for_each(&mut heard);
             }
             sleep(PAUSE).await;
         }
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn pl_30_what_a_standby_tells_is_read_and_what_makes_no_sense_is_not() {
-        let told = Told { partition: 3, name: "10.0.0.7:50051".into(), position: 42 };
-        assert_eq!(Told::parse(3, br#"{"name":"10.0.0.7:50051","position":42}"#), Some(told));
+        let told = StandbyReport { partition: 3, name: "10.0.0.7:50051".into(), position: 42 };
+        assert_eq!(StandbyReport::parse(3, br#"{"name":"10.0.0.7:50051","position":42}"#), Some(told));
         let long = format!(r#"{{"name":"{}","position":42}}"#, "a".repeat(NAME_MAX + 1));
         for none in [
             "",
@@ -82,7 +82,7 @@ mod tests {
             r#"{"name":"a","position":42,"position":43}"#,
             &long,
         ] {
-            assert_eq!(Told::parse(3, none.as_bytes()), None, "{none}");
+            assert_eq!(StandbyReport::parse(3, none.as_bytes()), None, "{none}");
         }
     }
 }

@@ -26,9 +26,9 @@ pub(crate) struct Job {
 }
 
 #[derive(Clone)]
-pub struct Jobs(Arc<Kept>);
+pub struct Jobs(Arc<JobList>);
 
-struct Kept {
+struct JobList {
     clock: Clock,
     /// Latest job last, and the total number.
     jobs: Mutex<(VecDeque<Arc<Job>>, u64)>,
@@ -37,7 +37,7 @@ struct Kept {
 impl Jobs {
     #[must_use]
     pub fn new(clock: Clock) -> Self {
-        Self(Arc::new(Kept { clock, jobs: Mutex::default() }))
+        Self(Arc::new(JobList { clock, jobs: Mutex::default() }))
     }
 
     pub async fn run(self, stop: Stop) {

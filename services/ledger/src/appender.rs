@@ -1,7 +1,7 @@
 //! Disk thread: appends the writer's groups in order, with one sync per group. While appends fail, it retries at
 //! intervals.
 
-use crate::writer::{Due, Writer};
+use crate::writer::{AppenderTask, Writer};
 use motherlode_log::{Chained, Store};
 use std::{sync::Arc, time::Instant};
 
@@ -15,9 +15,9 @@ impl Appender {
     pub(crate) fn run(mut self) {
         loop {
             match self.writer.due() {
-                Due::Append(chained) => self.append(chained),
-                Due::Again => {}
-                Due::Nothing => break,
+                AppenderTask::Append(chained) => self.append(chained),
+                AppenderTask::Again => {}
+                AppenderTask::Nothing => break,
             }
             self.tend();
         }

@@ -22,12 +22,12 @@ use std::{sync::Arc, time::Duration};
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum ChangeOutcome {
     Made(u64),
     Waits(u64),
 }
 
-impl Asked {
+impl ChangeOutcome {
     /// Returns 0 without a pending change.
     #[must_use]
     pub fn change_id(self) -> u64 {
@@ -47,7 +47,7 @@ pub struct Ask<'a> {
     pub reference: &'a str,
 }
 
-pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked, Refusal> {
+pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<ChangeOutcome, Refusal> {
     let Ask { stream, request_id, fingerprint, change, reference } = ask;
     let request_id = &scoped(caller, fields::id("request_id", request_id)?);
     let change = change.as_proposed();
@@ -55,20 +55,20 @@ pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked
         if let Some(logged) = ledger.find(of, request_id, fingerprint)? {
             let position = logged.commit.position;
             let proposed = matches!(logged.commit.events.first(), Some(Event::ChangeProposed(_)));
-            return Ok(if proposed { Asked::Waits(position) } else { Asked::Made(position) });
+            return Ok(if proposed { ChangeOutcome::Waits(position) } else { ChangeOutcome::Made(position) });
         }
     }
     let acted = fields::acted_by(caller, reference);
     let Some(actor) = caller.actor().filter(|_| !change.is_stop()) else {
         let signed = Signed { approval: None, acted: Some(acted) };
-        return Ok(Asked::Made(make(ledger, &stream, request_id, fingerprint, &signed, &change).await?));
+        return Ok(ChangeOutcome::Made(make(ledger, &stream, request_id, fingerprint, &signed, &change).await?));
     };
     collected(ledger, &stream, &change).await;
     ledger.books(|books| would_be_taken(books, ledger.partition(), &stream, &change))?;
     let lapses_ms = ledger.now_ms().saturating_add(ledger.change_lapse_ms());
     let proposed = ChangeProposed { stream, change: Box::new(change), actor, lapses_ms };
     let events = vec![Event::ChangeProposed(proposed), acted];
-    Ok(Asked::Waits(append(ledger, &StreamId::System, request_id, fingerprint, events).await?))
+    Ok(ChangeOutcome::Waits(append(ledger, &StreamId::System, request_id, fingerprint, events).await?))
 }
 
 fn scoped(caller: &Caller, request_id: &str) -> String {

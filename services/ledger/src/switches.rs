@@ -3,7 +3,7 @@
 
 use crate::{
     append::fingerprint,
-    changes::{self, Ask, Asked},
+    changes::{self, Ask, ChangeOutcome},
     fields::{self, timestamp},
     handle::Handle,
     known::{Operators, check_game},
@@ -48,11 +48,11 @@ pub(crate) async fn set(
     let change = Event::SwitchSet { switch, on, reason, actor: caller.signature() };
     let ask = Ask { stream: StreamId::System, request_id, fingerprint, change, reference };
     Ok(match changes::ask(ledgers.home(), caller, ask).await? {
-        Asked::Made(position) => {
+        ChangeOutcome::Made(position) => {
             let pending_partitions = ledgers.spread(&StreamId::System, position).await?;
             wire::SetSwitchResponse { position, pending_partitions, ..Default::default() }
         }
-        Asked::Waits(change_id) => wire::SetSwitchResponse { change_id, ..Default::default() },
+        ChangeOutcome::Waits(change_id) => wire::SetSwitchResponse { change_id, ..Default::default() },
     })
 }
 

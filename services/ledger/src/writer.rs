@@ -106,7 +106,7 @@ impl Drop for Publisher {
     }
 }
 
-pub(crate) enum Due {
+pub(crate) enum AppenderTask {
     Append(Chained),
     Again,
     Nothing,
@@ -263,21 +263,21 @@ impl Writer {
         self.due.notify_one();
     }
 
-    pub(crate) fn due(&self) -> Due {
+    pub(crate) fn due(&self) -> AppenderTask {
         let mut staged = self.staged.lock();
         loop {
             let durable = staged.durable;
             if let Some(oldest) = staged.groups.get_mut(durable) {
                 let records = std::mem::replace(&mut oldest.records, Chained::after(oldest.end.hash));
                 staged.appending = Some(Instant::now());
-                return Due::Append(records);
+                return AppenderTask::Append(records);
             }
             if staged.closed {
-                return Due::Nothing;
+                return AppenderTask::Nothing;
             }
             match staged.trouble.as_ref().map(|trouble| trouble.again) {
                 None => self.due.wait(&mut staged),
-                Some(again) if self.due.wait_until(&mut staged, again).timed_out() => return Due::Again,
+                Some(again) if self.due.wait_until(&mut staged, again).timed_out() => return AppenderTask::Again,
                 Some(_) => {}
             }
         }

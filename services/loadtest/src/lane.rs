@@ -26,10 +26,10 @@ pub(crate) enum Call {
 #[derive(Clone)]
 pub(crate) enum Lane {
     Unary(SpinServiceClient<Connection>),
-    Stream(mpsc::UnboundedSender<Asked>),
+    Stream(mpsc::UnboundedSender<PendingCall>),
 }
 
-pub(crate) struct Asked {
+pub(crate) struct PendingCall {
     call: Call,
     reply: Reply,
 }
@@ -59,7 +59,7 @@ impl Lane {
             Self::Stream(asked) => {
                 let (reply, answer) = oneshot::channel();
                 // If the pump is gone, the dropped reply is an error.
-                let _ = asked.send(Asked { call, reply });
+                let _ = asked.send(PendingCall { call, reply });
                 answer.await.unwrap_or_else(|_| Err(Status::unavailable("the stream broke")))
             }
         }
@@ -74,7 +74,7 @@ async fn ask_alone(mut client: SpinServiceClient<Connection>, call: Call) -> Res
     played.map(Box::new).ok_or_else(|| Status::internal("an answer without content"))
 }
 
-async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::UnboundedReceiver<Asked>) {
+async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::UnboundedReceiver<PendingCall>) {
     while let Some(first) = inbox.recv().await {
         let (requests, outgoing) = mpsc::unbounded_channel();
         match client.play_stream(UnboundedReceiverStream::new(outgoing)).await {
@@ -86,8 +86,8 @@ async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::Unboun
 
 /// Ends when the stream breaks or no lane is left, and drops pending calls.
 async fn relay(
-    first: Asked,
-    inbox: &mut mpsc::UnboundedReceiver<Asked>,
+    first: PendingCall,
+    inbox: &mut mpsc::UnboundedReceiver<PendingCall>,
     requests: &mpsc::UnboundedSender<PlayStreamRequest>,
     mut answers: Streaming<PlayStreamResponse>,
 ) {
@@ -97,7 +97,7 @@ async fn relay(
     asked.push(first);
     let mut tag = 0;
     loop {
-        for Asked { call, reply } in asked.drain(..) {
+        for PendingCall { call, reply } in asked.drain(..) {
             tag += 1;
             let call = match call {
                 Call::Spin(request) => play_stream_request::Call::Spin(request),

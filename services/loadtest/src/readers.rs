@@ -32,11 +32,11 @@ pub struct Reads {
 /// Running readers, which end when this is dropped.
 pub(crate) struct Readers {
     tasks: JoinSet<()>,
-    counted: Arc<Counted>,
+    counted: Arc<ReadCounts>,
 }
 
 #[derive(Default)]
-struct Counted {
+struct ReadCounts {
     pages: AtomicU64,
     rounds: AtomicU64,
     refused: AtomicU64,
@@ -46,7 +46,7 @@ struct Counted {
 impl Readers {
     pub(crate) fn start(count: usize, connections: &[Connection], accounts: &[Account], game: &str) -> Self {
         let (mut tasks, counted, accounts) =
-            (JoinSet::new(), Arc::new(Counted::default()), Arc::new(accounts.to_vec()));
+            (JoinSet::new(), Arc::new(ReadCounts::default()), Arc::new(accounts.to_vec()));
         for (number, connection) in (0..count).zip(connections.iter().cycle()) {
             let ledger = LedgerServiceClient::new(connection.clone()).max_decoding_message_size(64 << 20);
             tasks.spawn(read(ledger, Arc::clone(&accounts), number, game.to_owned(), Arc::clone(&counted)));
@@ -58,7 +58,7 @@ impl Readers {
         let readers = self.tasks.len();
         self.tasks.shutdown().await;
         let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
-        let Counted { pages, rounds, refused, failed } = &*self.counted;
+        let ReadCounts { pages, rounds, refused, failed } = &*self.counted;
         Reads { readers, pages: count(pages), rounds: count(rounds), refused: count(refused), failed: count(failed) }
     }
 }
@@ -68,7 +68,7 @@ async fn read(
     accounts: Arc<Vec<Account>>,
     first: usize,
     game: String,
-    counted: Arc<Counted>,
+    counted: Arc<ReadCounts>,
 ) {
     for account in accounts.iter().cycle().skip(first % accounts.len().max(1)) {
         let mut page_token = String::new();

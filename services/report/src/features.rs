@@ -46,13 +46,13 @@ pub(crate) fn in_state(
 }
 
 /// Rounds at one stake by feature, and by state with the state's chances.
-pub(crate) struct Counted<'a> {
+pub(crate) struct FeatureCounts<'a> {
     pub(crate) seen: &'a [u64; MAX],
     pub(crate) states: Vec<(u64, [f64; MAX])>,
 }
 
 #[allow(clippy::cast_precision_loss, reason = "statistics")]
-pub(crate) fn frequencies(features: &[Feature], counted: &[Counted<'_>]) -> Vec<wire::FeatureFrequency> {
+pub(crate) fn frequencies(features: &[Feature], counted: &[FeatureCounts<'_>]) -> Vec<wire::FeatureFrequency> {
     let states = || counted.iter().flat_map(|of| &of.states);
     let rounds: u64 = states().map(|(rounds, _)| rounds).sum();
     let sum = |at: usize, of: fn(f64) -> f64| states().map(|(rounds, chances)| *rounds as f64 * of(chances[at])).sum();
@@ -97,8 +97,8 @@ mod tests {
         };
         let (few, many) = (at(1), at(26));
         let counted = [
-            Counted { seen: &few, states: vec![(100, chances(0.1))] },
-            Counted { seen: &many, states: vec![(60, chances(0.2)), (40, chances(0.2))] },
+            FeatureCounts { seen: &few, states: vec![(100, chances(0.1))] },
+            FeatureCounts { seen: &many, states: vec![(60, chances(0.2)), (40, chances(0.2))] },
         ];
         let told = frequencies(&features, &counted);
         let [treasure] = &told[..] else { panic!("{told:?}") };
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!((&*treasure.frequency, &*treasure.theoretical_frequency), ("0.135000", "0.150000"));
         assert_eq!(treasure.standard_errors, "-0.60");
         assert!(frequencies(&features, &[]).is_empty());
-        let impossible = [Counted { seen: &few, states: vec![(100, chances(0.0))] }];
+        let impossible = [FeatureCounts { seen: &few, states: vec![(100, chances(0.0))] }];
         assert_eq!(frequencies(&features, &impossible)[0].standard_errors, "+inf");
     }
 

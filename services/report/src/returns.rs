@@ -147,7 +147,7 @@ impl Returns {
         let shown = |of: &wire::Return| of.out_of_band || !wanted.out_of_band_only;
         let days = |tally: &Tally| if wanted.days { tally.days.told(tally.all.rounds, tally.wins) } else { vec![] };
         let told =
-            |(level, tally, known): &Counted<'_>| wire::Return { days: days(tally), ..level.report(tally, *known) };
+            |(level, tally, known): &LevelReturn<'_>| wire::Return { days: days(tally), ..level.report(tally, *known) };
         let levels = tallies.iter().map(told).filter(shown).collect();
         let versions = tallies.chunk_by(|(one, ..), (next, ..)| one.version() == next.version());
         let totals = versions.flat_map(|levels| [total(levels, Weighting::Stake), total(levels, Weighting::Round)]);
@@ -155,12 +155,12 @@ impl Returns {
     }
 }
 
-type Counted<'a> = (&'a Level, Tally, Option<Known>);
+type LevelReturn<'a> = (&'a Level, Tally, Option<Known>);
 
 #[allow(clippy::cast_precision_loss, reason = "a band of statistics")]
-fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
+fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Return> {
     let (first, ..) = levels.first()?;
-    let part = |(_, tally, known): &'_ Counted<'_>| -> Option<(f64, Known)> { Some((tally.bet as f64, (*known)?)) };
+    let part = |(_, tally, known): &'_ LevelReturn<'_>| -> Option<(f64, Known)> { Some((tally.bet as f64, (*known)?)) };
     let known: Vec<_> = levels.iter().map(part).collect::<Option<_>>()?;
     let parts = levels.iter().zip(&known).map(|((_, tally, _), (bet, known))| match weighting {
         Weighting::Stake => Part { weight: *bet, wins: &tally.all, theory: known.all },
@@ -191,7 +191,7 @@ fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
     Some(held(shown, &verdict))
 }
 
-fn frequencies(levels: &[Counted<'_>], known: &[(f64, Known)]) -> Vec<wire::FeatureFrequency> {
+fn frequencies(levels: &[LevelReturn<'_>], known: &[(f64, Known)]) -> Vec<wire::FeatureFrequency> {
     let Some(game) = levels.first().and_then(|(level, ..)| slots::game(&level.game, &level.rules_version)) else {
         return vec![];
     };
@@ -199,7 +199,7 @@ fn frequencies(levels: &[Counted<'_>], known: &[(f64, Known)]) -> Vec<wire::Feat
     let counted = paid.map(|((_, tally, _), (_, known))| {
         let chances = |state| features::in_state(game, known.chances, state, float);
         let states = tally.states.iter().map(|(state, rounds)| (*rounds, chances(*state)));
-        features::Counted { seen: &tally.features, states: states.collect() }
+        features::FeatureCounts { seen: &tally.features, states: states.collect() }
     });
     features::frequencies(game.features(), &counted.collect::<Vec<_>>())
 }

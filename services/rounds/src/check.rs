@@ -4,7 +4,7 @@
 use crate::{
     Unresolvable, collection,
     draws::{DealtOf, KeyLost},
-    due::Due,
+    due::StepEvents,
     live::Live,
     name::round_name,
     terms::gamble_max_minor,
@@ -149,7 +149,8 @@ impl Before<'_> {
             let carried = collection::carried_by(live.game, self.player, &scope);
             collection::change(live.game, &scope, &carried, &after)
         });
-        let due = Due::from_outcome(&outcome, started.contribution.is_some(), change).map_err(Mismatch::differs)?;
+        let due =
+            StepEvents::from_outcome(&outcome, started.contribution.is_some(), change).map_err(Mismatch::differs)?;
         if due.win != step.win {
             return Err(Mismatch::differs(format!("the outcome wins {}, the step {}", due.win, step.win)));
         }

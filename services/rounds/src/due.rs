@@ -4,7 +4,7 @@ use std::num::TryFromIntError;
 
 /// Events required after a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
+pub struct StepEvents {
     pub win: Minor,
     pub collection: Option<Event>,
     pub credit: Option<Minor>,
@@ -12,7 +12,7 @@ pub struct Due {
     pub over: bool,
 }
 
-impl Due {
+impl StepEvents {
     /// The jackpot can be hit only if the bet contributed. Fails if the win exceeds the range of cash.
     pub fn from_outcome(
         outcome: &Outcome,

@@ -19,7 +19,7 @@ pub mod view;
 pub mod wire;
 
 pub use award::Award;
-pub use due::Due;
+pub use due::StepEvents;
 pub use live::{Live, Unresolvable, game_of, is_gamble};
 pub use name::round_name;
 pub use terms::{gamble_max_minor, minor_micros, terms_of, terms_to_log};

@@ -1,7 +1,7 @@
 use motherlode_books::{Automatic, Event, InternalRequest, OpenRound, SmolStr};
 use motherlode_ledger::fields::RoundId;
 
-pub(crate) struct Asked<'a> {
+pub(crate) struct AutomaticStep<'a> {
     pub(crate) round: &'a RoundId,
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],

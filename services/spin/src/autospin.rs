@@ -50,7 +50,7 @@ struct Waiting {
     step: u32,
 }
 
-struct Counted {
+struct SeriesRound {
     round: FinishedRound,
     waiting: Option<Waiting>,
 }
@@ -80,7 +80,7 @@ impl SpinApi {
     }
 
     /// Waits until the round is finished, except for the double.
-    async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
+    async fn finished(&self, round: &RoundId) -> Result<SeriesRound, Refusal> {
         let ledger = self.ledgers.of(&round.stream)?;
         let mut head = ledger.head();
         let mut seen = None;
@@ -94,7 +94,7 @@ impl SpinApi {
             {
                 let collect = collectable(&shown).and_then(|index| shown.steps.get(index));
                 let waiting = collect.map(|step| Waiting { round: round.clone(), step: step.number + 1 });
-                return Ok(Counted { round: finished, waiting });
+                return Ok(SeriesRound { round: finished, waiting });
             }
             if head.changed().await.is_err() {
                 return Err(Refusal::new(Reason::Closing, "the ledger is closing"));
@@ -256,7 +256,7 @@ impl Series {
         Ok(self.answer(Some(played), AutospinStop::Unspecified))
     }
 
-    fn count(&mut self, played: Option<Played>, counted: Counted) -> AutospinResponse {
+    fn count(&mut self, played: Option<Played>, counted: SeriesRound) -> AutospinResponse {
         let stop = match self.progress.finish(counted.round) {
             None => {
                 (self.next, self.waiting) = (Next::Spin, counted.waiting);
@@ -336,7 +336,7 @@ fn loss_stop(rule: AutoplayLoss, limit: Minor, bet: &Bet) -> Result<LossStop, Re
     })
 }
 
-fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
+fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
     let amount = |money: &Option<Money>| money.as_ref().map_or(Minor::ZERO, |it| Minor(it.amount_minor));
     let outcome = played.outcome.as_ref();
     let waiting = match played.state() {
@@ -353,7 +353,7 @@ fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
     let feature = outcome.is_some_and(|outcome| outcome.spins.len() > 1);
     // Free rounds cost nothing (PL-18).
     let bet = if played.campaign_id.is_empty() { amount(&played.bet) } else { Minor::ZERO };
-    Ok(Some(Counted { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
+    Ok(Some(SeriesRound { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
 /// For the series, the round is then over.

@@ -78,7 +78,7 @@ impl Dealer {
         &self,
         player: &PlayerState,
         generations: &Generations,
-        step: &Asked<'_>,
+        step: &DrawRequest<'_>,
     ) -> Result<Dealing, Undecided> {
         let Some(next) = player.draw else { return Err(Undecided::Unsealed(1, SealReason::Unsealed)) };
         let again = |reason| Undecided::Unsealed(next.number.saturating_add(1), reason);
@@ -216,7 +216,7 @@ fn is_overtaken(error: &AppendError) -> bool {
     matches!(error, Conflict { .. } | Judged(Refused::SealOfOtherGeneration { .. } | Refused::SealUnfounded { .. }))
 }
 
-pub(crate) struct Asked<'a> {
+pub(crate) struct DrawRequest<'a> {
     pub(crate) stream: &'a StreamId,
     pub(crate) request_id: &'a str,
     pub(crate) round: u64,
@@ -272,8 +272,8 @@ mod tests {
         player
     }
 
-    fn asked<'a>(stream: &'a StreamId, client_seed: &'a [u8], sealed: Option<Seal>) -> Asked<'a> {
-        Asked { stream, request_id: "r", round: 1, step: 1, client_seed, sealed }
+    fn asked<'a>(stream: &'a StreamId, client_seed: &'a [u8], sealed: Option<Seal>) -> DrawRequest<'a> {
+        DrawRequest { stream, request_id: "r", round: 1, step: 1, client_seed, sealed }
     }
 
     #[test]

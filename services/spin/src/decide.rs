@@ -2,9 +2,9 @@
 
 use crate::{
     answer::Answer,
-    automatic::{Asked, next_step},
+    automatic::{AutomaticStep, next_step},
     bet::{Bet, Move},
-    dealer::{Asked as DrawOf, Dealer, Dealing, Undecided, key_lost},
+    dealer::{Dealer, Dealing, DrawRequest, Undecided, key_lost},
     free_rounds::check_open,
     pace::{Now, Pace},
     play_rules::PlayRules,
@@ -17,7 +17,9 @@ use motherlode_books::{
 };
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::{convert::play::choice_to_wire, round::v1 as wire};
-use motherlode_rounds::{Due, Live, Unresolvable, collection, gamble_max_minor, minor_micros, shown, terms_to_log};
+use motherlode_rounds::{
+    Live, StepEvents, Unresolvable, collection, gamble_max_minor, minor_micros, shown, terms_to_log,
+};
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Stake, Terms};
 use prost::Message;
@@ -187,7 +189,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
 }
 
 /// By the game's rule; `None` without an open round or a reason.
-pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
+pub(crate) fn automatic(state: &State, asked: &AutomaticStep, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
     let stream = &asked.round.stream;
     let player = state.player.as_ref()?;
     let open = player.open_round(asked.round.number)?;
@@ -245,8 +247,13 @@ pub(crate) struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    pub(crate) fn to<'a>(&'a self, stream: &'a StreamId, request_id: &'a str, (round, step): (u64, u32)) -> DrawOf<'a> {
-        DrawOf { stream, request_id, round, step, client_seed: self.client_seed, sealed: self.sealed }
+    pub(crate) fn to<'a>(
+        &'a self,
+        stream: &'a StreamId,
+        request_id: &'a str,
+        (round, step): (u64, u32),
+    ) -> DrawRequest<'a> {
+        DrawRequest { stream, request_id, round, step, client_seed: self.client_seed, sealed: self.sealed }
     }
 }
 
@@ -268,8 +275,8 @@ fn resolved(
         let before = collection::carried_by(live.game, player, &scope);
         collection::change(live.game, &scope, &before, &after)
     });
-    let due =
-        Due::from_outcome(outcome, started.contribution.is_some(), collection).map_err(|error| internal(&error))?;
+    let due = StepEvents::from_outcome(outcome, started.contribution.is_some(), collection)
+        .map_err(|error| internal(&error))?;
     let mut bytes = Vec::with_capacity(128);
     live.write(outcome, &mut bytes);
     let revealed = match due.over {

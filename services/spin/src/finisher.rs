@@ -5,7 +5,7 @@
 //! first, the rest of the round is the player's.
 
 use crate::{
-    automatic::{Asked, next_step, step_request_id},
+    automatic::{AutomaticStep, next_step, step_request_id},
     dealer::{Dealer, Undecided},
     decide,
     state::State,
@@ -23,7 +23,7 @@ pub(crate) struct Finisher {
 }
 
 impl Finisher {
-    pub(crate) async fn step(&self, asked: &Asked<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
+    pub(crate) async fn step(&self, asked: &AutomaticStep<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
         let ledger = self.ledgers.of(&asked.round.stream)?;
         loop {
             let stream = &asked.round.stream;
@@ -51,7 +51,7 @@ impl Finisher {
         while let Some(next) = steps.last().and_then(|last| follower(last)) {
             let request_id = step_request_id(round.number, next);
             let why = |open: &OpenRound| open.automatic.clone().filter(|_| next_step(open) == next);
-            let asked = Asked {
+            let asked = AutomaticStep {
                 round,
                 request_id: request_id.into(),
                 fingerprint: InternalRequest::FINGERPRINT,

@@ -1,6 +1,6 @@
 //! Lists, closes (PL-20) and skips (DM-21) rounds that wait for their players.
 
-use crate::{api::SpinApi, automatic::Asked, finisher::Finisher, session_id};
+use crate::{api::SpinApi, automatic::AutomaticStep, finisher::Finisher, session_id};
 use motherlode_books::{Automatic, Books, Event, OpenRound, StreamId};
 use motherlode_ledger::{
     FetchError, Handle,
@@ -51,7 +51,7 @@ impl SpinApi {
         let finisher = Finisher { ledgers: self.ledgers.clone(), dealer: self.dealer.clone() };
         let Why { automatic, acted } = why;
         let why = &|_: &OpenRound| Some(automatic.clone());
-        let asked = Asked { round, request_id: request_id.into(), fingerprint, why, acted };
+        let asked = AutomaticStep { round, request_id: request_id.into(), fingerprint, why, acted };
         // A repetition is answered even if the request would be refused now.
         let first = match self.ledgers.of(&round.stream)?.find(&round.stream, request_id, fingerprint)? {
             Some(logged) => logged,

@@ -21,18 +21,18 @@ pub(crate) struct Pace(Arc<Bets>);
 struct Bets {
     /// Whether a rule needs the bets.
     asked: AtomicBool,
-    kept: Mutex<Kept>,
+    kept: Mutex<PaceState>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct PaceState {
     /// Latest round and its time.
     bets: HashMap<StreamId, (u64, i64)>,
     longest_ms: i64,
     look_at: usize,
 }
 
-impl Kept {
+impl PaceState {
     fn put(&mut self, stream: &StreamId, round: u64, tick: i64, now_tick: i64) {
         if self.bets.len() >= self.look_at.max(KEPT_MIN) {
             let longest_ms = self.longest_ms;

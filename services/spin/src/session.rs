@@ -185,12 +185,12 @@ impl SpinApi {
         let (closed, ended) = oneshot::channel();
         let now_ms = self.ledgers.ticks_ms();
         self.registry.sessions.lock().keep(id, closed, now_ms).map_err(refusal)?;
-        let keeper = Keeper { registry: self.registry.clone(), stop: self.stop.clone(), id, ended };
-        Ok(stream::unfold(Kept::First(keeper), |kept| async {
+        let keeper = SessionGuard { registry: self.registry.clone(), stop: self.stop.clone(), id, ended };
+        Ok(stream::unfold(GuardState::First(keeper), |kept| async {
             match kept {
-                Kept::First(keeper) => Some((Ok(KeepSessionResponse {}), Kept::Further(keeper))),
-                Kept::Further(keeper) => keeper.end().await.map(|status| (Err(status), Kept::Over)),
-                Kept::Over => None,
+                GuardState::First(keeper) => Some((Ok(KeepSessionResponse {}), GuardState::Further(keeper))),
+                GuardState::Further(keeper) => keeper.end().await.map(|status| (Err(status), GuardState::Over)),
+                GuardState::Over => None,
             }
         }))
     }
@@ -217,21 +217,21 @@ fn fresh_session_id() -> Result<SessionId, Refusal> {
     Ok(SessionId::from_be_bytes(id))
 }
 
-enum Kept {
-    First(Keeper),
-    Further(Keeper),
+enum GuardState {
+    First(SessionGuard),
+    Further(SessionGuard),
     Over,
 }
 
 /// An early drop is a lost connection (BW-27).
-struct Keeper {
+struct SessionGuard {
     registry: SessionRegistry,
     stop: Stop,
     id: SessionId,
     ended: oneshot::Receiver<()>,
 }
 
-impl Keeper {
+impl SessionGuard {
     async fn end(mut self) -> Option<Status> {
         loop {
             let left_ms = self.registry.left_ms(self.id).unwrap_or_default();
@@ -245,7 +245,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for SessionGuard {
     fn drop(&mut self) {
         let (registry, id) = (self.registry.clone(), self.id);
         let now_ms = registry.ledgers.ticks_ms();

@@ -4,7 +4,7 @@
 //! Concurrent sweepers are idempotent.
 
 use crate::{
-    automatic::{Asked, next_step, step_request_id},
+    automatic::{AutomaticStep, next_step, step_request_id},
     dealer::Dealer,
     finisher::Finisher,
     interruption::open_rounds,
@@ -127,7 +127,7 @@ impl Sweeper {
         let Some(step) = step else { return Ok(()) };
         let request_id = step_request_id(round.number, step);
         let why = |open: &OpenRound| self.why(open, ledger.patient_ms()).filter(|_| next_step(open) == step);
-        let asked = Asked {
+        let asked = AutomaticStep {
             round,
             request_id: request_id.into(),
             fingerprint: InternalRequest::FINGERPRINT,

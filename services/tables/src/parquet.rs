@@ -17,12 +17,12 @@ const BYTES: usize = 16 << 20;
 
 pub(crate) struct Writer<'a, W: Write + Send> {
     file: SerializedFileWriter<&'a mut W>,
-    columns: Vec<Held>,
+    columns: Vec<ColumnValues>,
     rows: usize,
     bytes: usize,
 }
 
-enum Held {
+enum ColumnValues {
     Texts(Vec<ByteArray>),
     Places(Vec<i64>),
     Counts(Vec<i32>),
@@ -42,15 +42,15 @@ impl<'a, W: Write + Send> Writer<'a, W> {
     pub(crate) fn row(&mut self, values: &[Value<'_>]) -> Result<(), TableError> {
         for (held, value) in self.columns.iter_mut().zip(values) {
             match (held, value) {
-                (Held::Texts(held), Value::Text(text)) => {
+                (ColumnValues::Texts(held), Value::Text(text)) => {
                     self.bytes += text.len();
                     held.push(ByteArray::from(*text));
                 }
-                (Held::Places(held), Value::Int(number)) => held.push(*number),
-                (Held::Counts(held), Value::Int(number)) => {
+                (ColumnValues::Places(held), Value::Int(number)) => held.push(*number),
+                (ColumnValues::Counts(held), Value::Int(number)) => {
                     held.push(i32::try_from(*number).map_err(|_| TableError::Past64Bits)?)
                 }
-                (Held::Times(held, there), Value::Time(time)) => {
+                (ColumnValues::Times(held, there), Value::Time(time)) => {
                     held.extend(time);
                     there.push(time.is_some().into());
                 }
@@ -73,19 +73,19 @@ impl<'a, W: Write + Send> Writer<'a, W> {
         for held in &mut self.columns {
             let Some(mut column) = group.next_column()? else { break };
             match held {
-                Held::Texts(held) => _ = column.typed::<ByteArrayType>().write_batch(held, None, None)?,
-                Held::Places(held) => _ = column.typed::<Int64Type>().write_batch(held, None, None)?,
-                Held::Counts(held) => _ = column.typed::<Int32Type>().write_batch(held, None, None)?,
-                Held::Times(held, there) => {
+                ColumnValues::Texts(held) => _ = column.typed::<ByteArrayType>().write_batch(held, None, None)?,
+                ColumnValues::Places(held) => _ = column.typed::<Int64Type>().write_batch(held, None, None)?,
+                ColumnValues::Counts(held) => _ = column.typed::<Int32Type>().write_batch(held, None, None)?,
+                ColumnValues::Times(held, there) => {
                     column.typed::<Int64Type>().write_batch(held, Some(there), None)?;
                     there.clear();
                 }
             }
             column.close()?;
             match held {
-                Held::Texts(held) => held.clear(),
-                Held::Places(held) | Held::Times(held, _) => held.clear(),
-                Held::Counts(held) => held.clear(),
+                ColumnValues::Texts(held) => held.clear(),
+                ColumnValues::Places(held) | ColumnValues::Times(held, _) => held.clear(),
+                ColumnValues::Counts(held) => held.clear(),
             }
         }
         group.close()?;
@@ -109,12 +109,12 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
     field.with_converted_type(ConvertedType::NONE).with_logical_type(logical).build()
 }
 
-fn held(column: &Column) -> Held {
+fn held(column: &Column) -> ColumnValues {
     match column.kind {
-        Kind::Text | Kind::Json => Held::Texts(vec![]),
-        Kind::Place => Held::Places(vec![]),
-        Kind::Count => Held::Counts(vec![]),
-        Kind::Time => Held::Times(vec![], vec![]),
+        Kind::Text | Kind::Json => ColumnValues::Texts(vec![]),
+        Kind::Place => ColumnValues::Places(vec![]),
+        Kind::Count => ColumnValues::Counts(vec![]),
+        Kind::Time => ColumnValues::Times(vec![], vec![]),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     wallets::{OperatorWallet, Wallets},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use motherlode_books::{Debit, Due, Event, InternalRequest, StreamId, Wallet};
+use motherlode_books::{Debit, Event, InternalRequest, StreamId, UnpaidCredit, Wallet};
 use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -210,8 +210,8 @@ enum Todo {
     GiveUp(Debit),
     /// Debit to roll back.
     RollBack(Debit),
-    /// Due credit.
-    Pay(Due),
+    /// UnpaidCredit credit.
+    Pay(UnpaidCredit),
 }
 
 fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId) -> Option<Todo> {
@@ -256,7 +256,7 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, todo:
                 answer => return unanswered(stream, "rollback", &answer),
             }
         }
-        Todo::Pay(Due { request_id, currency, amount, due_at, .. }) => {
+        Todo::Pay(UnpaidCredit { request_id, currency, amount, due_at, .. }) => {
             match wallet.credit(&Transaction::credit(stream, &request_id, currency, amount), due_at).await {
                 Answer::Done { .. } => {
                     let request = InternalRequest::PayCredit { request_id: &request_id, currency }.to_string();

@@ -7,7 +7,7 @@ use motherlode_books::{
 };
 use motherlode_ledger::DrawKeys;
 use motherlode_proto::convert::{play::choice_to_wire, record};
-use motherlode_rounds::{Due, Live, round_name};
+use motherlode_rounds::{Live, StepEvents, round_name};
 use motherlode_runtime::config::Role;
 use motherlode_slots::{Choice, Outcome};
 use motherlode_spin::Dealer;
@@ -53,7 +53,7 @@ impl Service {
         let (mut live, mut outcome, mut bytes) = (Live::open(&started).unwrap(), Outcome::default(), vec![]);
         live.resolve(&Choice::Spin, seed, &mut outcome).unwrap();
         live.write(&outcome, &mut bytes);
-        let due = Due::from_outcome(&outcome, started.contribution.is_some(), None).unwrap();
+        let due = StepEvents::from_outcome(&outcome, started.contribution.is_some(), None).unwrap();
         let step = StepResolved {
             round: started.round,
             step: 1,

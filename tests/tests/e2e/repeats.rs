@@ -21,9 +21,9 @@ use tonic::{Response, Status};
 const GBP: &str = "GBP";
 
 #[derive(Default)]
-struct Asked(Vec<(&'static str, Result<String, Status>)>);
+struct Answers(Vec<(&'static str, Result<String, Status>)>);
 
-impl Asked {
+impl Answers {
     fn answer<T: std::fmt::Debug>(&mut self, call: &'static str, answer: Result<Response<T>, Status>) {
         self.0.push((call, answer.map(|answer| format!("{:?}", answer.into_inner()))));
     }
@@ -144,7 +144,7 @@ async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offere
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
-    let before = Asked::everything(&mut client).await;
+    let before = Answers::everything(&mut client).await;
     for (call, answer) in &before.0 {
         assert!(answer.is_ok(), "{call}: {answer:?}");
     }
@@ -161,7 +161,7 @@ async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offere
         let config = Config { currencies, jurisdictions, ..config(data.path()) };
         let server = start_on(&config, open_stores(&config).unwrap()).await;
         let mut client = Client::connect(server.address()).await;
-        let again = Asked::everything(&mut client).await;
+        let again = Answers::everything(&mut client).await;
         for ((call, before), (_, again)) in before.0.iter().zip(&again.0) {
             let again = again.as_ref().unwrap_or_else(|refused| panic!("{call}: {refused}"));
             assert_eq!(before.as_ref().unwrap(), again, "{call}");

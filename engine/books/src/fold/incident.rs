@@ -10,17 +10,17 @@ use crate::values::{Account, Currency, Nano};
 /// Per pool, with returnable contributions.
 const INCIDENTS_MAX: usize = 256;
 
-struct Due<'s> {
+struct Returnable<'s> {
     keys: Vec<&'s VoidKey>,
     sum: VoidSum,
 }
 
 impl<'s> View<'s> {
-    fn due(self, pool: &PoolState, incident: &Incident, partition: Option<u32>) -> Due<'s> {
+    fn due(self, pool: &PoolState, incident: &Incident, partition: Option<u32>) -> Returnable<'s> {
         let (from, until) = incident.minutes();
         let keys = self.void_keys(&pool.name, (from.max(pool.returns_from), until));
         let is_due = |key: &&VoidKey| partition.is_none_or(|of| of == key.partition) && key.belongs_to(incident);
-        let mut due = Due { keys: vec![], sum: VoidSum::default() };
+        let mut due = Returnable { keys: vec![], sum: VoidSum::default() };
         for key in keys.into_iter().filter(is_due) {
             if let Some(sum) = self.void_sum(key) {
                 due.sum.join(sum, pool.cycle);
@@ -100,7 +100,7 @@ impl<'s> Transition<'s, '_> {
             return Err(unknown());
         }
         let pool = self.pool(name)?;
-        let Due { keys, sum } = view.due(pool, declared, Some(partition));
+        let Returnable { keys, sum } = view.due(pool, declared, Some(partition));
         if keys.is_empty() || sum.voids != voids {
             return Err(unknown());
         }
@@ -165,7 +165,7 @@ impl Books {
         }
         state.incidents().find_map(|incident| {
             let first = view.due(state, incident, None).keys.first().map(|key| key.partition)?;
-            let Due { sum, .. } = view.due(state, incident, Some(first));
+            let Returnable { sum, .. } = view.due(state, incident, Some(first));
             let amount = sum.amount();
             let TakenBack { from_increments, from_reserve, from_house } =
                 split(state, amount, sum.in_cycle(state.cycle));

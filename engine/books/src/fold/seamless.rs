@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::transition::{Transition, expect_amount, expect_positive};
 use crate::events::{Commit, DebitAsked, Event, InternalRequest, Refused};
-use crate::state::{Debit, Due, Wallet};
+use crate::state::{Debit, UnpaidCredit, Wallet};
 use crate::values::{Account, Currency, Minor, is_id};
 
 impl<'s> Transition<'s, '_> {
@@ -125,7 +125,7 @@ impl<'s> Transition<'s, '_> {
         for (currency, amount) in left {
             self.charge_player(account, Account::Transit(operator), currency, amount)?;
             let request_id = self.commit.request_id.clone();
-            self.wallet()?.dues.push_back(Due { request_id, currency, amount, due_at, due_ms });
+            self.wallet()?.dues.push_back(UnpaidCredit { request_id, currency, amount, due_at, due_ms });
         }
         Ok(())
     }

@@ -19,13 +19,13 @@ use crate::values::{Currency, Epoch, Head, Minor, PerCurrency};
 pub type Collection = BTreeMap<SmolStr, i64>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct CollectionEntry {
     game: SmolStr,
     scope: SmolStr,
     collection: Collection,
 }
 
-impl Kept {
+impl CollectionEntry {
     fn name(&self) -> (&str, &str) {
         (&self.game, &self.scope)
     }
@@ -46,7 +46,7 @@ pub struct PlayerState {
     /// `None` with a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
     /// Few, so a linear search suffices.
-    collections: Option<Arc<Vec<Kept>>>,
+    collections: Option<Arc<Vec<CollectionEntry>>>,
     /// In order of grants, few.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
@@ -240,7 +240,7 @@ impl PlayerState {
         let all = Arc::make_mut(self.collections.get_or_insert_default());
         let index = all.binary_search_by(|kept| kept.name().cmp(&(game, scope))).unwrap_or_else(|index| {
             let collection = Collection::new();
-            all.insert(index, Kept { game: game.into(), scope: scope.into(), collection });
+            all.insert(index, CollectionEntry { game: game.into(), scope: scope.into(), collection });
             index
         });
         let collection = &mut all[index].collection;

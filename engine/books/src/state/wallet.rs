@@ -9,7 +9,7 @@ use crate::values::{Currency, Minor};
 pub struct Wallet {
     pub debit: Option<Debit>,
     /// Paid in this order.
-    pub dues: VecDeque<Due>,
+    pub dues: VecDeque<UnpaidCredit>,
 }
 
 impl Wallet {
@@ -53,7 +53,7 @@ pub struct Debit {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Due {
+pub struct UnpaidCredit {
     pub request_id: SmolStr,
     pub currency: Currency,
     pub amount: Minor,

@@ -41,13 +41,13 @@ fn ask(node: &Node, subject: &'static str) {
     });
 }
 
-struct Asked {
+struct PresenceRequests {
     runtime: tokio::runtime::Runtime,
     client: async_nats::Client,
     requests: async_nats::Subscriber,
 }
 
-impl Asked {
+impl PresenceRequests {
     fn listen(node: &Node) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (client, requests) = runtime.block_on(async {
@@ -123,7 +123,7 @@ fn pl_30_a_stream_that_was_followed_is_taken_over_by_what_came_since() {
     catch_up(&mut late);
     catch_up(&mut following);
     assert_eq!(late.verified(), following.verified());
-    let asked = Asked::listen(&node);
+    let asked = PresenceRequests::listen(&node);
     appends(&mut first, 5, &mut all);
     let mut second = JetStreamStore::take_over(&mut following, &config, None).unwrap();
     assert_eq!((second.end(), second.head()), (first.end(), first.head()));

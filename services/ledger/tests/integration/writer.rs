@@ -18,7 +18,7 @@ use tokio::{
     sync::mpsc,
 };
 
-struct Told {
+struct ScriptedStore {
     store: MemoryStore,
     begun: Sender<usize>,
     told: Receiver<Do>,
@@ -30,7 +30,7 @@ enum Do {
     LoseTheReply,
 }
 
-impl Store for Told {
+impl Store for ScriptedStore {
     fn partition(&self) -> u32 {
         self.store.partition()
     }
@@ -79,7 +79,7 @@ impl Desk {
         let index = tempfile::tempdir().unwrap();
         let (begun, appends) = channel();
         let (tell, told) = channel();
-        let store = Told { store: MemoryStore::new(0), begun, told };
+        let store = ScriptedStore { store: MemoryStore::new(0), begun, told };
         let ledger = motherlode_ledger::open(Box::new(store), index.path(), options).unwrap();
         let (sender, verdicts) = mpsc::unbounded_channel();
         Self { ledger, begun: appends, tell, sender, verdicts, _index: index }

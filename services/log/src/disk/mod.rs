@@ -28,11 +28,11 @@ pub trait Disk: fmt::Debug + Send + Sync {
 }
 
 /// Releases its lock on drop.
-pub type LockGuard = Box<dyn Held>;
+pub type LockGuard = Box<dyn LockHandle>;
 
-pub trait Held: fmt::Debug + Send {}
+pub trait LockHandle: fmt::Debug + Send {}
 
-impl<T: fmt::Debug + Send> Held for T {}
+impl<T: fmt::Debug + Send> LockHandle for T {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {

@@ -16,11 +16,11 @@ pub(super) struct Active {
     zeroed: u64,
     /// Bytes before `used` in the same page, or more.
     last: Vec<u8>,
-    due: Due,
+    due: Pending,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Due {
+enum Pending {
     Nothing,
     Write,
     /// Truncate first: partial blocks or non-durable zeros may follow.
@@ -37,13 +37,13 @@ impl Active {
         if last.len() as u64 != used - from {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let due = if matches!(tail, Tail::Clean) { Due::Write } else { Due::Cut };
+        let due = if matches!(tail, Tail::Clean) { Pending::Write } else { Pending::Cut };
         let zeroed = file.length()?;
         Ok(Self { first, file, used, zeroed, last, due })
     }
 
     pub fn spare(file: Arc<dyn File>, zeroed: u64) -> Self {
-        Self { first: 0, file, used: 0, zeroed, last: vec![], due: Due::Nothing }
+        Self { first: 0, file, used: 0, zeroed, last: vec![], due: Pending::Nothing }
     }
 
     pub fn begin(&mut self, first: Position, header: &[u8; SEGMENT_HEADER]) -> io::Result<()> {
@@ -61,18 +61,18 @@ impl Active {
     /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. All
     /// affected bytes are therefore truncated or written again before the sync.
     pub fn mend(&mut self) -> io::Result<()> {
-        if self.due == Due::Nothing {
+        if self.due == Pending::Nothing {
             return Ok(());
         }
-        if self.due == Due::Cut {
+        if self.due == Pending::Cut {
             self.file.set_len(self.used)?;
         }
         self.file.write_all_at(&self.last, self.used - self.last.len() as u64)?;
         self.file.sync()?;
-        if self.due == Due::Cut {
+        if self.due == Pending::Cut {
             self.zeroed = self.used;
         }
-        self.due = Due::Nothing;
+        self.due = Pending::Nothing;
         Ok(())
     }
 
@@ -83,19 +83,19 @@ impl Active {
             return Ok(());
         }
         let end = needed.max(self.zeroed.saturating_add(ahead).min(limit));
-        self.due = Due::Cut;
+        self.due = Pending::Cut;
         write_zeros(&self.file, self.zeroed, end)?;
         self.file.sync()?;
-        self.due = Due::Nothing;
+        self.due = Pending::Nothing;
         self.zeroed = end;
         Ok(())
     }
 
     pub fn write(&mut self, block: &[u8]) -> io::Result<()> {
-        self.due = Due::Cut;
+        self.due = Pending::Cut;
         self.file.write_all_at(block, self.used)?;
         self.file.sync()?;
-        self.due = Due::Nothing;
+        self.due = Pending::Nothing;
         let end = self.used + block.len() as u64;
         let shared = usize::try_from(end % PAGE).unwrap_or(0);
         if shared <= block.len() {

@@ -174,7 +174,7 @@ mod tests {
     /// Connections of operators that compete; the first one has twice the weight of the second.
     fn competing() -> [Admitted; 2] {
         let weights = [("acme".to_owned(), 2)].into();
-        let table = Table::new(Bounds { weights, ..Bounds::of(&Limits::default(), 1 << 20) });
+        let table = Table::new(Bounds { weights, ..Bounds::for_limits(&Limits::default(), 1 << 20) });
         ["acme", "other"].map(|operator| {
             let admitted = table.admit(Ipv4Addr::LOCALHOST.into()).unwrap();
             admitted.0.belongs_to(Some((operator, "key"))).unwrap();
@@ -271,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn at_b3_an_operator_that_calls_alone_has_no_rounds() {
-        let table = Table::new(Bounds::of(&Limits::default(), 1 << 20));
+        let table = Table::new(Bounds::for_limits(&Limits::default(), 1 << 20));
         let alone = table.admit(Ipv4Addr::LOCALHOST.into()).unwrap();
         alone.0.belongs_to(Some(("acme", "key"))).unwrap();
         assert_eq!((alone.0.competes(), alone.0.turn(64)), (None, 64));

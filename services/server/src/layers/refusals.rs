@@ -32,7 +32,7 @@ pub struct Refusals;
 #[derive(Debug, Clone)]
 pub struct Noted<S>(S);
 
-struct Asked {
+struct RequestInfo {
     path: String,
     request: RequestOf,
     peer: Option<IpAddr>,
@@ -63,13 +63,13 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let peer = request.extensions().get::<Arc<Peer>>().map(|peer| peer.address());
         let path = request.uri().path().to_owned();
-        let asked = Asked { path, request: RequestOf::default(), peer, caller: Caller::ANYONE };
+        let asked = RequestInfo { path, request: RequestOf::default(), peer, caller: Caller::ANYONE };
         request.extensions_mut().insert(asked.request.clone());
         ResponseFuture(self.0.call(request), Some(asked))
     }
 }
 
-pub struct ResponseFuture<F>(F, Option<Asked>);
+pub struct ResponseFuture<F>(F, Option<RequestInfo>);
 
 impl<F, E> Future for ResponseFuture<F>
 where
@@ -93,7 +93,7 @@ where
     }
 }
 
-struct NotedBody(Body, Asked);
+struct NotedBody(Body, RequestInfo);
 
 impl http_body::Body for NotedBody {
     type Data = Bytes;
@@ -118,7 +118,7 @@ impl http_body::Body for NotedBody {
     }
 }
 
-impl Asked {
+impl RequestInfo {
     fn ended(&self, headers: &mut HeaderMap) {
         add_details(headers);
         let Some(status) = Status::from_header_map(headers).filter(|status| status.code() != Code::Ok) else { return };

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct Backup {
     data: PathBuf,
     partition: u32,
-    kept: Option<Kept>,
+    kept: Option<CopyStore>,
     held: Position,
 }
 
@@ -51,7 +51,7 @@ fn whose(operator: &str) -> String {
     if operator.is_empty() { "the whole log".into() } else { format!("{operator}'s records") }
 }
 
-struct Kept {
+struct CopyStore {
     /// Empty for the whole log.
     operator: String,
     store: SegmentStore,
@@ -70,7 +70,7 @@ impl Backup {
             (true, false) => {
                 let store = open(&log, partition)?;
                 copy.held = store.end();
-                copy.kept = Some(Kept { operator: String::new(), store });
+                copy.kept = Some(CopyStore { operator: String::new(), store });
             }
             (false, true) => {
                 let store = open(&own_copy, partition)?;
@@ -79,7 +79,7 @@ impl Backup {
                     let last = last.first().ok_or(BackupError::NoLast)?;
                     let Copied { operator, position, .. } = copied::decode(&last.bytes)?;
                     copy.held = position;
-                    copy.kept = Some(Kept { operator, store });
+                    copy.kept = Some(CopyStore { operator, store });
                 }
             }
         }
@@ -105,7 +105,7 @@ impl Backup {
     /// Appends durably. The records must follow the copy.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
-        if let Some(Kept { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {
+        if let Some(CopyStore { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {
             return Err(BackupError::Operator { held: operator.as_str().into(), sent: operator_id.into() });
         }
         let Some(last) = records.last().map(|record| record.position) else { return Ok(()) };
@@ -115,7 +115,7 @@ impl Backup {
             none => {
                 let folder = if operator_id.is_empty() { log_folder } else { copy_folder };
                 let store = open(&folder(&self.data, self.partition), self.partition)?;
-                none.insert(Kept { operator: operator_id, store })
+                none.insert(CopyStore { operator: operator_id, store })
             }
         };
         kept.append(records)?;
@@ -135,7 +135,7 @@ impl Backup {
     }
 }
 
-impl Kept {
+impl CopyStore {
     fn append(&mut self, records: Vec<LogRecord>) -> Result<(), BackupError> {
         let mut head = self.store.head();
         let bytes = records.into_iter().map(|LogRecord { position, partition, record }| {

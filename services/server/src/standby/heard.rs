@@ -1,6 +1,6 @@
 //! Standbys of a log, listed until they are silent for some seconds.
 
-use motherlode_jetstream::{Presence, Told};
+use motherlode_jetstream::{Presence, StandbyReport};
 use motherlode_ledger::{Ledgers, ReaderKind, Reading};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -25,8 +25,8 @@ pub(super) async fn list(presence: Presence, ledgers: Ledgers) {
     tokio::join!(hearing, forgetting);
 }
 
-fn take(heard: &mut Heard, ledgers: &Ledgers, told: Told) {
-    let Told { partition, name, position } = told;
+fn take(heard: &mut Heard, ledgers: &Ledgers, told: StandbyReport) {
+    let StandbyReport { partition, name, position } = told;
     let now = Instant::now();
     if let Some((reading, last)) = heard.get_mut(&(partition, name.clone())) {
         reading.sent(position);

@@ -1,6 +1,6 @@
 //! Exact mean and variance of a round, without the code of [`crate::parts::hold_and_win`].
 //!
-//! Held symbols are outer or middle, because only the middle reel can have Multiplying ones. The feature's win depends
+//! BonusCounts symbols are outer or middle, because only the middle reel can have Multiplying ones. The feature's win depends
 //! only on the symbols held at its end. If a respin brings nothing with chance `s`, then `f(h) = s^3 w(h) + (1 + s +
 //! s^2) sum over more held h' of p(h -> h') f(h')`.
 
@@ -21,12 +21,12 @@ pub const OUTER: usize = (REELS - 1) * ROWS;
 pub const MIDDLE: usize = ROWS;
 
 /// Numbers of outer and middle Bonus symbols.
-pub type Held = (usize, usize);
+pub type BonusCounts = (usize, usize);
 
-pub type ByHeld = [[Exact; MIDDLE + 1]; OUTER + 1];
+pub type ByBonusCounts = [[Exact; MIDDLE + 1]; OUTER + 1];
 
 pub struct Window {
-    pub by_held: BTreeMap<Held, (u64, u64)>,
+    pub by_held: BTreeMap<BonusCounts, (u64, u64)>,
     lines_squared: Exact,
     cycle: Exact,
     lines: Exact,
@@ -58,7 +58,7 @@ impl Window {
     }
 
     #[must_use]
-    pub fn chance(&self, held: Held) -> Exact {
+    pub fn chance(&self, held: BonusCounts) -> Exact {
         exact(self.by_held.get(&held).map_or(0, |of| of.0)) / &self.cycle
     }
 
@@ -68,13 +68,13 @@ impl Window {
     }
 
     #[must_use]
-    pub fn feature(&self, needs: u8, of: &ByHeld) -> Exact {
+    pub fn feature(&self, needs: u8, of: &ByBonusCounts) -> Exact {
         self.starting(needs).map(|((outer, middle), chance, _)| chance * &of[outer][middle]).sum()
     }
 
     /// Windows that start the feature: Bonus symbols, chance, mean line win.
-    fn starting(&self, needs: u8) -> impl Iterator<Item = (Held, Exact, Exact)> {
-        let starts = move |held: &Held| held.0 + held.1 >= usize::from(needs);
+    fn starting(&self, needs: u8) -> impl Iterator<Item = (BonusCounts, Exact, Exact)> {
+        let starts = move |held: &BonusCounts| held.0 + held.1 >= usize::from(needs);
         self.by_held.iter().filter(move |(held, _)| starts(held)).map(|(&held, &(windows, coins))| {
             (held, exact(windows) / &self.cycle, exact(coins) / (&self.cycle * &self.lines))
         })
@@ -100,7 +100,7 @@ impl RoundMoments {
     }
 }
 
-fn read(windows: &Windows, bonus: u8, line: Option<&[u8; REELS]>) -> BTreeMap<(Run, Held), u64> {
+fn read(windows: &Windows, bonus: u8, line: Option<&[u8; REELS]>) -> BTreeMap<(Run, BonusCounts), u64> {
     let mut states = BTreeMap::from([((Run::Wilds, (0, 0)), 1u64)]);
     for reel in 0..REELS {
         let mut cells = BTreeMap::new();
@@ -123,12 +123,12 @@ fn read(windows: &Windows, bonus: u8, line: Option<&[u8; REELS]>) -> BTreeMap<(R
     states
 }
 
-fn shown(reel: usize, column: &Column, bonus: u8) -> Held {
+fn shown(reel: usize, column: &Column, bonus: u8) -> BonusCounts {
     let count = column[..ROWS].iter().filter(|&&cell| cell == bonus).count();
     if reel == MULTIPLYING_REEL { (0, count) } else { (count, 0) }
 }
 
-fn add(a: Held, b: Held) -> Held {
+fn add(a: BonusCounts, b: BonusCounts) -> BonusCounts {
     (a.0 + b.0, a.1 + b.1)
 }
 
@@ -160,8 +160,8 @@ pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
 }
 
 pub struct FeatureMoments {
-    pub mean: ByHeld,
-    pub square: ByHeld,
+    pub mean: ByBonusCounts,
+    pub square: ByBonusCounts,
 }
 
 impl FeatureMoments {
@@ -186,12 +186,12 @@ impl FeatureMoments {
 /// Uses whole numbers, because reducing large fractions is slow. With `n` stops and `e` positions left, the denominator
 /// is `d * n^r * n^2r * ... * n^er`, where `r` is the number of respins and `d` the common denominator of the figures.
 #[must_use]
-pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHeld {
+pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBonusCounts {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
     let (stops, lands) = (BigInt::from(feature.strip.len()), BigInt::from(on_strip));
     let (misses, respins) = (&stops - &lands, usize::from(feature.respins));
     let held = |outer, middle| outer + middle >= usize::from(feature.needs);
-    let by_held = |of: &dyn Fn(usize, usize) -> Exact| -> ByHeld {
+    let by_held = |of: &dyn Fn(usize, usize) -> Exact| -> ByBonusCounts {
         std::array::from_fn(|o| std::array::from_fn(|m| if held(o, m) { of(o, m) } else { Exact::zero() }))
     };
     let figures = by_held(&of);

@@ -48,14 +48,14 @@ impl Later {
     }
 }
 
-pub(super) struct Told {
+pub(super) struct Transactions {
     statement: Statement,
     dues: Dues,
     later: Later,
     known: BTreeMap<RoundKey, Bet>,
 }
 
-impl Told {
+impl Transactions {
     pub(super) fn new(later: Later) -> Self {
         Self { statement: Statement::default(), dues: Dues::default(), later, known: BTreeMap::new() }
     }

@@ -117,7 +117,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 let mut later = later::Later::default();
                 read(&mut |read| later.take(read, &wanted))?;
                 let mut table = Table::new(args.format.into(), transactions::COLUMNS, &mut output)?;
-                let mut told = later::Told::new(later);
+                let mut told = later::Transactions::new(later);
                 read(&mut |read| transactions::take(&mut told, read, &wanted, &mut table))?;
                 table.end()
             }

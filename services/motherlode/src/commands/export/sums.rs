@@ -1,5 +1,5 @@
 use super::{
-    later::{Later, Told},
+    later::{Later, Transactions},
     source::Read,
     wanted::Wanted,
 };
@@ -31,13 +31,13 @@ pub(super) const COLUMNS: &[Column] = &[
 ];
 
 pub(super) struct Sums {
-    told: Told,
+    told: Transactions,
     revenue: Revenue,
 }
 
 impl Sums {
     pub(super) fn new(later: Later) -> Self {
-        Self { told: Told::new(later), revenue: Revenue::default() }
+        Self { told: Transactions::new(later), revenue: Revenue::default() }
     }
 
     pub(super) fn take(&mut self, read: &Read, wanted: &Wanted) -> Result<(), Failure> {

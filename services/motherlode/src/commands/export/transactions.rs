@@ -1,4 +1,4 @@
-use super::{later::Told, source::Read, wanted::Wanted};
+use super::{later::Transactions, source::Read, wanted::Wanted};
 use crate::commands::Failure;
 use motherlode_books::TransactionKind;
 use motherlode_tables::{
@@ -25,7 +25,7 @@ pub(super) const COLUMNS: &[Column] = &[
     column("number", Count),
 ];
 
-pub(super) fn take(told: &mut Told, read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<(), Failure> {
+pub(super) fn take(told: &mut Transactions, read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<(), Failure> {
     let commit = &read.logged.commit;
     let Some((operator, player)) = wanted.player(commit) else { return Ok(()) };
     for of in told.take(read)? {

@@ -56,7 +56,7 @@ async fn pl_03_pl_11_what_a_crash_left_half_finished_is_finished_once() {
             round_id: played.round_id.clone(),
             ..SkipRoundRequest::default()
         };
-        let asked = Asked {
+        let asked = AutomaticStep {
             round: &round,
             request_id: "skip".into(),
             fingerprint: motherlode_ledger::fingerprint("skip_round", &request),

@@ -50,7 +50,7 @@ pub const NOT_PLAYED: &[(&str, &str)] = &[
 ];
 
 #[derive(Clone)]
-pub enum Asked {
+pub enum SentRequest {
     Spin(SpinRequest),
     Choose(ChooseRequest),
     Bytes(Vec<u8>, String),
@@ -60,13 +60,13 @@ pub struct Case<'a> {
     pub reason: &'a str,
     pub token: &'a str,
     pub headers: &'a [(&'a str, &'a str)],
-    pub asked: Asked,
+    pub asked: SentRequest,
     pub streamed: bool,
     /// Its figures include times, which differ between paths.
     pub moving: bool,
 }
 
-pub fn case<'a>(reason: &'a str, token: &'a str, asked: impl Into<Asked>) -> Case<'a> {
+pub fn case<'a>(reason: &'a str, token: &'a str, asked: impl Into<SentRequest>) -> Case<'a> {
     Case { reason, token, headers: &[], asked: asked.into(), streamed: true, moving: false }
 }
 
@@ -78,19 +78,19 @@ pub fn moving<'a>(case: Case<'a>) -> Case<'a> {
     Case { moving: true, ..case }
 }
 
-impl From<SpinRequest> for Asked {
+impl From<SpinRequest> for SentRequest {
     fn from(spin: SpinRequest) -> Self {
         Self::Spin(spin)
     }
 }
 
-impl From<ChooseRequest> for Asked {
+impl From<ChooseRequest> for SentRequest {
     fn from(choose: ChooseRequest) -> Self {
         Self::Choose(choose)
     }
 }
 
-impl Asked {
+impl SentRequest {
     pub fn method(&self) -> &'static str {
         if let Self::Choose(_) = self { "Choose" } else { "Spin" }
     }

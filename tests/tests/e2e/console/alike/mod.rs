@@ -7,7 +7,7 @@ use crate::{
     PROGRAM,
     telemetry::{collector, points, prometheus},
 };
-use asked::{Asked, CONTRACT, Case, NOT_PLAYED, at, case, choose, head, moving, of, spin};
+use asked::{CONTRACT, Case, NOT_PLAYED, SentRequest, at, case, choose, head, moving, of, spin};
 use motherlode_proto::{
     ledger::v1::{CancelRequestRequest, SetSwitchRequest, Switch, set_switch_request::State},
     round::v1::{Account, choice},
@@ -35,7 +35,7 @@ fn seen(status: &Status, case: &Case<'_>) -> String {
     let info = details.error_info().unwrap_or_else(|| panic!("{}: {status:?}", case.reason));
     let metadata: BTreeMap<_, _> = info.metadata.iter().collect();
     let fields = details.bad_request().map(|request| &request.field_violations);
-    let message = if let Asked::Bytes(..) = case.asked { "" } else { status.message() };
+    let message = if let SentRequest::Bytes(..) = case.asked { "" } else { status.message() };
     let text = format!(
         "{:?} {} {message} {metadata:?} {fields:?} {:?}",
         status.code(),
@@ -169,7 +169,7 @@ fn comparable(line: &str, case: &Case<'_>) -> String {
     for method in ["PlayStream", "Choose", "Spin"] {
         line = line.replace(&format!("motherlode.spin.v1.SpinService/{method}"), "METHOD");
     }
-    if let Asked::Bytes(..) = case.asked {
+    if let SentRequest::Bytes(..) = case.asked {
         line.truncate(line.find("detail=").unwrap_or(line.len()));
     }
     if case.moving { masked(&line) } else { line }
@@ -334,9 +334,9 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
     let collect = || choice::Kind::Collect(choice::Collect {});
     let of_campaign = |id: &str| free_round(dwarf_mine, id, &free, id);
     let alice = |id: &str| spin(id, "acme", "alice");
-    let long = Asked::Bytes(
+    let long = SentRequest::Bytes(
         SpinRequest { game: "x".repeat(5_000), ..alice("long") }.encode_to_vec(),
-        Asked::from(SpinRequest { game: "x".repeat(5_000), ..alice("long") }).json(),
+        SentRequest::from(SpinRequest { game: "x".repeat(5_000), ..alice("long") }).json(),
     );
     let cases = [
         head("TOKEN_MISSING", "", &[]),
@@ -349,7 +349,7 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         head("DEADLINE_EXCEEDED", "acme", &[("grpc-timeout", "1n")]),
         Case {
             streamed: false,
-            ..case("MESSAGE_MALFORMED", "acme", Asked::Bytes(vec![0xff; 40], "{\"requestId\": 7".to_owned()))
+            ..case("MESSAGE_MALFORMED", "acme", SentRequest::Bytes(vec![0xff; 40], "{\"requestId\": 7".to_owned()))
         },
         Case { streamed: false, ..case("MESSAGE_TOO_LONG", "acme", long) },
         case("INVALID_FIELD", "acme", SpinRequest { witch: 1, ..alice("field") }),
