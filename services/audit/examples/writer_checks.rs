@@ -3,7 +3,7 @@
 //! Check: copy of the player, computation of the new seal, resolution of the step and of the round's earlier steps. Admission: rules of new
 //! commits, fold, record and hash, merge into the books. Single-threaded, in memory.
 //!
-//! `cargo run --profile dist -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
+//! `cargo run --release -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
 
 #[path = "../tests/integration/common/mod.rs"]
 mod common;
