@@ -24,7 +24,7 @@ thread_local! {
 struct Round {
     /// Operators with work in it, by the number of their share.
     lanes: BTreeMap<usize, Lane>,
-    /// Age of the newest task that had to wait.
+    /// Age of the newest waiting task.
     newest: u64,
 }
 
