@@ -1,9 +1,9 @@
-//! Cost of the writer's checks of another process's proposals (PL-44) per commit of a round, beside the cost of its admission.
+//! Costs per commit of a round: the checks of another process's proposal (PL-44), and admission.
 //!
 //! Check: copy of the player, computation of the new seal, resolution of the step and of the round's earlier steps. Admission: rules of new
 //! commits, fold, record and hash, merge into the books. Single-threaded, in memory.
 //!
-//! `cargo run --profile dist -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
+//! `cargo run --release -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
 
 #[path = "../tests/integration/common/mod.rs"]
 mod common;

@@ -3,8 +3,8 @@
 use super::{
     calls::{Arrived, Arriving, UnderWay, answer, arrived},
     direct::{Answering, Direct},
+    in_turn::InTurn,
     peer::Peer,
-    rounds::InTurn,
     stream::Greeted,
     table::{Bounds, Connection},
     turns::TOGETHER_MAX,

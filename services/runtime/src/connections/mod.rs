@@ -17,6 +17,7 @@ mod frames;
 mod handshakes;
 mod http1;
 mod http2;
+mod in_turn;
 mod lifetime;
 mod peer;
 mod rounds;
@@ -38,8 +39,8 @@ pub use workers::Workers;
 use crate::stop::Stop;
 use accepted::{Listening, Opened};
 use http2::{Http2, keep_alive};
+use in_turn::InTurn;
 use lifetime::{End, Lifetime};
-use rounds::InTurn;
 use std::{convert::Infallible, future::poll_fn, pin::pin, sync::Arc, time::Duration};
 use stream::Greeted;
 use tokio::{
