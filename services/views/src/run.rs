@@ -1,0 +1,128 @@
+//! Run: the tables of one keyspace for one range of positions.
+
+use crate::{cursor::Cursor, error::ViewError, filter::filter_hash, table::Table};
+use motherlode_log::Position;
+use std::sync::Arc;
+
+/// Number of runs in a merge.
+const MERGED: usize = 4;
+/// Largest run of the lowest level.
+const LEVEL_BYTES: u64 = 1 << 20;
+
+/// Tables of one range of positions whose keys follow one another.
+#[derive(Debug, Clone)]
+pub struct Run {
+    tables: Vec<Arc<Table>>,
+}
+
+/// Groups tables into runs, the oldest first.
+#[must_use]
+pub fn runs(mut tables: Vec<Arc<Table>>) -> Vec<Run> {
+    tables.sort_by(|one, other| {
+        (one.from(), one.to(), one.first_key()).cmp(&(other.from(), other.to(), other.first_key()))
+    });
+    tables
+        .chunk_by(|one, other| (one.from(), one.to()) == (other.from(), other.to()))
+        .map(|tables| Run { tables: tables.to_vec() })
+        .collect()
+}
+
+impl Run {
+    /// Its tables, in order of their keys.
+    #[must_use]
+    pub fn tables(&self) -> &[Arc<Table>] {
+        &self.tables
+    }
+
+    /// Position before its first.
+    #[must_use]
+    pub fn from(&self) -> Position {
+        self.tables.first().map_or(0, |table| table.from())
+    }
+
+    /// Its last position.
+    #[must_use]
+    pub fn to(&self) -> Position {
+        self.tables.first().map_or(0, |table| table.to())
+    }
+
+    /// Bytes of its files.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.tables.iter().map(|table| table.file_bytes()).sum()
+    }
+
+    /// Whether a read found a damaged block.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.tables.iter().any(|table| table.is_damaged())
+    }
+
+    /// The same run without filters.
+    #[must_use]
+    pub fn without_filters(&self) -> Self {
+        Self { tables: self.tables.iter().map(|table| Arc::new(table.without_filter())).collect() }
+    }
+
+    /// A cursor before its first entry.
+    #[must_use]
+    pub fn cursor(&self) -> Cursor {
+        Cursor::new(self.tables.clone())
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// A block cannot be read.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ViewError> {
+        let Some(table) = self.tables.partition_point(|table| table.first_key() <= key).checked_sub(1) else {
+            return Ok(None);
+        };
+        let Some(table) = self.tables.get(table) else { return Ok(None) };
+        if table.keyspace().filtered(key).is_some_and(|filtered| !table.may_contain(filter_hash(filtered))) {
+            return Ok(None);
+        }
+        let mut cursor = Cursor::seek(vec![Arc::clone(table)], key)?;
+        Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
+    }
+
+    /// Whether entries with this prefix may be there. `hash` is that of the filtered part of the key.
+    #[must_use]
+    pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
+        self.tables_of(prefix).iter().any(|table| table.may_contain(hash))
+    }
+
+    /// Passes on the entries whose keys have a prefix.
+    ///
+    /// # Errors
+    /// A block cannot be read.
+    pub fn find(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), ViewError> {
+        let mut cursor = Cursor::seek(self.tables_of(prefix).to_vec(), prefix)?;
+        while cursor.advance()? && cursor.key().starts_with(prefix) {
+            each(cursor.key(), cursor.value());
+        }
+        Ok(())
+    }
+
+    /// The tables in which keys with a prefix would be: mostly one.
+    fn tables_of(&self, prefix: &[u8]) -> &[Arc<Table>] {
+        let begin = self.tables.partition_point(|table| table.first_key() <= prefix).saturating_sub(1);
+        let after = |table: &Arc<Table>| table.first_key() <= prefix || table.first_key().starts_with(prefix);
+        let end = self.tables.partition_point(after).max(begin);
+        self.tables.get(begin..end).unwrap_or_default()
+    }
+
+    fn level(&self) -> u32 {
+        (self.file_bytes() / LEVEL_BYTES).max(1).ilog(MERGED as u64)
+    }
+}
+
+/// Which runs are to become one: four in a row of about the same size, the smallest first.
+#[must_use]
+pub fn mergeable(runs: &[Run]) -> Option<std::ops::Range<usize>> {
+    let alike = runs.windows(MERGED).enumerate().filter_map(|(begin, window)| {
+        let level = window.first()?.level();
+        window.iter().all(|run| run.level() == level).then_some((level, begin))
+    });
+    alike.min().map(|(_, begin)| begin..begin + MERGED)
+}
