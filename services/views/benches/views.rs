@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use motherlode_views::{Keyspace, Run, Store, Writer, filter_hash, merge, runs};
+use motherlode_views::{Keyspace, Run, Store, Writer, filter_hash, merge};
 use std::hint::black_box;
 
 const NAMES: Keyspace = Keyspace { name: "names", version: 1, widths: Some((12, 0)), filtered: 7 };
@@ -21,7 +21,7 @@ fn write(store: &Store, from: u64, mut names: Vec<[u8; 12]>) -> Run {
     names.sort_unstable();
     let mut writer = Writer::new(store, &NAMES, (from, from + ENTRIES), u64::MAX);
     names.iter().for_each(|name| writer.put(name, &[]).expect("an entry is written"));
-    runs(writer.finish().expect("a table is written")).remove(0)
+    writer.finish().expect("a run is written")
 }
 
 fn find(runs: &[Run], number: u64) -> usize {
@@ -68,7 +68,7 @@ fn views(criterion: &mut Criterion) {
         bencher.iter(|| {
             let mut writer = Writer::new(&store, &NAMES, (0, 4 * ENTRIES), u64::MAX);
             merge(runs[..4].iter().map(Run::cursor).collect(), |key, value| writer.put(key, value)).expect("merged");
-            writer.finish().expect("a table is written")
+            writer.finish().expect("a run is written")
         });
     });
     group.finish();

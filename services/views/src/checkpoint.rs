@@ -3,7 +3,11 @@
 //! The file is MAGIC and a [`Checkpoint`] in [postcard's wire format](https://postcard.jamesmunns.com/wire-format). Its name is its
 //! SHA-256.
 
-use crate::error::{ViewError, at};
+use crate::{
+    error::{ViewError, at},
+    run::Run,
+    table::Keyspace,
+};
 use motherlode_log::{Hash, Position};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -31,6 +35,15 @@ pub struct Checkpoint {
     pub state: Vec<u8>,
 }
 
+impl KeyspaceTables {
+    /// Names the runs of a keyspace.
+    #[must_use]
+    pub fn new(keyspace: &Keyspace, runs: &[Run]) -> Self {
+        let runs = runs.iter().map(|run| RunTables { from: run.from(), to: run.to(), tables: run.ids().collect() });
+        Self { keyspace: keyspace.name.to_owned(), version: keyspace.version, runs: runs.collect() }
+    }
+}
+
 /// Tables of one keyspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyspaceTables {
@@ -38,14 +51,38 @@ pub struct KeyspaceTables {
     pub keyspace: String,
     /// Version of its entries.
     pub version: u32,
-    /// Digests of its tables.
+    /// Its runs, the oldest first.
+    pub runs: Vec<RunTables>,
+}
+
+/// Tables of one run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunTables {
+    /// Position before its first.
+    pub from: Position,
+    /// Its last position.
+    pub to: Position,
+    /// Digests of its tables, in order of their keys.
     pub tables: Vec<Hash>,
 }
 
 impl Checkpoint {
     /// Its tables.
     pub fn tables(&self) -> impl Iterator<Item = &Hash> {
-        self.keyspaces.iter().flat_map(|of| &of.tables)
+        self.keyspaces.iter().flat_map(|of| &of.runs).flat_map(|run| &run.tables)
+    }
+
+    /// Runs of a keyspace; `None` if there are none of its version.
+    #[must_use]
+    pub fn runs(&self, keyspace: &Keyspace) -> Option<&[RunTables]> {
+        let found = self.keyspaces.iter().find(|of| of.keyspace == keyspace.name && of.version == keyspace.version);
+        found.map(|of| &of.runs[..])
+    }
+
+    /// Reads the bytes of a file; `None` if they are no checkpoint of this format.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes.strip_prefix(&MAGIC)?).ok()
     }
 
     pub(crate) fn encode(&self) -> Result<Vec<u8>, ViewError> {
@@ -60,8 +97,7 @@ impl Checkpoint {
         if Sha256::digest(&bytes)[..] != id[..] {
             return Err(unusable("it is damaged"));
         }
-        let encoded = bytes.strip_prefix(&MAGIC).ok_or_else(|| unusable("it is no checkpoint of this format"))?;
-        let checkpoint: Self = postcard::from_bytes(encoded).map_err(|_| unusable("it is damaged"))?;
+        let checkpoint = Self::decode(&bytes).ok_or_else(|| unusable("it is no checkpoint of this format"))?;
         if checkpoint.partition != partition {
             return Err(unusable("it is of another partition"));
         }

@@ -28,11 +28,11 @@ mod store;
 mod table;
 mod writer;
 
-pub use checkpoint::{Checkpoint, KeyspaceTables};
+pub use checkpoint::{Checkpoint, KeyspaceTables, RunTables};
 pub use cursor::{Cursor, merge};
 pub use error::ViewError;
 pub use filter::filter_hash;
-pub use run::{Run, mergeable, runs};
+pub use run::{Run, mergeable};
 pub use store::Store;
 pub use table::{Keyspace, Table};
 pub use writer::{TABLE_BYTES_MAX, Writer};

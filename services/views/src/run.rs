@@ -1,7 +1,7 @@
 //! Run: the tables of one keyspace for one range of positions.
 
 use crate::{cursor::Cursor, error::ViewError, filter::filter_hash, table::Table};
-use motherlode_log::Position;
+use motherlode_log::{Hash, Position};
 use std::sync::Arc;
 
 /// Number of runs in a merge.
@@ -15,19 +15,34 @@ pub struct Run {
     tables: Vec<Arc<Table>>,
 }
 
-/// Groups tables into runs, the oldest first.
-#[must_use]
-pub fn runs(mut tables: Vec<Arc<Table>>) -> Vec<Run> {
-    tables.sort_by(|one, other| {
-        (one.from(), one.to(), one.first_key()).cmp(&(other.from(), other.to(), other.first_key()))
-    });
-    tables
-        .chunk_by(|one, other| (one.from(), one.to()) == (other.from(), other.to()))
-        .map(|tables| Run { tables: tables.to_vec() })
-        .collect()
-}
-
 impl Run {
+    /// A run of at least one table, with their keys in order; `None` for tables of several ranges.
+    #[must_use]
+    pub fn new(tables: Vec<Arc<Table>>) -> Option<Self> {
+        let follow = |pair: &[Arc<Table>]| match pair {
+            [one, next] => (one.from(), one.to()) == (next.from(), next.to()) && one.first_key() < next.first_key(),
+            _ => true,
+        };
+        (!tables.is_empty() && tables.windows(2).all(follow)).then_some(Self { tables })
+    }
+
+    /// Digests of its tables.
+    pub fn ids(&self) -> impl Iterator<Item = Hash> {
+        self.tables.iter().map(|table| table.id())
+    }
+
+    /// Bytes of memory for its indexes and filters.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.tables.iter().map(|table| table.memory()).sum()
+    }
+
+    /// Bytes of memory for its filters.
+    #[must_use]
+    pub fn filter_bytes(&self) -> u64 {
+        self.tables.iter().map(|table| table.filter_bytes()).sum()
+    }
+
     /// Its tables, in order of their keys.
     #[must_use]
     pub fn tables(&self) -> &[Arc<Table>] {

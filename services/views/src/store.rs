@@ -2,9 +2,10 @@
 
 use crate::{
     catalogue::Catalogue,
-    checkpoint::Checkpoint,
+    checkpoint::{Checkpoint, RunTables},
     error::{ViewError, at},
     output::Output,
+    run::Run,
     table::{Keyspace, Table},
 };
 use motherlode_log::Hash;
@@ -16,7 +17,10 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 /// Extension of unfinished files.
@@ -126,12 +130,19 @@ impl Store {
         }
     }
 
-    /// Opens a table.
+    /// Opens a run. Filters beyond `filter_bytes_max` bytes are not loaded.
     ///
     /// # Errors
-    /// As [`Table::open`].
-    pub fn table(&self, id: Hash, keyspace: &'static Keyspace, filter_bytes_max: u64) -> Result<Table, ViewError> {
-        Table::open(&self.tables().join(hex(&id)), id, self.partition, keyspace, filter_bytes_max)
+    /// As [`Table::open`]; or the run has another range.
+    pub fn run(&self, named: &RunTables, keyspace: &'static Keyspace, filter_bytes_max: u64) -> Result<Run, ViewError> {
+        let (mut tables, mut rest) = (vec![], filter_bytes_max);
+        for id in &named.tables {
+            let table = Table::open(&self.tables().join(hex(id)), *id, self.partition, keyspace, rest)?;
+            rest -= table.filter_bytes();
+            tables.push(Arc::new(table));
+        }
+        let run = Run::new(tables).filter(|run| (run.from(), run.to()) == (named.from, named.to));
+        run.ok_or_else(|| ViewError::unusable(&self.tables(), "a run has tables of another one"))
     }
 
     /// Writes a checkpoint, commits it, and removes the files that neither it, a pin nor `live` names. Its number is set. All its

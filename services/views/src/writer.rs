@@ -4,6 +4,7 @@ use crate::{
     error::{ViewError, at},
     filter::{Filter, filter_hash},
     output::Output,
+    run::Run,
     store::Store,
     table::{BLOCK_BYTES, Footer, Keyspace, Table, index_line},
 };
@@ -138,11 +139,11 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Closes the last table; returns all. A run without entries has one table without entries.
+    /// Closes the last table; returns the run. A run without entries has one table without entries.
     ///
     /// # Errors
     /// A file cannot be written, or could not be.
-    pub fn finish(mut self) -> Result<Vec<Arc<Table>>, ViewError> {
+    pub fn finish(mut self) -> Result<Run, ViewError> {
         if self.has_failed {
             return Err(ViewError::Entry { keyspace: self.keyspace.name, reason: "one before could not be written" });
         }
@@ -154,7 +155,8 @@ impl<'a> Writer<'a> {
             }
             None => {}
         }
-        Ok(self.done)
+        let mixed = ViewError::Entry { keyspace: self.keyspace.name, reason: "its tables do not follow one another" };
+        Run::new(self.done).ok_or(mixed)
     }
 
     fn begin(&self) -> Result<Open, ViewError> {

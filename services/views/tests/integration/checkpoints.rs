@@ -1,11 +1,10 @@
 //! Checkpoints: whatever a crash or damage leaves in the folder, a start finds the views at a position of its log, or none.
 
-use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Store, Table, Writer, runs};
+use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, Writer};
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 use tempfile::TempDir;
 
@@ -23,7 +22,7 @@ struct Views {
     store: Store,
     log: u8,
     position: u64,
-    tables: Vec<Arc<Table>>,
+    runs: Vec<Run>,
 }
 
 impl Views {
@@ -31,21 +30,21 @@ impl Views {
     fn start(folder: &Path, log: u8) -> Self {
         let store = Store::open(folder, 0);
         for (id, checkpoint) in store.checkpoints() {
-            let open = |id: &[u8; 32]| store.table(*id, &NUMBERS, u64::MAX).map(Arc::new);
-            let tables = checkpoint.tables().map(open).collect::<Result<Vec<_>, _>>();
-            if let (true, Ok(tables)) = (checkpoint.hash == hash(log, checkpoint.position), tables) {
+            let named = checkpoint.runs(&NUMBERS).unwrap();
+            let runs = named.iter().map(|run| store.run(run, &NUMBERS, u64::MAX)).collect::<Result<Vec<_>, _>>();
+            if let (true, Ok(runs)) = (checkpoint.hash == hash(log, checkpoint.position), runs) {
                 store.adopt(id, &checkpoint);
-                let views = Self { store, log, position: checkpoint.position, tables };
+                let views = Self { store, log, position: checkpoint.position, runs };
                 assert_eq!((checkpoint.state, views.numbers()), (views.state(), (0..views.position * 10).collect()));
                 return views;
             }
         }
-        Self { store, log, position: 0, tables: vec![] }
+        Self { store, log, position: 0, runs: vec![] }
     }
 
     fn numbers(&self) -> BTreeSet<u64> {
         let mut numbers = BTreeSet::new();
-        for run in runs(self.tables.clone()) {
+        for run in &self.runs {
             let mut cursor = run.cursor();
             while cursor.advance().unwrap() {
                 numbers.insert(u64::from_be_bytes(cursor.key().try_into().unwrap()));
@@ -64,18 +63,17 @@ impl Views {
         self.position += 1;
         let mut writer = Writer::new(&self.store, &NUMBERS, (before, self.position), u64::MAX);
         (before * 10..self.position * 10).for_each(|number| writer.put(&number.to_be_bytes(), &[]).unwrap());
-        self.tables.extend(writer.finish().unwrap());
+        self.runs.push(writer.finish().unwrap());
         self.store.commit(&mut self.checkpoint(), &[]).unwrap();
     }
 
     fn checkpoint(&self) -> Checkpoint {
-        let tables = self.tables.iter().map(|table| table.id()).collect();
         Checkpoint {
             sequence: 0,
             partition: 0,
             position: self.position,
             hash: hash(self.log, self.position),
-            keyspaces: vec![KeyspaceTables { keyspace: NUMBERS.name.to_owned(), version: NUMBERS.version, tables }],
+            keyspaces: vec![KeyspaceTables::new(&NUMBERS, &self.runs)],
             state_version: 1,
             state: self.state(),
         }
@@ -276,10 +274,9 @@ fn the_files_of_a_pinned_checkpoint_stay_until_the_pin_expires() {
     let pinned = views.store.pin("replica", 100).unwrap().unwrap();
     // The tables of the second checkpoint are others, as after a merge.
     let merge = |views: &mut Views| {
-        views.tables.clear();
         let mut writer = Writer::new(&views.store, &NUMBERS, (0, views.position), u64::MAX);
         (0..views.position * 10).for_each(|number| writer.put(&number.to_be_bytes(), &[]).unwrap());
-        views.tables = writer.finish().unwrap();
+        views.runs = vec![writer.finish().unwrap()];
     };
     views.commit();
     merge(&mut views);
@@ -309,7 +306,7 @@ fn tables_in_use_stay_and_forgotten_checkpoints_go() {
     views.commit();
     let mut writer = Writer::new(&views.store, &NUMBERS, (1, 2), u64::MAX);
     writer.put(&99_u64.to_be_bytes(), &[]).unwrap();
-    let live: Vec<_> = writer.finish().unwrap().iter().map(|table| table.id()).collect();
+    let live: Vec<_> = writer.finish().unwrap().ids().collect();
     views.store.collect(&live);
     assert_tidy(folder.path(), 1, 2);
     views.store.forget().unwrap();

@@ -1,13 +1,14 @@
 //! Tables: what was written is read, and damage is an error and never a wrong value.
 
-use motherlode_views::{Cursor, Keyspace, Run, Store, Table, ViewError, Writer, filter_hash, merge, mergeable, runs};
+use motherlode_views::{
+    Cursor, Keyspace, KeyspaceTables, Run, RunTables, Store, ViewError, Writer, filter_hash, merge, mergeable,
+};
 use proptest::prelude::*;
 use std::{
     collections::BTreeMap,
     fs::{self, File},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 const PACKED: Keyspace = Keyspace { name: "packed", version: 3, widths: Some((4, 2)), filtered: 3 };
@@ -17,10 +18,20 @@ const PLAIN: Keyspace = Keyspace { name: "plain", version: 1, widths: None, filt
 type Entry = (Vec<u8>, Vec<u8>);
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
-fn write(store: &Store, keyspace: &'static Keyspace, range: (u64, u64), entries: &Entries) -> Vec<Arc<Table>> {
+fn write(store: &Store, keyspace: &'static Keyspace, range: (u64, u64), entries: &Entries) -> Run {
     let mut writer = Writer::new(store, keyspace, range, u64::MAX).with_table_bytes(20_000);
     entries.iter().for_each(|(key, value)| writer.put(key, value).unwrap());
     writer.finish().unwrap()
+}
+
+/// Opens a run again.
+fn opened(store: &Store, run: &Run) -> Result<Run, ViewError> {
+    let keyspace = run.tables()[0].keyspace();
+    store.run(&named(run), keyspace, u64::MAX)
+}
+
+fn named(run: &Run) -> RunTables {
+    KeyspaceTables::new(run.tables()[0].keyspace(), std::slice::from_ref(run)).runs.remove(0)
 }
 
 fn all(cursor: Cursor) -> Result<Vec<Entry>, ViewError> {
@@ -85,15 +96,12 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let (keyspace, parts) = parts;
         let store = Store::open(folder.path(), 2);
-        let (mut tables, mut map) = (vec![], Entries::new());
+        let (mut runs, mut map) = (vec![], Entries::new());
         for (number, part) in (0..).zip(&parts) {
             let written = write(&store, keyspace, (number, number + 1), part);
-            let again = written.iter().map(|table| Arc::new(store.table(table.id(), keyspace, u64::MAX).unwrap()));
-            tables.extend(again);
+            runs.push(opened(&store, &written).unwrap());
             map.extend(part.clone());
         }
-        let runs = runs(tables);
-        prop_assert_eq!(runs.len(), parts.len());
         for (run, part) in runs.iter().zip(&parts) {
             prop_assert_eq!(all(run.cursor()).unwrap(), part.clone().into_iter().collect::<Vec<_>>());
             prop_assert_eq!(find(run, &prefix).unwrap(), expected(part, &prefix));
@@ -121,16 +129,15 @@ fn a_long_run_is_several_tables_and_a_run_without_entries_is_one() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), 0);
     let entries = packed(0..12_000);
-    let tables = write(&store, &PACKED, (0, 12_000), &entries);
-    assert_eq!((tables.len(), table_files(folder.path()).len()), (3, 3), "72 KB in tables of 20 KB and a block");
-    let run = runs(tables).remove(0);
+    let run = write(&store, &PACKED, (0, 12_000), &entries);
+    assert_eq!((run.tables().len(), table_files(folder.path()).len()), (3, 3), "72 KB in tables of 20 KB and a block");
     assert_eq!((run.from(), run.to(), run.tables().iter().map(|table| table.entries()).sum()), (0, 12_000, 12_000));
     for key in entries.keys() {
         assert_eq!(find(&run, key).unwrap(), expected(&entries, key));
     }
-    let empty = runs(write(&store, &PACKED, (3, 9), &Entries::new()));
-    assert_eq!((empty.len(), empty[0].from(), empty[0].to(), all(empty[0].cursor()).unwrap().len()), (1, 3, 9, 0));
-    assert_eq!(find(&empty[0], b"abcd").unwrap(), Entries::new());
+    let empty = write(&store, &PACKED, (3, 9), &Entries::new());
+    assert_eq!((empty.from(), empty.to(), all(empty.cursor()).unwrap().len()), (3, 9, 0));
+    assert_eq!(find(&empty, b"abcd").unwrap(), Entries::new());
 }
 
 #[test]
@@ -160,7 +167,7 @@ fn four_runs_of_about_one_size_are_to_be_merged_the_smallest_first() {
     let run = |number: u64, bytes: usize| {
         let entries =
             (0..bytes / 1_000_000).map(|key| (vec![u8::try_from(key).unwrap()], vec![0; 1_000_000])).collect();
-        runs(write(&store, &PLAIN, (number, number + 1), &entries)).remove(0)
+        write(&store, &PLAIN, (number, number + 1), &entries)
     };
     let all = |sizes: &[usize]| sizes.iter().zip(0..).map(|(size, number)| run(number, *size)).collect::<Vec<_>>();
     assert_eq!(mergeable(&all(&[9_000_000, 1_000_000, 0, 0])), None, "three small ones");
@@ -176,10 +183,10 @@ fn the_bytes_of_a_table_are_those_of_its_format() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/golden");
     let lengths = [("", "none"), ("alice", ""), ("bob", "12 EUR")].map(|(key, value)| (key.into(), value.into()));
     for (keyspace, entries) in [(&PACKED, packed(0..5)), (&LENGTHS, lengths.into())] {
-        let table = write(&store, keyspace, (10, 15), &entries).remove(0);
+        let run = write(&store, keyspace, (10, 15), &entries);
         let file = table_files(folder.path())
             .into_iter()
-            .find(|file| fs::read(file).unwrap().len() as u64 == table.file_bytes());
+            .find(|file| fs::read(file).unwrap().len() as u64 == run.file_bytes());
         let golden = golden.join(keyspace.name).with_extension("table");
         if std::env::var_os("MOTHERLODE_WRITE_DIGESTS").is_some() {
             fs::copy(file.as_ref().unwrap(), &golden).unwrap();
@@ -195,20 +202,19 @@ fn no_flipped_byte_makes_a_wrong_value() {
     let store = Store::open(folder.path(), 0);
     let longer: Entries = (0..40_u32).map(|number| (number.to_be_bytes().to_vec(), vec![9; 300])).collect();
     for (keyspace, entries) in [(&PACKED, packed(0..1_500)), (&LENGTHS, longer)] {
-        let id = write(&store, keyspace, (0, 1_500), &entries).remove(0).id();
+        let named = named(&write(&store, keyspace, (0, 1_500), &entries));
         let path = table_files(folder.path()).pop().unwrap();
         let file = File::options().read(true).write(true).open(&path).unwrap();
         let sound = fs::read(&path).unwrap();
         let (mut opened, mut refused) = (0, 0);
         for (byte, was) in sound.iter().enumerate() {
             file.write_all_at(&[was ^ (1 << (byte % 8))], byte as u64).unwrap();
-            match store.table(id, keyspace, u64::MAX) {
+            match store.run(&named, keyspace, u64::MAX) {
                 Err(error) => {
                     assert!(error.is_damage(), "byte {byte}: {error}");
                     refused += 1;
                 }
-                Ok(table) => {
-                    let run = runs(vec![Arc::new(table)]).remove(0);
+                Ok(run) => {
                     let (mut cursor, mut right) = (run.cursor(), entries.iter());
                     let error = loop {
                         match cursor.advance() {
@@ -232,12 +238,12 @@ fn no_flipped_byte_makes_a_wrong_value() {
         assert!(opened > 8_192 && refused > 256, "{opened} and {refused}");
         for length in [0, 1, 255, 256, sound.len() / 2, sound.len() - 1] {
             fs::write(&path, &sound[..length]).unwrap();
-            assert!(store.table(id, keyspace, u64::MAX).is_err(), "{length} bytes");
+            assert!(store.run(&named, keyspace, u64::MAX).is_err(), "{length} bytes");
         }
         fs::write(&path, [&sound[..], b"x"].concat()).unwrap();
-        assert!(store.table(id, keyspace, u64::MAX).is_err());
+        assert!(store.run(&named, keyspace, u64::MAX).is_err());
         fs::remove_file(&path).unwrap();
-        assert!(matches!(store.table(id, keyspace, u64::MAX), Err(ViewError::Io { .. })));
+        assert!(matches!(store.run(&named, keyspace, u64::MAX), Err(ViewError::Io { .. })));
     }
 }
 
@@ -246,15 +252,18 @@ fn a_table_of_another_partition_keyspace_version_or_digest_is_not_read() {
     const NEXT: Keyspace = Keyspace { name: "packed", version: 4, widths: Some((4, 2)), filtered: 3 };
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), 0);
-    let id = write(&store, &PACKED, (0, 5), &packed(0..5)).remove(0).id();
-    assert!(store.table(id, &PACKED, u64::MAX).is_ok());
-    assert!(Store::open(folder.path(), 1).table(id, &PACKED, u64::MAX).is_err());
-    assert!(store.table(id, &NEXT, u64::MAX).is_err());
-    assert!(store.table(id, &LENGTHS, u64::MAX).is_err());
-    let other = write(&store, &PACKED, (0, 6), &packed(0..6)).remove(0).id();
+    let one = named(&write(&store, &PACKED, (0, 5), &packed(0..5)));
+    assert!(store.run(&one, &PACKED, u64::MAX).is_ok());
+    assert!(Store::open(folder.path(), 1).run(&one, &PACKED, u64::MAX).is_err());
+    assert!(store.run(&one, &NEXT, u64::MAX).is_err());
+    assert!(store.run(&one, &LENGTHS, u64::MAX).is_err());
+    let other = named(&write(&store, &PACKED, (0, 6), &packed(0..6)));
+    let mixed = RunTables { tables: [&one.tables[..], &other.tables].concat(), ..one.clone() };
+    assert!(store.run(&mixed, &PACKED, u64::MAX).is_err());
+    assert!(store.run(&RunTables { to: 6, ..one.clone() }, &PACKED, u64::MAX).is_err());
     let files = table_files(folder.path());
     fs::copy(&files[0], &files[1]).unwrap();
-    assert!(store.table(id, &PACKED, u64::MAX).is_err() || store.table(other, &PACKED, u64::MAX).is_err());
+    assert!(store.run(&one, &PACKED, u64::MAX).is_err() || store.run(&other, &PACKED, u64::MAX).is_err());
 }
 
 #[test]
@@ -262,10 +271,9 @@ fn a_filter_beyond_its_budget_is_not_loaded_and_entries_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), 0);
     let entries = packed(0..3_000);
-    let id = write(&store, &PACKED, (0, 3_000), &entries).remove(0).id();
-    let (with, without) = (store.table(id, &PACKED, 4_512).unwrap(), store.table(id, &PACKED, 4_511).unwrap());
+    let one = named(&write(&store, &PACKED, (0, 3_000), &entries));
+    let (with, without) = (store.run(&one, &PACKED, 4_512).unwrap(), store.run(&one, &PACKED, 4_511).unwrap());
     assert_eq!((with.filter_bytes(), without.filter_bytes()), (4_512, 0));
     assert!(without.memory() < 200 && with.memory() > 4_512, "{} and {}", without.memory(), with.memory());
-    let run = runs(vec![Arc::new(without)]).remove(0);
-    assert!(entries.keys().all(|key| find(&run, key).unwrap() == expected(&entries, key)));
+    assert!(entries.keys().all(|key| find(&without, key).unwrap() == expected(&entries, key)));
 }
