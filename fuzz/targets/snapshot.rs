@@ -1,4 +1,4 @@
-//! Snapshots: any bytes, and any bytes behind a digest and a header that are right. Books that are read answer questions.
+//! Snapshots: any bytes as a checkpoint's file, and as its state. Decoded books answer questions.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -2,23 +2,24 @@
 
 use crate::{index, snapshot};
 use motherlode_books::Books;
+use motherlode_views::Checkpoint;
 
-/// Decodes a snapshot's file; whether it is one.
+/// Decodes a checkpoint's file; whether it is one.
 #[must_use]
 pub fn snapshot(file: &[u8]) -> bool {
-    snapshot::decode_any(file)
+    Checkpoint::decode(file).is_some()
 }
 
-/// Decodes what a snapshot holds behind a digest and a header that are right: the books, if it is that.
+/// Decodes the state of a checkpoint: the books, if it is that.
 #[must_use]
-pub fn sealed_snapshot(body: &[u8]) -> Option<Books> {
-    snapshot::decode_sealed(body)
+pub fn sealed_snapshot(state: &[u8]) -> Option<Books> {
+    snapshot::decode_state(state)
 }
 
-/// The body of a snapshot of these books, without names of requests: the bytes behind its header.
+/// The state of a checkpoint of these books, without requests and images.
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
-    snapshot::body(books)
+    snapshot::state(books)
 }
 
 /// Decodes a balance of the index.

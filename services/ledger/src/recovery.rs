@@ -17,9 +17,9 @@ use crate::{
     projector::Projector,
     provenance::Provenance,
     readers::Readers,
-    requests::{Requests, Sealer},
+    requests::Requests,
     shared::{Shared, TAIL_GROUPS},
-    snapshot::{Keeper, Snapshot, Snapshots},
+    snapshot::{Keeper, Snapshot, Snapshots, views},
     standing::{Standing, Standings},
     threads::Threads,
     time::LogTime,
@@ -199,20 +199,22 @@ pub(crate) fn recover(
         return Err(OpenError::Archived(reader.first()));
     }
     let (projection, mark) = Projection::open(&*reader, index_folder)?;
-    let mut snapshot = Snapshot::open(&*reader, index_folder, partition, options.players_max)?;
+    let store = views(index_folder, partition);
+    let mut snapshot = Snapshot::open(&*reader, &store, index_folder, options.players_max)?;
     let mut projector = Projector::new(projection, index_folder, options.mark_commits);
     snapshot.books.watch();
     let images = Arc::clone(&snapshot.images);
     let threads = Threads::default();
     let (check, program) = (snapshot.check(partition, &reader), snapshot.program);
-    let (folder, tail) = (index_folder.with_extension("requests"), snapshot.tail.take());
-    let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options, &threads)?;
+    let checkpoint = snapshot.checkpoint.as_ref().map(|(key, checkpoint)| (*key, checkpoint));
+    let requests = Arc::new(Requests::open(&store, checkpoint, &reader, options)?);
     let (books, rests_on) =
         replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
     // The state does not rest on a damaged snapshot.
     let check = check.filter(|_| rests_on.position > 0);
     let provenance = Arc::new(Provenance::new(check.is_some().then_some(program)));
     let mut snapshots = Keeper::new(
+        &store,
         index_folder,
         options.snapshot_commits,
         rests_on.position,
@@ -220,7 +222,6 @@ pub(crate) fn recover(
         Arc::clone(&provenance),
     );
     settle()?;
-    requests.settled();
     if mark != end {
         projector.mark(end);
     }
@@ -258,8 +259,6 @@ pub(crate) fn recover(
     let snapshots = Snapshots::start(snapshots, Arc::clone(&shared), check)?;
     let projecting = spawn(&threads, "projector", move || {
         projector.run(&projected, &handed, snapshots);
-        // The thread behind the table of requests ends with this one.
-        drop::<Sealer>(sealer);
     })?;
     Ok(Recovered { applier: Applier { shared, projector: sender }, projecting })
 }
@@ -283,14 +282,14 @@ fn replay(
     requests: &Requests,
     chain: Option<(Hash, Held)>,
 ) -> Result<(Books, Held), OpenError> {
-    let (images, rests_on) = (Arc::clone(&snapshot.images), snapshot.held.unwrap_or(Held::NOTHING));
+    let (images, rests_on) = (Arc::clone(&snapshot.images), snapshot.held().unwrap_or(Held::NOTHING));
     match replay_past(reader, projector, mark, snapshot, requests, chain) {
         Err(OpenError::Player(error)) if rests_on.position > 0 => {
             tracing::warn!(%error, "the snapshot is not used: the whole log is replayed");
             images.forget();
             let mut books = Books::new();
             books.watch();
-            let nothing = Snapshot { books, images, tail: None, held: None, program: None };
+            let nothing = Snapshot { books, images, checkpoint: None, program: None };
             Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, Held::NOTHING))
         }
         books => Ok((books?, rests_on)),
@@ -308,9 +307,9 @@ fn replay_past(
     chain: Option<(Hash, Held)>,
 ) -> Result<Books, OpenError> {
     const BYTES: usize = 4 << 20;
-    let Snapshot { mut books, images, held, .. } = snapshot;
-    let mut unloads = true;
-    let folded = held.unwrap_or(Held::NOTHING);
+    let folded = snapshot.held().unwrap_or(Held::NOTHING);
+    let Snapshot { mut books, images, .. } = snapshot;
+    let (mut unloads, mut writes) = (true, true);
     let from = if folded.position < mark.position { folded } else { mark };
     let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
     let mut next = from.position + 1;
@@ -345,7 +344,7 @@ fn replay_past(
                 let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
                 fold(reader, &mut books, &logged.commit, named.unwrap_or_else(|| hash(&stored.bytes)))?;
             }
-            // Runs may have more than the snapshot.
+            // Its runs have those of the snapshot.
             if position > requests.to() {
                 requests.push(&[requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }
@@ -354,6 +353,13 @@ fn replay_past(
             }
         }
         projector.take(&unmarked);
+        writes = writes
+            && requests
+                .write_replayed()
+                .inspect_err(|error| {
+                    tracing::warn!(%error, "names of requests are not written: they stay in memory until the end of the replay");
+                })
+                .is_ok();
         if unloads && images.wants_snapshot(&books) {
             // Where the disk refuses it, more memory is taken.
             unloads = images.unload(&mut books).inspect_err(|error| {

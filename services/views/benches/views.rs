@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use motherlode_views::{Keyspace, Run, Store, Writer, filter_hash, merge};
+use motherlode_views::{Keyspace, Run, Store, Writer, filter_hash};
 use std::hint::black_box;
 
 const NAMES: Keyspace = Keyspace { name: "names", version: 1, widths: Some((12, 0)), filtered: 7 };
@@ -65,11 +65,7 @@ fn views(criterion: &mut Criterion) {
     group.bench_function("sort and write", |bencher| bencher.iter(|| write(&store, 0, names(0))));
     group.throughput(Throughput::Elements(4 * ENTRIES));
     group.bench_function("merge of four runs", |bencher| {
-        bencher.iter(|| {
-            let mut writer = Writer::new(&store, &NAMES, (0, 4 * ENTRIES), u64::MAX);
-            merge(runs[..4].iter().map(Run::cursor).collect(), |key, value| writer.put(key, value)).expect("merged");
-            writer.finish().expect("a run is written")
-        });
+        bencher.iter(|| Writer::merge(&store, &NAMES, &runs[..4], u64::MAX).expect("runs are merged"));
     });
     group.finish();
 }

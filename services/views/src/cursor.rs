@@ -110,10 +110,10 @@ impl Cursor {
 ///
 /// # Errors
 /// A block cannot be read, or `each` fails.
-pub fn merge(
+pub fn merge<E: From<ViewError>>(
     mut cursors: Vec<Cursor>,
-    mut each: impl FnMut(&[u8], &[u8]) -> Result<(), ViewError>,
-) -> Result<(), ViewError> {
+    mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
     let mut live = vec![];
     for cursor in &mut cursors {
         live.push(cursor.advance()?);

@@ -132,12 +132,13 @@ impl Run {
     }
 }
 
-/// Which runs are to become one: four in a row of about the same size, the smallest first.
+/// Which runs are to become one: four of about the same size, whose positions follow one another; the smallest first.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<std::ops::Range<usize>> {
     let alike = runs.windows(MERGED).enumerate().filter_map(|(begin, window)| {
         let level = window.first()?.level();
-        window.iter().all(|run| run.level() == level).then_some((level, begin))
+        let follow = window.windows(2).all(|pair| pair.first().map(Run::to) == pair.last().map(Run::from));
+        (follow && window.iter().all(|run| run.level() == level)).then_some((level, begin))
     });
     alike.min().map(|(_, begin)| begin..begin + MERGED)
 }

@@ -87,7 +87,7 @@ impl Store {
         self.partition
     }
 
-    /// Makes writers fail with [`ViewError::Stopped`].
+    /// Makes merges fail with [`ViewError::Stopped`].
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
@@ -145,12 +145,12 @@ impl Store {
         run.ok_or_else(|| ViewError::unusable(&self.tables(), "a run has tables of another one"))
     }
 
-    /// Writes a checkpoint, commits it, and removes the files that neither it, a pin nor `live` names. Its number is set. All its
-    /// tables were written by [`Writer`](crate::Writer)s.
+    /// Writes a checkpoint, commits it, and removes the files that neither it nor a pin names. Its number is set. All its tables were
+    /// written by [`Writer`](crate::Writer)s.
     ///
     /// # Errors
     /// A file cannot be written: then the checkpoint before is still the current one.
-    pub fn commit(&self, checkpoint: &mut Checkpoint, live: &[Hash]) -> Result<(), ViewError> {
+    pub fn commit(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         let id = self.write(&mut state, checkpoint)?;
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
@@ -159,7 +159,7 @@ impl Store {
         }
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
         drop(state);
-        self.collect(live);
+        self.collect(&[]);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Writer: writes entries in order of their keys as tables.
 
 use crate::{
+    cursor::merge,
     error::{ViewError, at},
     filter::{Filter, filter_hash},
     output::Output,
@@ -63,6 +64,25 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Merges runs whose positions follow one another, the oldest first: of equal keys the newest run's entry counts.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or the store is closing.
+    pub fn merge(
+        store: &'a Store,
+        keyspace: &'static Keyspace,
+        runs: &[Run],
+        filter_bytes_max: u64,
+    ) -> Result<Run, ViewError> {
+        let range = (runs.first().map_or(0, Run::from), runs.last().map_or(0, Run::to));
+        let mut writer = Self::new(store, keyspace, range, filter_bytes_max);
+        merge(runs.iter().map(Run::cursor).collect(), |key, value| match store.is_stopped() {
+            true => Err(ViewError::Stopped),
+            false => writer.put(key, value),
+        })?;
+        writer.finish()
+    }
+
     /// Closes tables after fewer bytes.
     #[must_use]
     pub fn with_table_bytes(mut self, table_bytes_max: u64) -> Self {
@@ -73,7 +93,7 @@ impl<'a> Writer<'a> {
     /// Writes the next entry.
     ///
     /// # Errors
-    /// A file cannot be written, the key is not greater than the one before, the entry is too long, or the store is closing.
+    /// A file cannot be written, the key is not greater than the one before, or the entry is too long.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), ViewError> {
         let wrong = |reason| ViewError::Entry { keyspace: self.keyspace.name, reason };
         if self.last.as_ref().is_some_and(|last| key <= &last[..]) {
@@ -127,9 +147,6 @@ impl<'a> Writer<'a> {
     fn end_block(&mut self) -> Result<(), ViewError> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         self.has_failed = true;
-        if self.store.is_stopped() {
-            return Err(ViewError::Stopped);
-        }
         open.end_block()?;
         match open.output.section() >= self.table_bytes_max {
             true => self.end(open)?,

@@ -19,6 +19,7 @@ use crate::{
 use batch::{Batch, Image, write};
 use motherlode_books::{Books, Frozen, Hand, PlayerState, StreamId};
 use motherlode_log::Hash;
+use motherlode_views::Store;
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::HashSet,
@@ -46,7 +47,7 @@ const BATCH: usize = 1 << 17;
 /// The images of a partition's players.
 pub(crate) struct Images {
     folder: PathBuf,
-    partition: u32,
+    store: Arc<Store>,
     key: Key,
     /// The oldest first.
     batches: RwLock<Arc<[Arc<Batch>]>>,
@@ -78,12 +79,19 @@ pub(crate) struct Named {
     batches: Vec<Hash>,
 }
 
+impl Named {
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn none(key: Key) -> Self {
+        Self { key, batches: vec![] }
+    }
+}
+
 impl Images {
     /// Of no player yet.
-    pub(crate) fn none(folder: &Path, partition: u32, players_max: usize) -> Self {
+    pub(crate) fn none(folder: &Path, store: &Arc<Store>, players_max: usize) -> Self {
         Self {
             folder: folder.to_owned(),
-            partition,
+            store: Arc::clone(store),
             key: Key::random(),
             batches: RwLock::new(Arc::default()),
             kept: Mutex::default(),
@@ -98,14 +106,20 @@ impl Images {
     /// Images of no player yet, with a known key.
     #[cfg(test)]
     pub(crate) fn keyed(folder: &Path, partition: u32, key: Key) -> Self {
-        Self { key, ..Self::none(folder, partition, usize::MAX) }
+        let store = Arc::new(Store::open(&folder.join("views"), partition));
+        Self { key, ..Self::none(folder, &store, usize::MAX) }
     }
 
     /// Those that a snapshot names.
-    pub(crate) fn open(folder: &Path, partition: u32, named: &Named, players_max: usize) -> Result<Self, ImageError> {
-        let images = Self { key: named.key, ..Self::none(folder, partition, players_max) };
+    pub(crate) fn open(
+        folder: &Path,
+        store: &Arc<Store>,
+        named: &Named,
+        players_max: usize,
+    ) -> Result<Self, ImageError> {
+        let images = Self { key: named.key, ..Self::none(folder, store, players_max) };
         let open = |id: &Hash| {
-            let batch = Batch::open(&folder.join(Batch::file_name(id)), partition, named.key)?;
+            let batch = Batch::open(&folder.join(Batch::file_name(id)), store.partition(), named.key)?;
             if batch.id == *id { Ok(Arc::new(batch)) } else { Err(ImageError::Damaged) }
         };
         let batches: Arc<[_]> = named.batches.iter().map(open).collect::<Result<_, ImageError>>()?;
@@ -154,12 +168,13 @@ impl Images {
         let is_first = self.failure.send_if_modified(|failure| {
             let is_first = failure.is_none();
             if is_first {
-                *failure = Some(format!("partition {}: a player's state cannot be read: {error}", self.partition));
+                *failure =
+                    Some(format!("partition {}: a player's state cannot be read: {error}", self.store.partition()));
             }
             is_first
         });
         if is_first {
-            tracing::error!(partition = self.partition, %error, folder = %self.folder.display(),
+            tracing::error!(partition = self.store.partition(), %error, folder = %self.folder.display(),
                 "players' states cannot be read: the snapshot is removed, so that the next start makes them anew from the log");
             self.remove_snapshot();
         }
@@ -172,12 +187,7 @@ impl Images {
 
     /// Removes the snapshot that rests on the images.
     pub(crate) fn remove_snapshot(&self) {
-        let removed = fs::remove_file(self.folder.with_extension("snapshot"));
-        let synced =
-            removed.and_then(|()| self.folder.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all()));
-        if let Err(error) =
-            synced.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
-        {
+        if let Err(error) = self.store.forget() {
             tracing::error!(%error, "the snapshot is not removed");
         }
     }
@@ -283,9 +293,9 @@ impl Images {
     fn put(&self, most: u64, images: impl Iterator<Item = Result<Image, ImageError>>) -> Result<Batch, ImageError> {
         fs::create_dir_all(&self.folder)?;
         let new = self.folder.join("batch.new");
-        let written = write(&new, self.partition, self.key, most, images).and_then(|()| {
+        let written = write(&new, self.store.partition(), self.key, most, images).and_then(|()| {
             // What was written is read back before anything rests on it.
-            let batch = Batch::open(&new, self.partition, self.key)?;
+            let batch = Batch::open(&new, self.store.partition(), self.key)?;
             fs::rename(&new, self.folder.join(Batch::file_name(&batch.id)))?;
             File::open(&self.folder)?.sync_all()?;
             Ok(batch)

@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 
 const PARTITION: u32 = 3;
 
+fn none(folder: &Path) -> Images {
+    Images::none(folder, &Arc::new(Store::open(&folder.with_extension("views"), PARTITION)), usize::MAX)
+}
+
 fn state(rounds_started: u64) -> Arc<PlayerState> {
     let draw =
         NextDraw { number: rounds_started, epoch: [1; 4], generation: 5, seal: [2; 32], sealed_by: Some([3; 32]) };
@@ -41,7 +45,7 @@ fn all(images: &Images) -> BTreeMap<String, u64> {
 #[test]
 fn pl_30_the_latest_image_of_each_player_is_found_before_and_after_files_become_one() {
     let folder = tempfile::tempdir().unwrap();
-    let images = Images::none(folder.path(), PARTITION, usize::MAX);
+    let images = none(folder.path());
     let mut expected = BTreeMap::new();
     for batch in 0..9_u64 {
         let players: Vec<_> = (0..300).filter(|player| (*player as u64).is_multiple_of(batch + 1)).collect();
@@ -57,7 +61,7 @@ fn pl_30_the_latest_image_of_each_player_is_found_before_and_after_files_become_
         while images.merge().unwrap() {
             check(&images);
         }
-        check(&Images::open(folder.path(), PARTITION, &images.named(&Written::default()), usize::MAX).unwrap());
+        check(&Images::open(folder.path(), &images.store, &images.named(&Written::default()), usize::MAX).unwrap());
     }
     assert!(images.batches.read().len() < 9, "some became one");
     images.take(Written::default());
@@ -76,12 +80,15 @@ fn pl_30_files_become_one_where_they_are_small_beside_those_after_them() {
 #[test]
 fn pl_30_a_file_that_is_damaged_missing_or_another_is_never_read_as_a_players_state() {
     let folder = tempfile::tempdir().unwrap();
-    let images = Images::none(folder.path(), PARTITION, usize::MAX);
+    let images = none(folder.path());
     write(&images, (0..200).map(|player| (player, 7)));
     let named = images.named(&Written::default());
     let path = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     let sound = fs::read(&path).unwrap();
-    let open = |partition| Images::open(folder.path(), partition, &named, usize::MAX);
+    let open = |partition| {
+        let store = Arc::new(Store::open(&folder.path().with_extension("views"), partition));
+        Images::open(folder.path(), &store, &named, usize::MAX)
+    };
     assert!(open(PARTITION + 1).is_err(), "another partition's");
     for at in (0..sound.len()).step_by(97).chain([0, 8, 40, sound.len() - 1]) {
         let mut bytes = sound.clone();
@@ -100,7 +107,7 @@ fn pl_30_a_file_that_is_damaged_missing_or_another_is_never_read_as_a_players_st
     }
     // A sound file of other images in its place.
     let other = tempfile::tempdir().unwrap();
-    let others = Images { key: images.key, ..Images::none(other.path(), PARTITION, usize::MAX) };
+    let others = Images { key: images.key, ..none(other.path()) };
     write(&others, (0..200).map(|player| (player, 8)));
     let of_others = fs::read_dir(other.path()).unwrap().next().unwrap().unwrap().path();
     fs::copy(of_others, &path).unwrap();

@@ -45,11 +45,6 @@ impl Filter {
             word & mask != 0
         })
     }
-
-    /// Bytes of memory.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.0.len() as u64
-    }
 }
 
 /// A filter in the making: takes names in order.
@@ -120,7 +115,6 @@ mod tests {
             let mut names: Vec<_> = (1..=count).map(spread).collect();
             names.sort_unstable();
             let filter = filter(&names);
-            assert_eq!(filter.bytes(), blocks(count) * BLOCK as u64);
             assert!(names.iter().all(|name| filter.may_hold(*name)), "{count}");
             let in_vain = (count + 1..count + 10_001).filter(|number| filter.may_hold(spread(*number))).count();
             assert!(in_vain < 150, "{in_vain} of 10,000 that are not among {count}");

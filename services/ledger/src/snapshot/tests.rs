@@ -1,7 +1,7 @@
 //! The version of the state: digests of the serialized state of logs with every event.
 
 use super::*;
-use crate::{recovery::fold, requests::Key};
+use crate::recovery::fold;
 use motherlode_log::{MemoryStore, Store};
 use motherlode_testkit::{
     digests,
@@ -9,36 +9,35 @@ use motherlode_testkit::{
     shape::Shape,
 };
 
-/// The key that [`Tail::new`] has.
+/// The key of the names.
 const KEY: Key = Key([7; 16]);
 
-/// The books after the first records of a log, and the names of the requests. `each` sees the books at every position.
-fn folded(log: &Log, records: usize, mut each: impl FnMut(&Books)) -> (Books, Tail) {
+/// The books after the first records of a log. `each` sees the books at every position.
+fn folded(log: &Log, records: usize, mut each: impl FnMut(&Books)) -> Books {
     let mut store = MemoryStore::new(log.partition);
     store.append(0, &log.records).unwrap();
     let reader = store.reader();
-    let (mut books, mut names) = (Books::new(), vec![]);
+    let mut books = Books::new();
     books.watch();
     for (record, logged) in log.records.iter().zip(log.commits()).take(records) {
         fold(&*reader, &mut books, &logged.commit, motherlode_log::hash(record)).unwrap();
-        names.push(KEY.name(&logged.commit.stream, &logged.commit.request_id));
         each(&books);
     }
-    (books, Tail::new(0, names))
+    books
 }
 
-/// A snapshot's body after the first records of a log, with images whose digests it names.
+/// The state of a checkpoint after the first records of a log, with the digests of its images.
 fn body(log: &Log, records: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
-    let (mut books, tail) = folded(log, records, |_| ());
+    let mut books = folded(log, records, |_| ());
     let images = Images::keyed(folder.path(), log.partition, KEY);
     let (mut frozen, mut written) = (books.freeze(), Written::default());
     each_once(&mut frozen);
     images.write_frozen(&frozen, || &books, &mut written).unwrap();
-    postcard::to_allocvec(&(&books, tail, images.named(&written))).unwrap()
+    postcard::to_allocvec(&(None::<Hash>, KEY, images.named(&written), &books)).unwrap()
 }
 
-/// The serialized state at every position of a log, and the snapshot's body at its end.
+/// The serialized state at every position of a log, and the checkpoint's at its end.
 fn states(log: &Log) -> Vec<u8> {
     let mut states = vec![];
     folded(log, log.records.len(), |books| {
@@ -90,19 +89,37 @@ fn state_version_another_state_has_another_digest() {
     assert_ne!(named(one.path(), 1), named(other.path(), 2));
 }
 
-/// A snapshot of the same number is used by any build, and one of another number by none.
+/// A snapshot with the same number is used by any build, and one with another number by none.
 #[test]
 fn state_version_only_snapshots_of_this_version_are_used() {
     let log = &logs::golden()[0];
-    let sealed = |magic: &[u8], version| {
-        let header = Header { version, program: None, partition: 0, position: log.records.len() as u64, hash: [1; 32] };
-        let mut sealed = postcard::to_allocvec(&header).unwrap();
-        sealed.extend(body(log, log.records.len()));
-        [magic, &Sha256::digest(&sealed)[..], &sealed].concat()
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = MemoryStore::new(0);
+    store.append(0, &log.records).unwrap();
+    let reader = store.reader();
+    let views = views(folder.path(), 0);
+    let state = postcard::to_allocvec(&(
+        None::<Hash>,
+        KEY,
+        Images::keyed(folder.path(), 0, KEY).named(&Written::default()),
+        Books::new(),
+    ));
+    let checkpoint = |state_version, hash| Checkpoint {
+        sequence: 0,
+        partition: 0,
+        position: 3,
+        hash,
+        keyspaces: vec![],
+        state_version,
+        state: state.clone().unwrap(),
     };
-    assert!(decode(&sealed(&MAGIC, STATE_VERSION), 0).is_ok());
-    for (magic, version) in [(&MAGIC, STATE_VERSION + 1), (&MAGIC, 0), (b"MLSNAP02", STATE_VERSION)] {
-        assert!(matches!(decode(&sealed(magic, version), 0), Err(Unusable::OtherVersion)), "{version}");
+    let read = |checkpoint| Snapshot::read(&*reader, &views, folder.path(), 9, &checkpoint).map(|_| ());
+    let hash = record_hash(&*reader, 3).unwrap().unwrap();
+    assert!(read(checkpoint(STATE_VERSION, hash)).is_ok());
+    for version in [STATE_VERSION + 1, STATE_VERSION - 1, 0] {
+        assert!(matches!(read(checkpoint(version, hash)), Err(Unusable::OtherVersion)), "{version}");
     }
-    assert!(matches!(decode(&sealed(&MAGIC, STATE_VERSION), 1), Err(Unusable::OtherPartition(0))));
+    assert!(matches!(read(checkpoint(STATE_VERSION, [1; 32])), Err(Unusable::OtherLog)));
+    let damaged = Checkpoint { state: vec![9; 3], ..checkpoint(STATE_VERSION, hash) };
+    assert!(matches!(read(damaged), Err(Unusable::Damaged)));
 }

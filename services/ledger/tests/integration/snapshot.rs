@@ -4,6 +4,7 @@ use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, Handle, OpenError, Options, Proposal};
 use motherlode_log::{Chained, Hash, LogStart, Position, ReadError, Reader, Record, SegmentStore, Store};
 use std::{
+    collections::BTreeSet,
     fs,
     path::PathBuf,
     sync::{
@@ -69,25 +70,24 @@ impl Reader for WatchedReader {
 /// A ledger in a folder, with snapshots whenever there's anything new.
 struct Folder {
     folder: tempfile::TempDir,
-    request_run_commits: usize,
 }
 
 impl Folder {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), request_run_commits: 8 }
-    }
-
-    /// Its snapshots need no other file for the names of requests.
-    fn without_runs() -> Self {
-        Self { request_run_commits: 1 << 20, ..Self::new() }
+        Self { folder: tempfile::tempdir().unwrap() }
     }
 
     fn index(&self) -> PathBuf {
         self.folder.path().join("index")
     }
 
+    fn views(&self) -> PathBuf {
+        self.index().with_extension("views")
+    }
+
+    /// The file of the latest checkpoint, while nothing is written.
     fn snapshot(&self) -> PathBuf {
-        self.index().with_extension("snapshot")
+        files(self.views().join("checkpoints")).next().unwrap()
     }
 
     fn log(&self) -> PathBuf {
@@ -99,8 +99,7 @@ impl Folder {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
         let store = Watched { store, first: Arc::clone(&first) };
-        let request_run_commits = self.request_run_commits;
-        let options = Options { snapshot_commits: 1, request_run_commits, ..Options::default() };
+        let options = Options { snapshot_commits: 1, request_run_commits: 8, ..Options::default() };
         let ledger = motherlode_ledger::open(Box::new(store), &self.index(), options)?;
         Ok((ledger, first.load(Ordering::Acquire)))
     }
@@ -180,8 +179,7 @@ async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
     assert_eq!(ledger.durable(), 40, "nothing was applied twice");
     ledger.close().await;
     // Nor when the table's files are gone, or garbled: they are made again from the log.
-    let files = folder.index().with_extension("requests");
-    let runs = || fs::read_dir(&files).unwrap().map(|run| run.unwrap().path()).collect::<Vec<_>>();
+    let runs = || files(folder.views().join("tables")).collect::<Vec<_>>();
     assert!(!runs().is_empty());
     for garble in [true, false] {
         for run in runs() {
@@ -229,7 +227,9 @@ async fn pl_30_a_snapshot_of_another_log_is_not_used() {
     let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..3).await;
     let before = other.commit(5..10).await;
-    fs::copy(one.snapshot(), other.snapshot()).unwrap();
+    let own = other.snapshot();
+    fs::copy(one.snapshot(), own.with_file_name(one.snapshot().file_name().unwrap())).unwrap();
+    fs::remove_file(own).unwrap();
     let (ledger, first) = other.open();
     assert_eq!(first, 1);
     assert_eq!(whole(&ledger), before);
@@ -246,7 +246,7 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
     fs::remove_dir_all(one.log()).unwrap();
     fs::rename(other.log(), one.log()).unwrap();
     match one.try_open().map(|_| ()) {
-        Err(OpenError::Shortened { end: 6, held: 10, by }) => assert_eq!(by, one.index().with_extension("snapshot")),
+        Err(OpenError::Shortened { end: 6, held: 10, by }) => assert_eq!(by, one.views()),
         opened => panic!("{opened:?}"),
     }
 }
@@ -266,18 +266,26 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     index.close().unwrap();
 }
 
-/// Copies a folder's log, and its snapshot with what belongs to it as they are at one moment while commits go on.
+fn files(folder: PathBuf) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path())
+}
+
+/// Copies a folder's log, and its files of the views as of one moment during operation.
 fn copy(from: &Folder, to: &Folder) {
-    let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
-    let images = |folder: &Folder| folder.index().with_extension("images");
+    let folders = |folder: &Folder| {
+        let views = folder.views();
+        [views.join("checkpoints"), views.join("tables"), folder.index().with_extension("images")]
+    };
+    let names = || folders(from).map(|folder| files(folder).collect::<BTreeSet<_>>());
     loop {
-        let snapshot = fs::read(from.snapshot()).unwrap();
-        let _ = fs::remove_dir_all(images(to));
-        fs::create_dir_all(images(to)).unwrap();
-        let mut copied = files(images(from)).map(|file| fs::copy(&file, images(to).join(file.file_name().unwrap())));
-        // A file that goes meanwhile is not the next snapshot's.
-        if copied.all(|copied| copied.is_ok()) && fs::read(from.snapshot()).unwrap() == snapshot {
-            fs::write(to.snapshot(), snapshot).unwrap();
+        let before = names();
+        let copied = folders(from).into_iter().zip(folders(to)).all(|(from, to)| {
+            let _ = fs::remove_dir_all(&to);
+            fs::create_dir_all(&to).unwrap();
+            files(from).all(|file| fs::copy(&file, to.join(file.file_name().unwrap())).is_ok())
+        });
+        // No file was added or removed meanwhile.
+        if copied && names() == before && before[0].len() == 1 {
             break;
         }
     }
@@ -289,7 +297,7 @@ fn copy(from: &Folder, to: &Folder) {
 
 #[tokio::test]
 async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_their_positions() {
-    let folder = Folder::without_runs();
+    let folder = Folder::new();
     let (ledger, _) = folder.open();
     for player in 0..30 {
         ledger.append(opened(player)).await.unwrap();
@@ -307,9 +315,9 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
             done.unwrap();
         }
         round += 1;
-        let now = fs::read(folder.snapshot()).unwrap_or_default();
-        if !now.is_empty() && now != latest {
-            let to = Folder::without_runs();
+        let now: Vec<_> = files(folder.views().join("checkpoints")).collect();
+        if now.len() == 1 && now != latest {
+            let to = Folder::new();
             copy(&folder, &to);
             taken.push(to);
             latest = now;
@@ -318,16 +326,16 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
     ledger.close().await;
     for copied in taken {
         // Without the snapshot first, which makes the index too.
-        let (snapshot, images) = (copied.snapshot(), copied.index().with_extension("images"));
+        let folders = [copied.views(), copied.index().with_extension("images")];
         let aside = |path: &PathBuf| path.with_added_extension("aside");
-        fs::rename(&snapshot, aside(&snapshot)).unwrap();
-        fs::rename(&images, aside(&images)).unwrap();
+        folders.iter().for_each(|folder| fs::rename(folder, aside(folder)).unwrap());
         let (ledger, first) = copied.open();
         let by_log = (first, whole(&ledger));
         ledger.close().await;
-        fs::remove_dir_all(&images).unwrap();
-        fs::rename(aside(&images), &images).unwrap();
-        fs::rename(aside(&snapshot), &snapshot).unwrap();
+        for folder in &folders {
+            fs::remove_dir_all(folder).unwrap();
+            fs::rename(aside(folder), folder).unwrap();
+        }
         let (ledger, first) = copied.open();
         assert!(first > 1, "it's used: {first}");
         assert_eq!(by_log, (1, whole(&ledger)), "the same as of the log alone");

@@ -64,7 +64,7 @@ impl Views {
         let mut writer = Writer::new(&self.store, &NUMBERS, (before, self.position), u64::MAX);
         (before * 10..self.position * 10).for_each(|number| writer.put(&number.to_be_bytes(), &[]).unwrap());
         self.runs.push(writer.finish().unwrap());
-        self.store.commit(&mut self.checkpoint(), &[]).unwrap();
+        self.store.commit(&mut self.checkpoint()).unwrap();
     }
 
     fn checkpoint(&self) -> Checkpoint {
@@ -280,7 +280,7 @@ fn the_files_of_a_pinned_checkpoint_stay_until_the_pin_expires() {
     };
     views.commit();
     merge(&mut views);
-    views.store.commit(&mut views.checkpoint(), &[]).unwrap();
+    views.store.commit(&mut views.checkpoint()).unwrap();
     assert_tidy(folder.path(), 2, 2);
     drop(views);
     let mut views = Views::start(folder.path(), 1);
@@ -328,7 +328,7 @@ fn a_commit_that_fails_leaves_the_checkpoint_before() {
     fs::rename(&checkpoints, &aside).unwrap();
     fs::write(&checkpoints, "no folder").unwrap();
     let mut next = Checkpoint { position: 2, ..views.checkpoint() };
-    assert!(views.store.commit(&mut next, &[]).is_err());
+    assert!(views.store.commit(&mut next).is_err());
     fs::remove_file(&checkpoints).unwrap();
     fs::rename(&aside, &checkpoints).unwrap();
     drop(views);
