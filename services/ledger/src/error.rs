@@ -5,7 +5,8 @@ use motherlode_books::Refused;
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::Malformed;
 use motherlode_runtime::{Reason, Refusal};
-use std::{io, path::PathBuf, time::Duration};
+use motherlode_views::ViewError;
+use std::{path::PathBuf, time::Duration};
 use tonic::Code;
 
 /// Why a ledger could not be opened.
@@ -91,7 +92,7 @@ pub enum OpenError {
     },
     /// A player's state cannot be read from the files beside the index.
     #[error("a player's state cannot be read: {0}")]
-    Player(#[from] ImageError),
+    Player(#[from] ViewError),
     /// A thread could not be started.
     #[error("no thread for the {0}: {1}")]
     Thread(&'static str, std::io::Error),
@@ -115,7 +116,7 @@ pub enum FetchError {
     Index(#[from] IndexError),
     /// A player that is not in memory cannot be read.
     #[error("a player's state cannot be read: {0}")]
-    Player(#[from] ImageError),
+    Player(#[from] ViewError),
     /// A record is no commit.
     #[error("position {position}: {source}")]
     Malformed {
@@ -159,26 +160,4 @@ impl From<FetchError> for Refusal {
             }
         }
     }
-}
-
-/// Why players' images are of no use.
-#[derive(Debug, thiserror::Error)]
-pub enum ImageError {
-    /// The system's error.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// Its bytes are not those that were written.
-    #[error("a file of players' images is damaged")]
-    Damaged,
-    /// So many bytes into a batch is a block that is not the one that was written.
-    #[error("the block {at} bytes into {file} is damaged")]
-    Block {
-        /// The batch's file.
-        file: String,
-        /// Where the block begins.
-        at: u64,
-    },
-    /// Its making was broken off, since the ledger closes.
-    #[error("the ledger closes")]
-    Stopped,
 }

@@ -16,7 +16,7 @@ pub fn sealed_snapshot(state: &[u8]) -> Option<Books> {
     snapshot::decode_state(state)
 }
 
-/// The state of a checkpoint of these books, without requests and images.
+/// The state of a checkpoint of these books, without requests and players.
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
     snapshot::state(books)

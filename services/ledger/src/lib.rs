@@ -4,7 +4,7 @@
 //! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
 //!
 //! No module imports one that imports it back. From the ground up: values and errors (`append`, `draws`, `error`, `fields`, `index`,
-//! `images`, `options`, `readers`, `region`, `requests`, `standing`, `threads`,
+//! `options`, `players`, `readers`, `requests`, `standing`, `threads`,
 //! `time`, `trails`, `trouble`), the shared state and the access to it (`shared`, `projected`,
 //! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, then
 //! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
@@ -31,7 +31,6 @@ mod generations;
 mod handle;
 mod hashes;
 mod history;
-mod images;
 pub mod index;
 pub mod known;
 mod ledgers;
@@ -43,6 +42,7 @@ mod options;
 mod outcomes;
 mod page;
 mod parked;
+mod players;
 mod projected;
 mod projector;
 mod provenance;
@@ -50,7 +50,6 @@ mod queue;
 mod readers;
 mod recent;
 mod recovery;
-mod region;
 mod remote;
 pub mod replica;
 mod requests;
@@ -75,7 +74,7 @@ mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};
 pub use draws::DrawKeys;
-pub use error::{FetchError, ImageError, OpenError};
+pub use error::{FetchError, OpenError};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use generations::{Judged, StartPolicy, StartRefused, check_keys, judge_start};
 pub use handle::{AUTHORITY_AGE_MAX, Handle, not_the_writer, taking_over};

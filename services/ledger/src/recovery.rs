@@ -200,10 +200,10 @@ pub(crate) fn recover(
     }
     let (projection, mark) = Projection::open(&*reader, index_folder)?;
     let store = views(index_folder, partition);
-    let mut snapshot = Snapshot::open(&*reader, &store, index_folder, options.players_max)?;
+    let mut snapshot = Snapshot::open(&*reader, &store, options.players_max)?;
     let mut projector = Projector::new(projection, index_folder, options.mark_commits);
     snapshot.books.watch();
-    let images = Arc::clone(&snapshot.images);
+    let players = Arc::clone(&snapshot.players);
     let threads = Threads::default();
     let (check, program) = (snapshot.check(partition, &reader), snapshot.program);
     let checkpoint = snapshot.checkpoint.as_ref().map(|(key, checkpoint)| (*key, checkpoint));
@@ -218,7 +218,7 @@ pub(crate) fn recover(
         index_folder,
         options.snapshot_commits,
         rests_on.position,
-        Arc::clone(&images),
+        Arc::clone(&players),
         Arc::clone(&provenance),
     );
     settle()?;
@@ -232,7 +232,7 @@ pub(crate) fn recover(
         books: RwLock::new(books),
         rests_on,
         provenance,
-        images,
+        players,
         reader,
         index: projector.projected(),
         requests,
@@ -272,7 +272,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// The books at the end of the log, and the record of the snapshot that they rest on. Of one whose images prove to be
+/// The books at the end of the log, and the record of the snapshot that they rest on. Of one whose players prove to be
 /// damaged nothing is used.
 fn replay(
     reader: &dyn Reader,
@@ -282,14 +282,14 @@ fn replay(
     requests: &Requests,
     chain: Option<(Hash, Held)>,
 ) -> Result<(Books, Held), OpenError> {
-    let (images, rests_on) = (Arc::clone(&snapshot.images), snapshot.held().unwrap_or(Held::NOTHING));
+    let (players, rests_on) = (Arc::clone(&snapshot.players), snapshot.held().unwrap_or(Held::NOTHING));
     match replay_past(reader, projector, mark, snapshot, requests, chain) {
         Err(OpenError::Player(error)) if rests_on.position > 0 => {
             tracing::warn!(%error, "the snapshot is not used: the whole log is replayed");
-            images.forget();
+            players.forget();
             let mut books = Books::new();
             books.watch();
-            let nothing = Snapshot { books, images, checkpoint: None, program: None };
+            let nothing = Snapshot { books, players, checkpoint: None, program: None };
             Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, Held::NOTHING))
         }
         books => Ok((books?, rests_on)),
@@ -308,7 +308,7 @@ fn replay_past(
 ) -> Result<Books, OpenError> {
     const BYTES: usize = 4 << 20;
     let folded = snapshot.held().unwrap_or(Held::NOTHING);
-    let Snapshot { mut books, images, .. } = snapshot;
+    let Snapshot { mut books, players, .. } = snapshot;
     let (mut unloads, mut writes) = (true, true);
     let from = if folded.position < mark.position { folded } else { mark };
     let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
@@ -336,10 +336,10 @@ fn replay_past(
             if position > folded.position {
                 let stream = &logged.commit.stream;
                 if books.head(stream).version == 0
-                    && images.may_hold(stream)
-                    && let Some(state) = images.find(stream)?
+                    && players.may_contain(stream)
+                    && let Some(state) = players.find(stream)?
                 {
-                    images.load(&mut books, stream, state);
+                    players.load(&mut books, stream, state);
                 }
                 let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
                 fold(reader, &mut books, &logged.commit, named.unwrap_or_else(|| hash(&stored.bytes)))?;
@@ -360,9 +360,9 @@ fn replay_past(
                     tracing::warn!(%error, "names of requests are not written: they stay in memory until the end of the replay");
                 })
                 .is_ok();
-        if unloads && images.wants_snapshot(&books) {
+        if unloads && players.wants_snapshot(&books) {
             // Where the disk refuses it, more memory is taken.
-            unloads = images.unload(&mut books).inspect_err(|error| {
+            unloads = players.unload(&mut books, next - 1, &requests.ids()).inspect_err(|error| {
                 tracing::warn!(%error, "players' states are not written: all that the log has are in memory until the end of the replay");
             }).is_ok();
         }

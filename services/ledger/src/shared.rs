@@ -5,9 +5,9 @@ use crate::{
     draws::DrawKeys,
     error::FetchError,
     hashes::RecentHashes,
-    images::Images,
     index::Held,
     page::Page,
+    players::Players,
     projected::Projected,
     provenance::Provenance,
     readers::Readers,
@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     /// The program behind the state.
     pub(crate) provenance: Arc<Provenance>,
     /// Of the players that may not be in memory.
-    pub(crate) images: Arc<Images>,
+    pub(crate) players: Arc<Players>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) index: Arc<Projected>,
     /// Of all durable commits.
@@ -121,23 +121,23 @@ impl Shared {
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // Nobody leaves memory while the books are locked, so who is neither here nor among the images never was.
+            // Nobody leaves memory while the books are locked, so who is neither here nor in the store never was.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
-                || !self.images.may_hold(stream)
+                || !self.players.may_contain(stream)
             {
                 return Ok(books);
             }
             let latest = books.latest_snapshot();
             drop(books);
-            let found = self.images.find(stream)?;
+            let found = self.players.find(stream)?;
             // What was read is the player's state as long as no other snapshot was written: else the player may have come back,
             // changed and gone again. Before the next one nobody leaves memory who has changed.
             match found {
                 Some(state) => {
                     let mut books = self.books.write();
                     if books.latest_snapshot() == latest {
-                        self.images.load(&mut books, stream, state);
+                        self.players.load(&mut books, stream, state);
                         return Ok(RwLockWriteGuard::downgrade(books));
                     }
                 }

@@ -1,8 +1,8 @@
 //! Snapshots: the books as of a position, so that a start folds only the records after it.
 //!
 //! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state is the program, the key of the requests'
-//! names, the digests of the [batches](crate::images) with the players' images, and the books without their players, in
-//! [postcard's wire format](https://postcard.jamesmunns.com/wire-format). Like the index it has only facts of the log, and may be
+//! names, and the books without their players, in [postcard's wire format](https://postcard.jamesmunns.com/wire-format); the
+//! [players](crate::players) and the requests are tables. Like the index it has only facts of the log, and may be
 //! missing, stale or damaged. A start uses the newest one that is whole, of this [version of the state](STATE_VERSION) and of this log,
 //! whose record at its position has its hash; without one it folds the log from the first record on. The audit never reads one.
 //!
@@ -12,9 +12,9 @@
 
 use crate::{
     chain::record_hash,
-    error::{ImageError, OpenError},
-    images::{Images, LOOKED_AT, Named, Written, each_once},
+    error::OpenError,
     index::Held,
+    players::{LOOKED_AT, Players, STATE_VERSION, Written, each_once},
     provenance::Provenance,
     requests::{Key, Requests, WriteError},
     shared::Shared,
@@ -29,7 +29,6 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::Ordering,
         mpsc::{SyncSender, sync_channel},
     },
     thread::JoinHandle,
@@ -40,28 +39,16 @@ use std::{
 const RUNNING: u64 = 20;
 /// Before a snapshot that could not be written is tried again.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Version of the folded state in a snapshot and its images. A build uses the files of every build with the same
-/// version, and replays the log in place of others.
-///
-/// Raise it by 1 in a change after which
-/// * the same log is folded to another state: another amount, another field, another use of an event;
-/// * the same state is serialized as other bytes: a field or a variant is added, removed, moved or gets another type, in the
-///   books, in a player's state, in the names of requests or in the files of images.
-///
-/// A change that moves code, adds an event no older log has, or refuses more needs no new version. `state_version_*` tests compare the
-/// serialized state of logs with every event, and fail if the version was not raised. The [check](crate::state_check) of some
-/// players under a new build finds changes outside of those logs.
-pub(crate) const STATE_VERSION: u32 = 4;
 
 /// The state of a checkpoint: the program behind it (`None` if its executable could not be read; see [`Provenance`]), the key of the
-/// requests' names, the players' images, and the books without their players.
-type State = (Option<Hash>, Key, Named, Books);
+/// requests' names, and the books without their players.
+type State = (Option<Hash>, Key, Books);
 
 /// The state folded from a log up to a position.
 pub(crate) struct Snapshot {
-    /// Their players have images.
+    /// Without its players.
     pub(crate) books: Books,
-    pub(crate) images: Arc<Images>,
+    pub(crate) players: Arc<Players>,
     /// The checkpoint, without its state, and the key of its requests' names; `None` for an empty log.
     pub(crate) checkpoint: Option<(Key, Checkpoint)>,
     /// The program named by the snapshot.
@@ -77,23 +64,18 @@ enum Unusable {
     OtherVersion,
     #[error("it was made from another log, whose record at its position has another hash")]
     OtherLog,
-    #[error("its images: {0}")]
-    Images(#[from] ImageError),
+    #[error("its players: {0}")]
+    Players(#[from] ViewError),
     #[error(transparent)]
     Log(#[from] OpenError),
 }
 
 impl Snapshot {
     /// The newest snapshot of the log; of an empty log without one.
-    pub(crate) fn open(
-        reader: &dyn Reader,
-        store: &Arc<Store>,
-        index: &Path,
-        players_max: usize,
-    ) -> Result<Self, OpenError> {
+    pub(crate) fn open(reader: &dyn Reader, store: &Arc<Store>, players_max: usize) -> Result<Self, OpenError> {
         for (id, checkpoint) in store.checkpoints() {
             let position = checkpoint.position;
-            match Self::read(reader, store, index, players_max, &checkpoint) {
+            match Self::read(reader, store, players_max, &checkpoint) {
                 Ok(snapshot) => {
                     store.adopt(id, &checkpoint);
                     return Ok(snapshot);
@@ -102,14 +84,13 @@ impl Snapshot {
                 Err(why) => tracing::warn!(position, %why, "a snapshot is not used"),
             }
         }
-        let images = Arc::new(Images::none(&folder(index), store, players_max));
-        Ok(Self { books: Books::new(), images, checkpoint: None, program: None })
+        let players = Arc::new(Players::new(store, players_max));
+        Ok(Self { books: Books::new(), players, checkpoint: None, program: None })
     }
 
     fn read(
         reader: &dyn Reader,
         store: &Arc<Store>,
-        index: &Path,
         players_max: usize,
         checkpoint: &Checkpoint,
     ) -> Result<Self, Unusable> {
@@ -123,16 +104,16 @@ impl Snapshot {
         if record_hash(reader, held).map_err(OpenError::from)? != Some(checkpoint.hash) {
             return Err(Unusable::OtherLog);
         }
-        let (program, key, named, books) = decode(&checkpoint.state).ok_or(Unusable::Damaged)?;
-        let images = Arc::new(Images::open(&folder(index), store, &named, players_max)?);
+        let (program, key, books) = decode(&checkpoint.state).ok_or(Unusable::Damaged)?;
+        let players = Arc::new(Players::open(store, checkpoint, players_max)?);
         let checkpoint = Some((key, Checkpoint { state: vec![], ..checkpoint.clone() }));
-        Ok(Self { books, images, checkpoint, program })
+        Ok(Self { books, players, checkpoint, program })
     }
 
     /// The check of the state; `None` of an empty log.
     pub(crate) fn check(&self, partition: u32, reader: &Arc<dyn Reader>) -> Option<StateCheck> {
         let (reader, position) = (Arc::clone(reader), self.held()?.position);
-        Some(StateCheck { partition, reader, position, images: self.images.fixed(), shared: self.books.shared() })
+        Some(StateCheck { partition, reader, position, players: self.players.fixed(), shared: self.books.shared() })
     }
 
     /// The last record that is in it.
@@ -151,9 +132,9 @@ pub(crate) struct Keeper {
     index: PathBuf,
     every: u64,
     latest: Position,
-    images: Arc<Images>,
+    players: Arc<Players>,
     provenance: Arc<Provenance>,
-    /// Batches became one since: the next start is to find that.
+    /// Runs were merged since: the next start is to find that.
     merged: bool,
     /// Until then nothing is tried while commits go on: the disk refused it.
     pause: Option<Instant>,
@@ -166,11 +147,11 @@ impl Keeper {
         index: &Path,
         every: u64,
         latest: Position,
-        images: Arc<Images>,
+        players: Arc<Players>,
         provenance: Arc<Provenance>,
     ) -> Self {
         let store = Arc::clone(store);
-        Self { store, index: index.to_owned(), every, latest, images, provenance, merged: false, pause: None }
+        Self { store, index: index.to_owned(), every, latest, players, provenance, merged: false, pause: None }
     }
 
     /// Writes a snapshot if it's worth it where nobody waits for the books: before anything is served, or when all is over.
@@ -188,33 +169,25 @@ impl Keeper {
         // Now those may go that had changed; twice round at most, first those that were not used lately.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
-            while self.images.make_room(&mut shared.books.write(), LOOKED_AT) {}
-        }
-        match self.images.merge() {
-            Ok(merged) => self.merged |= merged,
-            Err(ImageError::Stopped) => {}
-            // Reading takes longer, and nothing else is different.
-            Err(error) => {
-                tracing::warn!(%error, "images of players were not put together");
-                self.pause = Some(Instant::now() + PAUSE);
-            }
+            while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
         }
         match self.tend(&shared.requests, shared.durable()) {
             Ok(merged) => self.merged |= merged,
             Err(WriteError::View(ViewError::Stopped)) => {}
+            // Reads take longer, and more names of requests stay in memory.
             Err(error) => {
-                tracing::warn!(%error, "names of requests are not written: more of them stay in memory");
+                tracing::warn!(%error, "tables of the views are not written");
                 self.pause = Some(Instant::now() + PAUSE);
             }
         }
     }
 
-    /// Repairs, writes and merges the runs of requests; answers whether some were merged.
+    /// Repairs and writes the runs of requests, and merges runs; answers whether it merged some.
     fn tend(&self, requests: &Requests, durable: Position) -> Result<bool, WriteError> {
         requests.repair()?;
         requests.write_full(durable)?;
         let mut merged = false;
-        while requests.merge()? {
+        while requests.merge()? | self.players.merge()? {
             merged = true;
         }
         Ok(merged)
@@ -222,10 +195,10 @@ impl Keeper {
 
     /// Answers whether it wrote one.
     fn keep(&mut self, shared: &Shared, commits: u64) -> bool {
-        if self.images.has_failed() || self.provenance.has_failed() {
+        if self.players.has_failed() || self.provenance.has_failed() {
             return false;
         }
-        let wanted = self.images.wants_snapshot(&shared.books.read()) && shared.durable() > self.latest;
+        let wanted = self.players.wants_snapshot(&shared.books.read()) && shared.durable() > self.latest;
         if !wanted && shared.durable() < self.latest.saturating_add(commits) {
             return false;
         }
@@ -253,11 +226,11 @@ impl Keeper {
         let done = self.write_begun(shared, &begun, &mut written);
         let unwritten = done.is_err().then_some(begun.frozen);
         if done.is_ok() {
-            self.images.take(written);
+            self.players.take(written);
         } else {
-            // The log needs the room, if that is what was missing.
+            // On a full disk the log needs the room.
             drop(written);
-            self.images.remove_others();
+            self.store.collect(&[self.players.ids(), shared.requests.ids()].concat());
         }
         let kept = shared.books.write().thaw(unwritten);
         drop(kept);
@@ -266,21 +239,21 @@ impl Keeper {
 
     fn write_begun(&self, shared: &Shared, begun: &Begun, written: &mut Written) -> io::Result<()> {
         let position = begun.position;
-        self.images.write_frozen(&begun.frozen, || shared.books.read(), written)?;
+        self.players.write_frozen(&begun.frozen, position, || shared.books.read(), written)?;
         shared.requests.write(position)?;
         let hash = match *shared.head.borrow() {
             Held { position: head, hash } if head == position => Some(hash),
             _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
         };
         let hash = hash.ok_or_else(|| io::Error::other(format!("the log has no record {position}")))?;
-        let before = (self.provenance.program(), shared.requests.key(), self.images.named(written));
+        let before = (self.provenance.program(), shared.requests.key());
         let state = postcard::to_extend(&before, vec![]).map_err(io::Error::other)?;
         let mut checkpoint = Checkpoint {
             sequence: 0,
             partition: shared.partition,
             position,
             hash,
-            keyspaces: vec![shared.requests.tables()],
+            keyspaces: vec![shared.requests.tables(), self.players.tables(written)],
             state_version: STATE_VERSION,
             state: [state, begun.books.clone()].concat(),
         };
@@ -288,7 +261,7 @@ impl Keeper {
         remove_old(&self.index);
         // The check removes the snapshot; this one may have come right after.
         if self.provenance.has_failed() {
-            self.images.remove_snapshot();
+            self.players.remove_snapshot();
             return Err(io::Error::other("the state is not the one that this build folds"));
         }
         Ok(())
@@ -321,7 +294,6 @@ impl Begun {
 /// snapshot is written.
 pub(crate) struct Snapshots {
     store: Arc<Store>,
-    images: Arc<Images>,
     due: SyncSender<()>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -331,12 +303,12 @@ impl Snapshots {
         let (due, dues) = sync_channel(1);
         shared.requests.wake_by(due.clone());
         let store = Arc::clone(&keeper.store);
-        let images = Arc::clone(&keeper.images);
-        let (checked, provenance) = (Arc::clone(&images), Arc::clone(&keeper.provenance));
+        let stopping = Arc::clone(&store);
+        let (players, provenance) = (Arc::clone(&keeper.players), Arc::clone(&keeper.provenance));
         let threads = shared.threads.clone();
         let failed = |name| move |source| OpenError::Thread(name, source);
         let checking = check.map(|check| {
-            let check = move || check.run(&provenance, &checked.stop, || checked.remove_snapshot());
+            let check = move || check.run(&provenance, || stopping.is_stopped(), || players.remove_snapshot());
             threads.spawn("state check", check).map_err(failed("state check"))
         });
         let keeping = threads.spawn("snapshots", move || {
@@ -348,7 +320,7 @@ impl Snapshots {
         });
         let keeping = keeping.map_err(failed("snapshots"))?;
         let threads = checking.transpose()?.into_iter().chain([keeping]).collect();
-        Ok(Self { store, images, due, threads })
+        Ok(Self { store, due, threads })
     }
 
     /// Has it look whether a snapshot is due.
@@ -359,7 +331,6 @@ impl Snapshots {
 
 impl Drop for Snapshots {
     fn drop(&mut self) {
-        self.images.stop.store(true, Ordering::Relaxed);
         self.store.stop();
         self.look();
         for thread in self.threads.drain(..) {
@@ -375,21 +346,18 @@ pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }
 
-/// The folder of the players' images, next to it: `index/0.images`.
-fn folder(index: &Path) -> PathBuf {
-    index.with_extension("images")
-}
-
-/// Removes the snapshot and the requests of earlier versions.
+/// Removes the files of earlier versions: the snapshot, its images and the requests.
 fn remove_old(index: &Path) {
     let _ = std::fs::remove_file(index.with_extension("snapshot"));
-    let _ = std::fs::remove_dir_all(index.with_extension("requests"));
+    for extension in ["requests", "images"] {
+        let _ = std::fs::remove_dir_all(index.with_extension(extension));
+    }
 }
 
-/// The state of a checkpoint of these books, without requests and images.
+/// The state of a checkpoint of these books, without requests and players.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn state(books: &Books) -> Vec<u8> {
-    postcard::to_allocvec(&(None::<Hash>, Key([7; 16]), Named::none(Key([7; 16])), books)).unwrap_or_default()
+    postcard::to_allocvec(&(None::<Hash>, Key([7; 16]), books)).unwrap_or_default()
 }
 
 /// See [`crate::fuzzing::sealed_snapshot`].

@@ -12,28 +12,14 @@
 //! once per build: the log is read, and 1/256 of it is decoded and folded, on a thread of lower priority; memory for the states of
 //! at most [`PLAYERS_MAX`] players.
 
-use crate::{
-    applier::recall,
-    error::{ImageError, OpenError},
-    images::FixedImages,
-    provenance::Provenance,
-    verifier::TELL_EVERY,
-};
+use crate::{applier::recall, error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY};
 use motherlode_books::{Commit, PlayerState, Refused, Share, Shared, StreamId};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
 use motherlode_proto::convert::record;
 use motherlode_runtime::program;
+use motherlode_views::ViewError;
 use siphasher::sip::SipHasher13;
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    hash::Hasher,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Instant,
-};
+use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Instant};
 
 /// Players up to which a sample is not narrowed before it is 1/256 of all.
 const PLAYERS_MIN: usize = 1 << 12;
@@ -51,7 +37,7 @@ pub(crate) struct StateCheck {
     /// The position of the snapshot.
     pub(crate) position: Position,
     /// The players as of there.
-    pub(crate) images: FixedImages,
+    pub(crate) players: FixedPlayers,
     /// The state by which they are judged, as of there.
     pub(crate) shared: Shared,
 }
@@ -66,7 +52,7 @@ enum Unchecked {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
-    Image(#[from] ImageError),
+    Player(#[from] ViewError),
 }
 
 /// The result of a complete check: the number of compared players, or the first difference.
@@ -74,7 +60,7 @@ type Checked = Result<usize, String>;
 
 impl StateCheck {
     /// Checks the state, unless the snapshot names this program. `remove` removes the snapshot.
-    pub(crate) fn run(self, provenance: &Provenance, stop: &AtomicBool, remove: impl Fn()) {
+    pub(crate) fn run(self, provenance: &Provenance, stop: impl Fn() -> bool, remove: impl Fn()) {
         // Not the lowest one: a read holds the lock of the segments' index for a moment, and the writer needs it.
         motherlode_runtime::lower_priority();
         let own = program::digest();
@@ -88,7 +74,7 @@ impl StateCheck {
             position,
             "the snapshot is of another build: players are folded again behind the service"
         );
-        match self.check(stop) {
+        match self.check(&stop) {
             Ok(Ok(players)) => {
                 let seconds = begun.elapsed().as_secs();
                 tracing::info!(
@@ -118,10 +104,10 @@ impl StateCheck {
         }
     }
 
-    fn check(&self, stop: &AtomicBool) -> Result<Checked, Unchecked> {
+    fn check(&self, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         let (mut sample, mut next, mut told) = (Sample::new(rand_key()), 1, Instant::now());
         while next <= self.position {
-            if stop.load(Ordering::Relaxed) {
+            if stop() {
                 return Err(Unchecked::Closing);
             }
             let records = self.reader.read(next, usize::MAX, BYTES)?;
@@ -151,15 +137,15 @@ impl StateCheck {
         self.compare(&sample, stop)
     }
 
-    fn compare(&self, sample: &Sample, stop: &AtomicBool) -> Result<Checked, Unchecked> {
+    fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
             return Ok(Err(format!("{what} are not those that this build folds")));
         }
         for player in sample.players.values() {
-            if stop.load(Ordering::Relaxed) {
+            if stop() {
                 return Err(Unchecked::Closing);
             }
-            if self.images.find(&player.stream)?.as_ref() != Some(&player.state) {
+            if self.players.find(&player.stream)?.as_ref() != Some(&player.state) {
                 return Ok(Err(format!("the state of {} is not the one that this build folds", player.stream)));
             }
         }

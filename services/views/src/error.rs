@@ -24,12 +24,20 @@ pub enum ViewError {
         /// Why it cannot be used.
         reason: &'static str,
     },
-    /// An entry cannot be written.
+    /// A block of a table has other bytes than were written.
+    #[error("{}: the block at byte {at} is damaged", path.display())]
+    Block {
+        /// The table.
+        path: PathBuf,
+        /// Where the block begins.
+        at: u64,
+    },
+    /// An entry cannot be written or decoded.
     #[error("an entry of {keyspace}: {reason}")]
     Entry {
         /// Name of the keyspace.
         keyspace: &'static str,
-        /// Why it cannot be written.
+        /// Why not.
         reason: &'static str,
     },
     /// The catalogue cannot be used.
@@ -49,7 +57,7 @@ impl ViewError {
     /// Whether a file was read and has other bytes than it should have.
     #[must_use]
     pub fn is_damage(&self) -> bool {
-        matches!(self, Self::Unusable { .. })
+        matches!(self, Self::Unusable { .. } | Self::Block { .. })
     }
 
     pub(crate) fn unusable(path: &Path, reason: &'static str) -> Self {

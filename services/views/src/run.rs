@@ -2,10 +2,12 @@
 
 use crate::{cursor::Cursor, error::ViewError, filter::filter_hash, table::Table};
 use motherlode_log::{Hash, Position};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
-/// Number of runs in a merge.
+/// Fewest runs in a merge.
 const MERGED: usize = 4;
+/// Most runs in a merge.
+const TOGETHER_MAX: usize = 16;
 /// Largest run of the lowest level.
 const LEVEL_BYTES: u64 = 1 << 20;
 
@@ -132,13 +134,20 @@ impl Run {
     }
 }
 
-/// Which runs are to become one: four of about the same size, whose positions follow one another; the smallest first.
+/// Which runs are to become one: the newest ones up to a level of size, once there are more than three for each level that they have. So
+/// four of the lowest level become one of the next. The number of runs is bounded by the logarithm of their size.
 #[must_use]
-pub fn mergeable(runs: &[Run]) -> Option<std::ops::Range<usize>> {
-    let alike = runs.windows(MERGED).enumerate().filter_map(|(begin, window)| {
-        let level = window.first()?.level();
-        let follow = window.windows(2).all(|pair| pair.first().map(Run::to) == pair.last().map(Run::from));
-        (follow && window.iter().all(|run| run.level() == level)).then_some((level, begin))
-    });
-    alike.min().map(|(_, begin)| begin..begin + MERGED)
+pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
+    // Runs before a gap of positions are left until it is filled.
+    let gap = runs.windows(2).rposition(|pair| pair.first().map(Run::to) < pair.last().map(Run::from));
+    let runs_after = gap.map_or(0, |gap| gap + 1);
+    let levels: Vec<_> = runs.iter().map(Run::level).collect();
+    let mut levels_up = levels.clone();
+    levels_up.sort_unstable();
+    levels_up.dedup();
+    levels_up.into_iter().zip(1..).find_map(|(level, number)| {
+        // The newest runs of at most this level.
+        let begin = levels.iter().rposition(|of| *of > level).map_or(0, |larger| larger + 1).max(runs_after);
+        (runs.len() - begin > (MERGED - 1) * number).then(|| begin..runs.len().min(begin + TOGETHER_MAX))
+    })
 }

@@ -324,22 +324,27 @@ impl Table {
         let offsets = &self.index.offsets;
         let begin = offsets.get(block).map_or(0, |offset| u64::from(*offset));
         let end = offsets.get(block + 1).map_or(self.footer.blocks.0, |offset| u64::from(*offset));
-        let length = end.checked_sub(begin).filter(|_| end <= self.footer.blocks.0).ok_or_else(|| self.damage())?;
+        let length =
+            end.checked_sub(begin).filter(|_| end <= self.footer.blocks.0).ok_or_else(|| self.damage(begin))?;
         let bytes = read(&self.file, &self.path, begin, length)?;
         if self.index.sums.get(block) != Some(&crc32c::crc32c(&bytes)) {
-            return Err(self.damage());
+            return Err(self.damage(begin));
         }
         Ok(bytes)
     }
 
-    /// The entry that begins at a byte of a block.
+    /// The entry at a byte of a block.
     pub(crate) fn entry(&self, block: &[u8], begin: usize) -> Result<Place, ViewError> {
-        place(self.keyspace, block, begin).ok_or_else(|| self.damage())
+        let malformed = || {
+            self.is_damaged.store(true, Ordering::Release);
+            ViewError::unusable(&self.path, "an entry is malformed")
+        };
+        place(self.keyspace, block, begin).ok_or_else(malformed)
     }
 
-    fn damage(&self) -> ViewError {
+    fn damage(&self, at: u64) -> ViewError {
         self.is_damaged.store(true, Ordering::Release);
-        ViewError::unusable(&self.path, "a block is damaged")
+        ViewError::Block { path: self.path.clone(), at }
     }
 }
 

@@ -31,12 +31,12 @@ impl Handle {
 
     /// Number of players reloaded since the start from the files next to the index.
     pub fn players_read(&self) -> u64 {
-        self.shared.images.players_read()
+        self.shared.players.players_read()
     }
 
     /// Why players cannot be read, once one could not be, and a way to wait for that.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
-        self.shared.images.failure.subscribe()
+        self.shared.players.failure.subscribe()
     }
 
     /// The first difference between another build's state and the fold of the log, and a way to wait for one.

@@ -8,7 +8,6 @@
 //! Costs: 1.5 bytes of memory per commit until the budget of filters is used up, then a read for each lookup in a run without a filter;
 //! 13.5 bytes per commit on disk, written about six times at 1 G commits.
 
-pub(crate) mod filter;
 mod name;
 mod stretch;
 mod table;

@@ -60,15 +60,6 @@ impl Key {
         Self(key)
     }
 
-    /// The name of a player's stream itself.
-    pub(crate) fn player(&self, operator: &str, player: &str) -> Name {
-        let mut hasher = SipHasher13::new_with_key(&self.0);
-        hasher.write(operator.as_bytes());
-        hasher.write(&[0]);
-        hasher.write(player.as_bytes());
-        Name(hasher.finish())
-    }
-
     /// The name of a request on a stream.
     pub(crate) fn name(&self, stream: &StreamId, request_id: &str) -> Name {
         let mut hasher = SipHasher13::new_with_key(&self.0);

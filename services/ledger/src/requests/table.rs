@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{error::OpenError, options::Options};
 use motherlode_books::StreamId;
-use motherlode_log::{Position, ReadError, Reader};
+use motherlode_log::{Hash, Position, ReadError, Reader};
 use motherlode_proto::convert::record;
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError, Writer, filter_hash};
 use parking_lot::RwLock;
@@ -170,6 +170,11 @@ impl Requests {
     /// Runs of the table, for a checkpoint.
     pub(crate) fn tables(&self) -> KeyspaceTables {
         KeyspaceTables::new(&REQUESTS, &self.state.read().runs)
+    }
+
+    /// Digests of the tables in use.
+    pub(crate) fn ids(&self) -> Vec<Hash> {
+        self.state.read().runs.iter().flat_map(Run::ids).collect()
     }
 
     /// Bytes of memory.

@@ -223,6 +223,25 @@ async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
 }
 
 #[tokio::test]
+async fn pl_30_a_folder_of_an_earlier_version_is_replayed_once() {
+    let folder = Folder::new();
+    let before = folder.commit(0..3).await;
+    fs::remove_dir_all(folder.views()).unwrap();
+    let old = ["snapshot", "requests/1.run", "images/1.images"]
+        .map(|name| folder.folder.path().join(format!("index.{name}")));
+    for file in &old {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "of an earlier version").unwrap();
+    }
+    for first_read in [1, 7] {
+        let (ledger, first) = folder.open();
+        assert_eq!((first, whole(&ledger)), (first_read, before.clone()));
+        ledger.close().await;
+        assert!(old.iter().all(|file| !file.exists()));
+    }
+}
+
+#[tokio::test]
 async fn pl_30_a_snapshot_of_another_log_is_not_used() {
     let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..3).await;
@@ -266,15 +285,17 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     index.close().unwrap();
 }
 
+/// Files of a folder, without unfinished ones.
 fn files(folder: PathBuf) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path())
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    files.filter(|file| file.extension().is_none_or(|extension| extension != "new"))
 }
 
 /// Copies a folder's log, and its files of the views as of one moment during operation.
 fn copy(from: &Folder, to: &Folder) {
     let folders = |folder: &Folder| {
         let views = folder.views();
-        [views.join("checkpoints"), views.join("tables"), folder.index().with_extension("images")]
+        [views.join("checkpoints"), views.join("tables")]
     };
     let names = || folders(from).map(|folder| files(folder).collect::<BTreeSet<_>>());
     loop {
@@ -326,16 +347,13 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
     ledger.close().await;
     for copied in taken {
         // Without the snapshot first, which makes the index too.
-        let folders = [copied.views(), copied.index().with_extension("images")];
-        let aside = |path: &PathBuf| path.with_added_extension("aside");
-        folders.iter().for_each(|folder| fs::rename(folder, aside(folder)).unwrap());
+        let aside = copied.views().with_added_extension("aside");
+        fs::rename(copied.views(), &aside).unwrap();
         let (ledger, first) = copied.open();
         let by_log = (first, whole(&ledger));
         ledger.close().await;
-        for folder in &folders {
-            fs::remove_dir_all(folder).unwrap();
-            fs::rename(aside(folder), folder).unwrap();
-        }
+        fs::remove_dir_all(copied.views()).unwrap();
+        fs::rename(aside, copied.views()).unwrap();
         let (ledger, first) = copied.open();
         assert!(first > 1, "it's used: {first}");
         assert_eq!(by_log, (1, whole(&ledger)), "the same as of the log alone");
@@ -344,12 +362,15 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
 }
 
 #[tokio::test]
-async fn pl_30_a_snapshot_whose_images_are_damaged_missing_or_anothers_is_not_used() {
+async fn pl_30_a_snapshot_whose_players_are_damaged_missing_or_anothers_is_not_used() {
     let (folder, other) = (Folder::new(), Folder::new());
     let before = folder.commit(0..20).await;
-    other.commit(0..21).await;
-    let images = |folder: &Folder| folder.index().with_extension("images");
-    let file = |folder: &Folder| fs::read_dir(images(folder)).unwrap().next().unwrap().unwrap().path();
+    other.commit(20..40).await;
+    // A table of players.
+    let file = |folder: &Folder| {
+        let is_players = |file: &PathBuf| fs::read(file).unwrap().windows(7).any(|bytes| bytes == b"players");
+        files(folder.views().join("tables")).find(is_players).unwrap()
+    };
     let of_another = fs::read(file(&other)).unwrap();
     for what in ["flipped", "short", "gone", "another's"] {
         let path = file(&folder);
@@ -372,5 +393,5 @@ async fn pl_30_a_snapshot_whose_images_are_damaged_missing_or_anothers_is_not_us
         assert_eq!(first, 41, "made again");
         ledger.close().await;
     }
-    assert_eq!(fs::read_dir(images(&folder)).unwrap().count(), 1, "what is of no use is removed");
+    assert_eq!(files(folder.views().join("tables")).count(), 2, "unused files are removed");
 }

@@ -161,7 +161,7 @@ fn what_cannot_be_written_is_an_error_and_leaves_no_file() {
 }
 
 #[test]
-fn four_runs_of_about_one_size_are_to_be_merged_the_smallest_first() {
+fn runs_are_merged_once_there_are_more_than_three_of_a_size() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), 0);
     let run = |number: u64, bytes: usize| {
@@ -175,7 +175,12 @@ fn four_runs_of_about_one_size_are_to_be_merged_the_smallest_first() {
     assert_eq!(mergeable(&runs), Some(1..5));
     runs[4] = run(5, 0);
     assert_eq!(mergeable(&runs), None, "position 5 is missing");
-    assert_eq!(mergeable(&all(&[5_000_000, 6_000_000, 9_000_000, 8_000_000, 1_000_000])), Some(0..4));
+    assert_eq!(mergeable(&all(&[5_000_000, 6_000_000, 9_000_000, 8_000_000])), Some(0..4));
+    let mut runs = all(&[5_000_000, 6_000_000, 9_000_000, 8_000_000, 1_000_000, 1_000_000]);
+    assert_eq!(mergeable(&runs), None, "the small ones first");
+    runs.push(run(6, 0));
+    assert_eq!(mergeable(&runs), Some(0..7), "no more than three of each level are left");
+    assert_eq!(mergeable(&all(&[0; 20])), Some(0..16));
 }
 
 /// Bytes of the format. A change of them needs another MAGIC, so that tables of before are not read as damaged.
