@@ -106,7 +106,11 @@ impl Run {
     /// Whether entries with this prefix may be there. `hash` is that of the filtered part of the key.
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
-        self.tables_of(prefix).iter().any(|table| table.may_contain(hash))
+        match &self.tables[..] {
+            // The common case reads no index.
+            [table] => table.may_contain(hash),
+            _ => self.tables_of(prefix).iter().any(|table| table.may_contain(hash)),
+        }
     }
 
     /// Passes on the entries whose keys have a prefix.
