@@ -46,7 +46,7 @@ fn main() {
             }
         }
     }
-    let keys = DrawKeys::of(tale.key.expect("a key"));
+    let keys = DrawKeys::from_key(tale.key.expect("a key"));
     for _ in 0..5 {
         let (mut bets, mut choices) = (Costs::default(), Costs::default());
         let (mut books, mut head) = (Books::new(), genesis(0));

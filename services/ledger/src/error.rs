@@ -3,7 +3,8 @@ use motherlode_books::Refused;
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::Malformed;
 use motherlode_runtime::{Reason, Refusal};
-use std::{io, path::PathBuf, time::Duration};
+use motherlode_views::ViewError;
+use std::{path::PathBuf, time::Duration};
 use tonic::Code;
 
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +48,8 @@ pub enum OpenError {
     #[error("the index in {}: {source}", folder.display())]
     Index { folder: PathBuf, source: IndexError },
     #[error("a player's state cannot be read: {0}")]
-    Player(#[from] ImageError),
-    #[error("failed to start the thread {0}: {1}")]
+    Player(#[from] ViewError),
+    #[error("no thread for the {0}: {1}")]
     Thread(&'static str, std::io::Error),
 }
 
@@ -65,7 +66,7 @@ pub enum FetchError {
     #[error("index: {0}")]
     Index(#[from] IndexError),
     #[error("a player's state cannot be read: {0}")]
-    Player(#[from] ImageError),
+    Player(#[from] ViewError),
     #[error("position {position}: {source}")]
     Malformed { position: Position, source: Malformed },
     #[error("the log has no record at position {0}")]
@@ -101,20 +102,4 @@ impl From<FetchError> for Refusal {
             }
         }
     }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ImageError {
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error("a file of players' images is damaged")]
-    Damaged,
-    #[error("the block {at} bytes into {file} is damaged")]
-    Block {
-        file: String,
-        /// Offset in bytes.
-        at: u64,
-    },
-    #[error("the ledger closes")]
-    Stopped,
 }

@@ -2,20 +2,21 @@
 
 use crate::{index, snapshot};
 use motherlode_books::Books;
+use motherlode_views::Checkpoint;
 
 #[must_use]
 pub fn snapshot(file: &[u8]) -> bool {
-    snapshot::decode_any(file)
+    Checkpoint::decode(file).is_some()
 }
 
 #[must_use]
-pub fn sealed_snapshot(body: &[u8]) -> Option<Books> {
-    snapshot::decode_sealed(body)
+pub fn sealed_snapshot(state: &[u8]) -> Option<Books> {
+    snapshot::decode_state(state)
 }
 
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
-    snapshot::body(books)
+    snapshot::state(books)
 }
 
 #[must_use]

@@ -15,9 +15,9 @@ use crate::{
     projector::Projector,
     provenance::Provenance,
     readers::Readers,
-    requests::{Requests, Sealer},
+    requests::Requests,
     shared::{Shared, TAIL_GROUPS},
-    snapshot::{Keeper, Snapshot, Snapshots},
+    snapshot::{Keeper, Snapshot, Snapshots, views},
     standing::{Standing, Standings},
     threads::Threads,
     time::LogTime,
@@ -177,27 +177,28 @@ pub(crate) fn recover(
         return Err(OpenError::Archived(reader.first()));
     }
     let (projection, mark) = Projection::open(&*reader, index_folder)?;
-    let mut snapshot = Snapshot::open(&*reader, index_folder, partition, options.players_max)?;
+    let store = views(index_folder, partition);
+    let mut snapshot = Snapshot::open(&*reader, &store, options.players_max)?;
     let mut projector = Projector::new(projection, index_folder, options.mark_commits);
     snapshot.books.watch();
-    let images = Arc::clone(&snapshot.images);
+    let players = Arc::clone(&snapshot.players);
     let threads = Threads::default();
     let (check, program) = (snapshot.check(partition, &reader), snapshot.program);
-    let (folder, tail) = (index_folder.with_extension("requests"), snapshot.tail.take());
-    let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options, &threads)?;
+    let checkpoint = snapshot.checkpoint.as_ref().map(|(key, checkpoint)| (*key, checkpoint));
+    let requests = Arc::new(Requests::open(&store, checkpoint, &reader, options)?);
     let (books, rests_on) =
         replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
     let check = check.filter(|_| rests_on.position > 0);
     let provenance = Arc::new(Provenance::new(check.is_some().then_some(program)));
     let mut snapshots = Keeper::new(
+        &store,
         index_folder,
         options.snapshot_commits,
         rests_on.position,
-        Arc::clone(&images),
+        Arc::clone(&players),
         Arc::clone(&provenance),
     );
     settle()?;
-    requests.settled();
     if mark != end {
         projector.mark(end);
     }
@@ -208,7 +209,7 @@ pub(crate) fn recover(
         books: RwLock::new(books),
         rests_on,
         provenance,
-        images,
+        players,
         reader,
         index: projector.projected(),
         requests,
@@ -235,7 +236,6 @@ pub(crate) fn recover(
     let snapshots = Snapshots::start(snapshots, Arc::clone(&shared), check)?;
     let projecting = spawn(&threads, "projector", move || {
         projector.run(&projected, &handed, snapshots);
-        drop::<Sealer>(sealer);
     })?;
     Ok(Recovered { applier: Applier { shared, projector: sender }, projecting })
 }
@@ -257,14 +257,14 @@ fn replay(
     requests: &Requests,
     chain: Option<(Hash, Held)>,
 ) -> Result<(Books, Held), OpenError> {
-    let (images, rests_on) = (Arc::clone(&snapshot.images), snapshot.held.unwrap_or(Held::NOTHING));
+    let (players, rests_on) = (Arc::clone(&snapshot.players), snapshot.held().unwrap_or(Held::NOTHING));
     match replay_past(reader, projector, mark, snapshot, requests, chain) {
         Err(OpenError::Player(error)) if rests_on.position > 0 => {
             tracing::warn!(%error, "the snapshot is not used: the whole log is replayed");
-            images.forget();
+            players.forget();
             let mut books = Books::new();
             books.watch();
-            let nothing = Snapshot { books, images, tail: None, held: None, program: None };
+            let nothing = Snapshot { books, players, checkpoint: None, program: None };
             Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, Held::NOTHING))
         }
         books => Ok((books?, rests_on)),
@@ -280,9 +280,9 @@ fn replay_past(
     chain: Option<(Hash, Held)>,
 ) -> Result<Books, OpenError> {
     const BYTES: usize = 4 << 20;
-    let Snapshot { mut books, images, held, .. } = snapshot;
-    let mut unloads = true;
-    let folded = held.unwrap_or(Held::NOTHING);
+    let folded = snapshot.held().unwrap_or(Held::NOTHING);
+    let Snapshot { mut books, players, .. } = snapshot;
+    let (mut unloads, mut writes) = (true, true);
     let from = if folded.position < mark.position { folded } else { mark };
     let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
     let mut next = from.position + 1;
@@ -309,10 +309,10 @@ fn replay_past(
             if position > folded.position {
                 let stream = &logged.commit.stream;
                 if books.head(stream).version == 0
-                    && images.may_hold(stream)
-                    && let Some(state) = images.find(stream)?
+                    && players.may_contain(stream)
+                    && let Some(state) = players.find(stream)?
                 {
-                    images.load(&mut books, stream, state);
+                    players.load(&mut books, stream, state);
                 }
                 let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
                 fold(reader, &mut books, &logged.commit, named.unwrap_or_else(|| hash(&stored.bytes)))?;
@@ -326,9 +326,16 @@ fn replay_past(
             }
         }
         projector.take(&unmarked);
-        if unloads && images.wants_snapshot(&books) {
-            unloads = images.unload(&mut books).inspect_err(|error| {
-                tracing::warn!(%error, "failed to write players' images: all players stay in memory until the end of the replay");
+        writes = writes
+            && requests
+                .write_replayed()
+                .inspect_err(|error| {
+                    tracing::warn!(%error, "names of requests are not written: they stay in memory until the end of the replay");
+                })
+                .is_ok();
+        if unloads && players.wants_snapshot(&books) {
+            unloads = players.unload(&mut books, next - 1, &requests.ids()).inspect_err(|error| {
+                tracing::warn!(%error, "players' states are not written: all that the log has are in memory until the end of the replay");
             }).is_ok();
         }
     }

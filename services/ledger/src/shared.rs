@@ -5,9 +5,9 @@ use crate::{
     draws::DrawKeys,
     error::FetchError,
     hashes::RecentHashes,
-    images::Images,
     index::Held,
     page::Page,
+    players::Players,
     projected::Projected,
     provenance::Provenance,
     readers::Readers,
@@ -51,7 +51,7 @@ pub(crate) struct Shared {
     pub(crate) books: RwLock<Books>,
     pub(crate) rests_on: Held,
     pub(crate) provenance: Arc<Provenance>,
-    pub(crate) images: Arc<Images>,
+    pub(crate) players: Arc<Players>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) index: Arc<Projected>,
     pub(crate) requests: Arc<Requests>,
@@ -109,20 +109,18 @@ impl Shared {
             // Eviction needs the write lock, so a player found nowhere does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
-                || !self.images.may_hold(stream)
+                || !self.players.may_contain(stream)
             {
                 return Ok(books);
             }
             let latest = books.latest_snapshot();
             drop(books);
-            let found = self.images.find(stream)?;
-            // The image is current unless a snapshot was written since: changed players are evicted only after the next
-            // one.
+            let found = self.players.find(stream)?;
             match found {
                 Some(state) => {
                     let mut books = self.books.write();
                     if books.latest_snapshot() == latest {
-                        self.images.load(&mut books, stream, state);
+                        self.players.load(&mut books, stream, state);
                         return Ok(RwLockWriteGuard::downgrade(books));
                     }
                 }

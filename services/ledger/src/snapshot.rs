@@ -1,206 +1,140 @@
-//! Snapshots: the books and the newest names of requests as of a position, so that a start folds only what came after it.
+//! Snapshots: the books as of a position, so that a start folds only the records after it.
 //!
-//! Like the index, a snapshot holds nothing that the log does not, and may be missing, stale or damaged. It's used only if
-//! it's whole (by its digest), of this [version of the state](STATE_VERSION), and of this log (the record at its position has its
-//! hash); else the log is folded from its beginning. The audit never looks at one.
+//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state is the program, the key of the requests'
+//! names, and the books without their players, in [postcard's wire format](https://postcard.jamesmunns.com/wire-format); the
+//! [players](crate::players) and the requests are tables. Like the index it has only facts of the log, and may be
+//! missing, stale or damaged. A start uses the newest one that is whole, of this [version of the state](STATE_VERSION) and of this log,
+//! whose record at its position has its hash; without one it folds the log from the first record on. The audit never reads one.
 //!
-//! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`], the books without their players, the names that no run of requests
-//! has, and the digests of the [batches](crate::images) with the players' images; all but the first two in
-//! [postcard's wire format](https://postcard.jamesmunns.com/wire-format).
-//!
-//! It's written while commits go on. The writer waits until the books without their players are written down (pools, totals, a line for
-//! each open round), and that's all: which players have changed since the latest snapshot the books know, and what those
-//! were when this one began they keep, until a few at a time were taken.
+//! It is written during operation. The writer waits only while the books without their players are serialized (pools, totals, a line
+//! for each open round). The books know the players changed since the latest snapshot, and keep their states as of the beginning of
+//! this one until they were written, a few at a time.
 
 use crate::{
     chain::record_hash,
-    error::{ImageError, OpenError},
-    images::{Images, LOOKED_AT, Named, Written, each_once},
+    error::OpenError,
     index::Held,
+    players::{LOOKED_AT, Players, STATE_VERSION, Written, each_once},
     provenance::Provenance,
-    region::Region,
-    requests::Tail,
+    requests::{Key, Requests, WriteError},
     shared::Shared,
     state_check::StateCheck,
 };
 use motherlode_books::{Books, Frozen};
 use motherlode_log::{Hash, Position, Reader};
+use motherlode_views::{Checkpoint, Store, ViewError};
 use parking_lot::RwLockWriteGuard;
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::{
-    fs::{self, File},
     io,
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::Ordering,
         mpsc::{SyncSender, sync_channel},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
-/// The first bytes of the file.
-const MAGIC: [u8; 8] = *b"MLSNAP04";
-/// The bytes that snapshots of every format begin with.
-const FAMILY: &[u8] = b"MLSNAP";
-/// Bytes of the digest.
-const DIGEST: usize = 32;
 /// While the books are in use, a snapshot is worth so many times as many commits as at rest: the log's own writes go before.
 const RUNNING: u64 = 20;
 /// Before a snapshot that could not be written is tried again.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Version of the folded state in a snapshot and its images. A build uses the files of every build with the same
-/// version, and replays the log in place of others.
-///
-/// Raise it by 1 in a change after which
-/// * the same log is folded to another state: another amount, another field, another use of an event;
-/// * the same state is serialized as other bytes: a field or a variant is added, removed, moved or gets another type, in the
-///   books, in a player's state, in the names of requests or in the files of images.
-///
-/// A change that moves code, adds an event no older log has, or refuses more needs no new version. `state_version_*` tests compare the
-/// serialized state of logs with every event, and fail if the version was not raised. The [check](crate::state_check) of some
-/// players under a new build finds changes outside of those logs.
-pub(crate) const STATE_VERSION: u32 = 3;
 
-#[derive(Serialize, Deserialize)]
-struct Header {
-    version: u32,
-    /// The program behind the state: see [`Provenance`]. `None` if its executable could not be read.
-    program: Option<Hash>,
-    partition: u32,
-    position: Position,
-    hash: Hash,
-}
+/// The state of a checkpoint: the program behind it (`None` if its executable could not be read; see [`Provenance`]), the key of the
+/// requests' names, and the books without their players.
+type State = (Option<Hash>, Key, Books);
 
 /// The state folded from a log up to a position.
 pub(crate) struct Snapshot {
-    /// Their players have images.
+    /// Without its players.
     pub(crate) books: Books,
-    pub(crate) images: Arc<Images>,
-    /// The names of its last commits.
-    pub(crate) tail: Option<Tail>,
-    /// The last record that is in them; none of an empty log.
-    pub(crate) held: Option<Held>,
+    pub(crate) players: Arc<Players>,
+    /// The checkpoint, without its state, and the key of its requests' names; `None` for an empty log.
+    pub(crate) checkpoint: Option<(Key, Checkpoint)>,
     /// The program named by the snapshot.
     pub(crate) program: Option<Hash>,
 }
 
-/// Why a file is no snapshot to use.
+/// Why a checkpoint is not used.
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error("it's damaged")]
+    #[error("its state is damaged")]
     Damaged,
-    #[error("its state is of another version than this program's, {STATE_VERSION}")]
+    #[error("its state has another version than this program's, {STATE_VERSION}")]
     OtherVersion,
-    #[error("it's of partition {0}")]
-    OtherPartition(u32),
-    #[error("its images: {0}")]
-    Images(#[from] ImageError),
+    #[error("it was made from another log, whose record at its position has another hash")]
+    OtherLog,
+    #[error("its players: {0}")]
+    Players(#[from] ViewError),
+    #[error(transparent)]
+    Log(#[from] OpenError),
 }
 
 impl Snapshot {
-    /// The snapshot that the log confirms; of an empty log where there is none.
-    pub(crate) fn open(
-        reader: &dyn Reader,
-        index: &Path,
-        partition: u32,
-        players_max: usize,
-    ) -> Result<Self, OpenError> {
-        let snapshot = Self::read(index, partition, players_max);
-        match snapshot.held {
-            Some(held) if held.position > reader.end() => {
-                Err(OpenError::Shortened { end: reader.end(), held: held.position, by: file(index) })
+    /// The newest snapshot of the log; of an empty log without one.
+    pub(crate) fn open(reader: &dyn Reader, store: &Arc<Store>, players_max: usize) -> Result<Self, OpenError> {
+        for (id, checkpoint) in store.checkpoints() {
+            let position = checkpoint.position;
+            match Self::read(reader, store, players_max, &checkpoint) {
+                Ok(snapshot) => {
+                    store.adopt(id, &checkpoint);
+                    return Ok(snapshot);
+                }
+                Err(Unusable::Log(error)) => return Err(error),
+                Err(why) => tracing::warn!(position, %why, "a snapshot is not used"),
             }
-            Some(held) if record_hash(reader, held.position)? != Some(held.hash) => {
-                tracing::warn!(
-                    held.position,
-                    "the snapshot was made from another log, whose record at this position is a different one: the whole log is replayed"
-                );
-                Ok(Self::none(index, partition, players_max))
-            }
-            _ => Ok(snapshot),
         }
+        let players = Arc::new(Players::new(store, players_max));
+        Ok(Self { books: Books::new(), players, checkpoint: None, program: None })
     }
 
-    /// Of an empty log.
-    fn none(index: &Path, partition: u32, players_max: usize) -> Self {
-        let images = Arc::new(Images::none(&folder(index), partition, players_max));
-        Self { books: Books::new(), images, tail: None, held: None, program: None }
+    fn read(
+        reader: &dyn Reader,
+        store: &Arc<Store>,
+        players_max: usize,
+        checkpoint: &Checkpoint,
+    ) -> Result<Self, Unusable> {
+        if checkpoint.state_version != STATE_VERSION {
+            return Err(Unusable::OtherVersion);
+        }
+        let (end, held) = (reader.end(), checkpoint.position);
+        if held > end {
+            return Err(OpenError::Shortened { end, held, by: store.folder().to_owned() }.into());
+        }
+        if record_hash(reader, held).map_err(OpenError::from)? != Some(checkpoint.hash) {
+            return Err(Unusable::OtherLog);
+        }
+        let (program, key, books) = decode(&checkpoint.state).ok_or(Unusable::Damaged)?;
+        let players = Arc::new(Players::open(store, checkpoint, players_max)?);
+        let checkpoint = Some((key, Checkpoint { state: vec![], ..checkpoint.clone() }));
+        Ok(Self { books, players, checkpoint, program })
     }
 
     /// The check of the state; `None` of an empty log.
     pub(crate) fn check(&self, partition: u32, reader: &Arc<dyn Reader>) -> Option<StateCheck> {
-        let (reader, position) = (Arc::clone(reader), self.held?.position);
-        Some(StateCheck { partition, reader, position, images: self.images.fixed(), shared: self.books.shared() })
+        let (reader, position) = (Arc::clone(reader), self.held()?.position);
+        Some(StateCheck { partition, reader, position, players: self.players.fixed(), shared: self.books.shared() })
     }
 
-    /// The snapshot beside an index's folder; of an empty log where there is none to use.
-    fn read(index: &Path, partition: u32, players_max: usize) -> Self {
-        match read(index, partition, players_max) {
-            Ok(snapshot) => snapshot,
-            Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
-                Self::none(index, partition, players_max)
-            }
-            Err(why) => {
-                tracing::warn!(%why, "the snapshot is not used: the whole log is replayed");
-                Self::none(index, partition, players_max)
-            }
-        }
-    }
-
-    /// Position of the last record that is in it.
-    pub(crate) fn position(&self) -> Position {
-        self.held.map_or(0, |held| held.position)
+    /// The last record that is in it.
+    pub(crate) fn held(&self) -> Option<Held> {
+        self.checkpoint.as_ref().map(|(_, of)| Held { position: of.position, hash: of.hash })
     }
 }
 
-fn read(index: &Path, partition: u32, players_max: usize) -> Result<Snapshot, Unusable> {
-    let (held, program, (books, tail, named)) = decode(&fs::read(file(index))?, partition)?;
-    let images = Images::open(&folder(index), partition, &named, players_max).map_err(|error| match error {
-        // A missing file is no missing snapshot.
-        ImageError::Io(error) => Unusable::Io(io::Error::other(error)),
-        error => Unusable::Images(error),
-    })?;
-    Ok(Snapshot { books, images: Arc::new(images), tail: Some(tail), held: Some(held), program })
-}
-
-/// All that follows a header.
-type Body = (Books, Tail, Named);
-
-fn decode(bytes: &[u8], partition: u32) -> Result<(Held, Option<Hash>, Body), Unusable> {
-    let of_family = bytes.starts_with(FAMILY);
-    let rest = bytes.strip_prefix(&MAGIC).ok_or(if of_family { Unusable::OtherVersion } else { Unusable::Damaged })?;
-    let (digest, body) = rest.split_at_checked(DIGEST).ok_or(Unusable::Damaged)?;
-    if Sha256::digest(body)[..] != *digest {
-        return Err(Unusable::Damaged);
-    }
-    let damaged = |_| Unusable::Damaged;
-    let (header, body) = postcard::take_from_bytes::<Header>(body).map_err(damaged)?;
-    if header.version != STATE_VERSION {
-        return Err(Unusable::OtherVersion);
-    }
-    if header.partition != partition {
-        return Err(Unusable::OtherPartition(header.partition));
-    }
-    let body: Body = postcard::from_bytes(body).map_err(damaged)?;
-    if body.1.to() != header.position {
-        return Err(Unusable::Damaged);
-    }
-    Ok((Held { position: header.position, hash: header.hash }, header.program, body))
+fn decode(state: &[u8]) -> Option<State> {
+    postcard::from_bytes(state).ok()
 }
 
 /// Writes snapshots, behind the writer.
 pub(crate) struct Keeper {
+    store: Arc<Store>,
     index: PathBuf,
     every: u64,
     latest: Position,
-    images: Arc<Images>,
+    players: Arc<Players>,
     provenance: Arc<Provenance>,
-    /// Batches became one since: the next start is to find that.
+    /// Runs were merged since: the next start is to find that.
     merged: bool,
     /// Until then nothing is tried while commits go on: the disk refused it.
     pause: Option<Instant>,
@@ -209,13 +143,15 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// `latest` is where the latest snapshot stands; see [`Options::snapshot_commits`](crate::Options::snapshot_commits).
     pub(crate) fn new(
+        store: &Arc<Store>,
         index: &Path,
         every: u64,
         latest: Position,
-        images: Arc<Images>,
+        players: Arc<Players>,
         provenance: Arc<Provenance>,
     ) -> Self {
-        Self { index: index.to_owned(), every, latest, images, provenance, merged: false, pause: None }
+        let store = Arc::clone(store);
+        Self { store, index: index.to_owned(), every, latest, players, provenance, merged: false, pause: None }
     }
 
     /// Writes a snapshot if it's worth it where nobody waits for the books: before anything is served, or when all is over.
@@ -233,25 +169,36 @@ impl Keeper {
         // Now those may go that had changed; twice round at most, first those that were not used lately.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
-            while self.images.make_room(&mut shared.books.write(), LOOKED_AT) {}
+            while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
         }
-        match self.images.merge() {
+        match self.tend(&shared.requests, shared.durable()) {
             Ok(merged) => self.merged |= merged,
-            Err(ImageError::Stopped) => {}
-            // Reading takes longer, and nothing else is different.
+            Err(WriteError::View(ViewError::Stopped)) => {}
+            // Reads take longer, and more names of requests stay in memory.
             Err(error) => {
-                tracing::warn!(%error, "images of players were not put together");
+                tracing::warn!(%error, "tables of the views are not written");
                 self.pause = Some(Instant::now() + PAUSE);
             }
         }
     }
 
+    /// Repairs and writes the runs of requests, and merges runs; answers whether it merged some.
+    fn tend(&self, requests: &Requests, durable: Position) -> Result<bool, WriteError> {
+        requests.repair()?;
+        requests.write_full(durable)?;
+        let mut merged = false;
+        while requests.merge()? | self.players.merge()? {
+            merged = true;
+        }
+        Ok(merged)
+    }
+
     /// Answers whether it wrote one.
     fn keep(&mut self, shared: &Shared, commits: u64) -> bool {
-        if self.images.has_failed() || self.provenance.has_failed() {
+        if self.players.has_failed() || self.provenance.has_failed() {
             return false;
         }
-        let wanted = self.images.wants_snapshot(&shared.books.read()) && shared.durable() > self.latest;
+        let wanted = self.players.wants_snapshot(&shared.books.read()) && shared.durable() > self.latest;
         if !wanted && shared.durable() < self.latest.saturating_add(commits) {
             return false;
         }
@@ -279,11 +226,11 @@ impl Keeper {
         let done = self.write_begun(shared, &begun, &mut written);
         let unwritten = done.is_err().then_some(begun.frozen);
         if done.is_ok() {
-            self.images.take(written);
+            self.players.take(written);
         } else {
-            // The log needs the room, if that is what was missing.
+            // On a full disk the log needs the room.
             drop(written);
-            self.images.remove_others();
+            self.store.collect(&[self.players.ids(), shared.requests.ids()].concat());
         }
         let kept = shared.books.write().thaw(unwritten);
         drop(kept);
@@ -292,20 +239,29 @@ impl Keeper {
 
     fn write_begun(&self, shared: &Shared, begun: &Begun, written: &mut Written) -> io::Result<()> {
         let position = begun.position;
-        self.images.write_frozen(&begun.frozen, || shared.books.read(), written)?;
+        self.players.write_frozen(&begun.frozen, position, || shared.books.read(), written)?;
+        shared.requests.write(position)?;
         let hash = match *shared.head.borrow() {
             Held { position: head, hash } if head == position => Some(hash),
             _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
         };
         let hash = hash.ok_or_else(|| io::Error::other(format!("the log has no record {position}")))?;
-        let program = self.provenance.program();
-        let header = Header { version: STATE_VERSION, program, partition: shared.partition, position, hash };
-        let header = postcard::to_allocvec(&header).map_err(io::Error::other)?;
-        let rest = postcard::to_allocvec(&(&begun.tail, self.images.named(written))).map_err(io::Error::other)?;
-        replace(&self.index, &[&header, &begun.books, &rest])?;
+        let before = (self.provenance.program(), shared.requests.key());
+        let state = postcard::to_extend(&before, vec![]).map_err(io::Error::other)?;
+        let mut checkpoint = Checkpoint {
+            sequence: 0,
+            partition: shared.partition,
+            position,
+            hash,
+            keyspaces: vec![shared.requests.tables(), self.players.tables(written)],
+            state_version: STATE_VERSION,
+            state: [state, begun.books.clone()].concat(),
+        };
+        self.store.commit(&mut checkpoint)?;
+        remove_old(&self.index);
         // The check removes the snapshot; this one may have come right after.
         if self.provenance.has_failed() {
-            self.images.remove_snapshot();
+            self.players.remove_snapshot();
             return Err(io::Error::other("the state is not the one that this build folds"));
         }
         Ok(())
@@ -317,7 +273,6 @@ struct Begun {
     position: Position,
     /// The books without their players.
     books: Vec<u8>,
-    tail: Tail,
     frozen: Frozen,
 }
 
@@ -327,59 +282,57 @@ impl Begun {
         let mut frozen = books.freeze();
         let books = RwLockWriteGuard::downgrade(books);
         let position = books.end(shared.partition).position;
-        // The table may have more requests than the books have commits.
-        let tail = shared.requests.tail(position);
         // To write into memory cannot fail; if it did, the snapshot would be found damaged.
         let written = postcard::to_allocvec(&*books).unwrap_or_default();
         drop(books);
         each_once(&mut frozen);
-        Self { position, books: written, tail, frozen }
+        Self { position, books: written, frozen }
     }
 }
 
 /// The threads for snapshots: one writes them during operation, one checks the snapshot of the start. On drop both end, and a last
 /// snapshot is written.
 pub(crate) struct Snapshots {
-    images: Arc<Images>,
-    due: Option<SyncSender<()>>,
+    store: Arc<Store>,
+    due: SyncSender<()>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Snapshots {
     pub(crate) fn start(mut keeper: Keeper, shared: Arc<Shared>, check: Option<StateCheck>) -> Result<Self, OpenError> {
         let (due, dues) = sync_channel(1);
-        let images = Arc::clone(&keeper.images);
-        let (checked, provenance) = (Arc::clone(&images), Arc::clone(&keeper.provenance));
+        shared.requests.wake_by(due.clone());
+        let store = Arc::clone(&keeper.store);
+        let stopping = Arc::clone(&store);
+        let (players, provenance) = (Arc::clone(&keeper.players), Arc::clone(&keeper.provenance));
         let threads = shared.threads.clone();
         let failed = |name| move |source| OpenError::Thread(name, source);
         let checking = check.map(|check| {
-            let check = move || check.run(&provenance, &checked.stop, || checked.remove_snapshot());
+            let check = move || check.run(&provenance, || stopping.is_stopped(), || players.remove_snapshot());
             threads.spawn("state check", check).map_err(failed("state check"))
         });
         let keeping = threads.spawn("snapshots", move || {
             motherlode_runtime::lower_priority();
-            while dues.recv().is_ok() {
+            while dues.recv().is_ok() && !keeper.store.is_stopped() {
                 keeper.keep_running(&shared);
             }
             keeper.keep_at_rest(&shared);
         });
         let keeping = keeping.map_err(failed("snapshots"))?;
         let threads = checking.transpose()?.into_iter().chain([keeping]).collect();
-        Ok(Self { images, due: Some(due), threads })
+        Ok(Self { store, due, threads })
     }
 
     /// Has it look whether a snapshot is due.
     pub(crate) fn look(&self) {
-        if let Some(due) = &self.due {
-            let _ = due.try_send(());
-        }
+        let _ = self.due.try_send(());
     }
 }
 
 impl Drop for Snapshots {
     fn drop(&mut self) {
-        self.images.stop.store(true, Ordering::Relaxed);
-        self.due = None;
+        self.store.stop();
+        self.look();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a thread of the ledger ended in a panic");
@@ -388,58 +341,29 @@ impl Drop for Snapshots {
     }
 }
 
-/// Beside an index's folder: `index/0.snapshot`. An index that is made anew leaves it.
-fn file(index: &Path) -> PathBuf {
-    index.with_extension("snapshot")
+/// Opens the store of views next to an index's folder: `index/0.views`.
+pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
+    Arc::new(Store::open(&index.with_extension("views"), partition))
 }
 
-/// The folder of the players' images, beside it: `index/0.images`.
-fn folder(index: &Path) -> PathBuf {
-    index.with_extension("images")
-}
-
-/// The file is the old one or the new one, whenever the power fails; of one that could not be written nothing is left.
-fn replace(index: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let (file, new) = (file(index), index.with_extension("snapshot.new"));
-    let digest = parts.iter().fold(Sha256::new(), |digest, part| digest.chain_update(part)).finalize();
-    let written = File::create(&new).and_then(|written| {
-        let mut region = Region::new(&written, 0);
-        for part in [&MAGIC, &digest[..]].iter().chain(parts) {
-            region.put(part)?;
-        }
-        region.end()?;
-        written.sync_all()
-    });
-    if let Err(error) = written.and_then(|()| fs::rename(&new, &file)) {
-        // The log needs the room, if that is what was missing.
-        let _ = fs::remove_file(&new);
-        return Err(error);
+/// Removes the files of earlier versions: the snapshot, its images and the requests.
+fn remove_old(index: &Path) {
+    let _ = std::fs::remove_file(index.with_extension("snapshot"));
+    for extension in ["requests", "images"] {
+        let _ = std::fs::remove_dir_all(index.with_extension(extension));
     }
-    file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
-/// The body of a snapshot of these books that names no request and no image.
+/// The state of a checkpoint of these books, without requests and players.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn body(books: &Books) -> Vec<u8> {
-    let named = Images::none(Path::new(""), 0, 0).named(&Written::default());
-    postcard::to_allocvec(&(books, Tail::new(1, vec![]), named)).unwrap_or_default()
+pub(crate) fn state(books: &Books) -> Vec<u8> {
+    postcard::to_allocvec(&(None::<Hash>, Key([7; 16]), books)).unwrap_or_default()
 }
 
-/// See [`crate::fuzzing::snapshot`].
+/// See [`crate::fuzzing::sealed_snapshot`].
 #[cfg(feature = "fuzzing")]
-pub(crate) fn decode_sealed(body: &[u8]) -> Option<Books> {
-    let header = Header { version: STATE_VERSION, program: None, partition: 0, position: 1, hash: [1; 32] };
-    let mut sealed = postcard::to_allocvec(&header).ok()?;
-    sealed.extend_from_slice(body);
-    let digest = Sha256::digest(&sealed);
-    let file = [&MAGIC, &digest[..], &sealed].concat();
-    Some(decode(&file, 0).ok()?.2.0)
-}
-
-/// See [`crate::fuzzing::snapshot`].
-#[cfg(feature = "fuzzing")]
-pub(crate) fn decode_any(file: &[u8]) -> bool {
-    decode(file, 0).is_ok()
+pub(crate) fn decode_state(state: &[u8]) -> Option<Books> {
+    decode(state).map(|(.., books)| books)
 }
 
 #[cfg(test)]

@@ -6,28 +6,14 @@
 //! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a hash with a random
 //! key, down to 1/256. Each narrower sample is a subset, so its players were folded from the start.
 
-use crate::{
-    applier::recall,
-    error::{ImageError, OpenError},
-    images::FixedImages,
-    provenance::Provenance,
-    verifier::TELL_EVERY,
-};
+use crate::{applier::recall, error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY};
 use motherlode_books::{Commit, PlayerState, Refused, Share, Shared, StreamId};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
 use motherlode_proto::convert::record;
 use motherlode_runtime::program;
+use motherlode_views::ViewError;
 use siphasher::sip::SipHasher13;
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    hash::Hasher,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Instant,
-};
+use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Instant};
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
@@ -39,7 +25,7 @@ pub(crate) struct StateCheck {
     pub(crate) partition: u32,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) position: Position,
-    pub(crate) images: FixedImages,
+    pub(crate) players: FixedPlayers,
     pub(crate) shared: Shared,
 }
 
@@ -52,15 +38,14 @@ enum Unchecked {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
-    Image(#[from] ImageError),
+    Player(#[from] ViewError),
 }
 
 /// Number of compared players, or the first difference.
 type Checked = Result<usize, String>;
 
 impl StateCheck {
-    pub(crate) fn run(self, provenance: &Provenance, stop: &AtomicBool, remove: impl Fn()) {
-        // Not the lowest: reads lock the segments' index, which the writer needs.
+    pub(crate) fn run(self, provenance: &Provenance, stop: impl Fn() -> bool, remove: impl Fn()) {
         motherlode_runtime::lower_priority();
         let own = program::digest();
         if own.is_some() && own == provenance.before() {
@@ -73,7 +58,7 @@ impl StateCheck {
             position,
             "the snapshot is of another build: players are folded again in the background"
         );
-        match self.check(stop) {
+        match self.check(&stop) {
             Ok(Ok(players)) => {
                 let seconds = begun.elapsed().as_secs();
                 tracing::info!(
@@ -103,10 +88,10 @@ impl StateCheck {
         }
     }
 
-    fn check(&self, stop: &AtomicBool) -> Result<Checked, Unchecked> {
+    fn check(&self, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         let (mut sample, mut next, mut told) = (Sample::new(rand_key()), 1, Instant::now());
         while next <= self.position {
-            if stop.load(Ordering::Relaxed) {
+            if stop() {
                 return Err(Unchecked::Closing);
             }
             let records = self.reader.read(next, usize::MAX, BYTES)?;
@@ -136,16 +121,16 @@ impl StateCheck {
         self.compare(&sample, stop)
     }
 
-    fn compare(&self, sample: &Sample, stop: &AtomicBool) -> Result<Checked, Unchecked> {
+    fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
             return Ok(Err(format!("{what}: not equal to this build's fold")));
         }
         for player in sample.players.values() {
-            if stop.load(Ordering::Relaxed) {
+            if stop() {
                 return Err(Unchecked::Closing);
             }
-            if self.images.find(&player.stream)?.as_ref() != Some(&player.state) {
-                return Ok(Err(format!("the state of {} differs from this build's fold", player.stream)));
+            if self.players.find(&player.stream)?.as_ref() != Some(&player.state) {
+                return Ok(Err(format!("the state of {} is not the one that this build folds", player.stream)));
             }
         }
         Ok(Ok(sample.players.len()))

@@ -238,7 +238,7 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     everything(&mut client, &server, &open, &mut reader).await;
     server.stop().await.unwrap();
     reader.has_files(kept.path());
-    assert!(reader.0.iter().any(|(name, _)| name.contains("snapshot")), "{:?}", names(&reader));
+    assert!(reader.0.iter().any(|(name, _)| name.contains("checkpoints")), "{:?}", names(&reader));
 
     let mut searched = 0;
     for played in &open {

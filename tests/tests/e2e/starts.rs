@@ -152,7 +152,7 @@ async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_even
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_signal_ends_a_start_that_still_reads() {
     let data = tempfile::tempdir().unwrap();
-    let snapshot = index_folder(data.path(), 0).with_extension("snapshot");
+    let snapshot = index_folder(data.path(), 0).with_extension("views").join("checkpoints").join("0".repeat(64));
     fs::create_dir_all(snapshot.parent().unwrap()).unwrap();
     assert!(Command::new("mkfifo").arg(&snapshot).status().await.unwrap().success());
     let mut serve = Command::new(PROGRAM);

@@ -27,12 +27,12 @@ impl Handle {
 
     /// Returns the number of evicted players loaded since startup.
     pub fn players_read(&self) -> u64 {
-        self.shared.images.players_read()
+        self.shared.players.players_read()
     }
 
     /// Receives the first failed read of a player.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
-        self.shared.images.failure.subscribe()
+        self.shared.players.failure.subscribe()
     }
 
     /// Receives the first difference between another build's state and the log.

@@ -1,6 +1,7 @@
 //! The names of requests as the table knows them: 64 bits of a hash whose key is the folder's own.
 
 use motherlode_books::StreamId;
+use motherlode_log::Position;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
@@ -17,6 +18,34 @@ impl Name {
     }
 }
 
+/// Bytes of a name in a table: its upper 56 bits.
+pub(super) const PREFIX: usize = 7;
+/// Bytes of an entry of a table: a name's upper 56 bits, a position of 40 bits.
+pub(super) const ENTRY: usize = 12;
+
+impl Name {
+    /// Its upper bits, by which tables find it.
+    pub(super) fn prefix(self) -> [u8; PREFIX] {
+        let [prefix @ .., _] = self.0.to_be_bytes();
+        prefix
+    }
+
+    /// Entry of a table; `None` for a position of more than 40 bits.
+    pub(super) fn entry(self, position: Position) -> Option<[u8; ENTRY]> {
+        let [0, 0, 0, position @ ..] = position.to_be_bytes() else { return None };
+        let mut entry = [0; ENTRY];
+        entry[..PREFIX].copy_from_slice(&self.prefix());
+        entry[PREFIX..].copy_from_slice(&position);
+        Some(entry)
+    }
+}
+
+/// Position of an entry.
+pub(super) fn position(entry: &[u8]) -> Position {
+    let position = entry.iter().skip(PREFIX).take(ENTRY - PREFIX);
+    position.fold(0, |position, byte| position << 8 | u64::from(*byte))
+}
+
 /// The key of the hash. It's random, so nobody can choose names that collide; files of another key are of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Key(pub(crate) [u8; 16]);
@@ -29,15 +58,6 @@ impl Key {
             tracing::warn!(%error, "no entropy for the table of requests");
         }
         Self(key)
-    }
-
-    /// The name of a player's stream itself.
-    pub(crate) fn player(&self, operator: &str, player: &str) -> Name {
-        let mut hasher = SipHasher13::new_with_key(&self.0);
-        hasher.write(operator.as_bytes());
-        hasher.write(&[0]);
-        hasher.write(player.as_bytes());
-        Name(hasher.finish())
     }
 
     /// The name of a request on a stream.
@@ -73,6 +93,17 @@ mod tests {
         assert_ne!(key.name(&alice, "r-1"), key.name(&bob, "r-1"));
         assert_ne!(key.name(&alice, "r-1"), key.name(&alice, "r-2"));
         assert_ne!(key.name(&alice, "r-1"), Key([8; 16]).name(&alice, "r-1"));
+    }
+
+    /// Entries of before are read by the same bytes: another form needs another version of the keyspace.
+    #[test]
+    fn pl_11_an_entry_has_the_bytes_of_its_version() {
+        let name = Key([7; 16]).name(&StreamId::player("acme", "alice"), "r-1");
+        assert_eq!(name, Name(0x0246_1a6b_b13a_386c));
+        let entry = Name(0x0102_0304_0506_0708).entry(0xA1_A2A3_A4A5).unwrap();
+        assert_eq!(entry, [1, 2, 3, 4, 5, 6, 7, 0xA1, 0xA2, 0xA3, 0xA4, 0xA5]);
+        assert_eq!(position(&entry), 0xA1_A2A3_A4A5);
+        assert_eq!(name.entry(1 << 40), None);
     }
 
     #[test]

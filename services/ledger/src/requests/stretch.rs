@@ -1,4 +1,4 @@
-//! The names of consecutive commits, in memory: of those that came since the last run was written.
+//! Names of consecutive commits in memory.
 //!
 //! Names stand in the order of their commits, so that a position costs nothing; a table of half as many again free slots
 //! finds them. All memory is taken at the beginning: nothing ever grows while a bet waits. Cost: 16 bytes a commit.
@@ -33,10 +33,6 @@ impl Stretch {
         self.names.len() >= self.most
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.names.is_empty()
-    }
-
     /// Names in the order of their commits.
     pub(super) fn names(&self) -> &[Name] {
         &self.names
@@ -62,11 +58,12 @@ impl Stretch {
         found.extend(alike.map(|number| self.from + u64::from(number)));
     }
 
-    /// Names with their positions, in order of names.
-    pub(super) fn sorted(&self) -> Vec<(Name, Position)> {
-        let mut sorted: Vec<_> = self.names.iter().copied().zip(self.from + 1..).collect();
-        sorted.sort_unstable();
-        sorted
+    /// The commits after a position alone; room for as many as before.
+    pub(super) fn after_position(&self, position: Position) -> Self {
+        let mut rest = Self::after(position.max(self.from), self.most);
+        let skip = usize::try_from(rest.from - self.from).unwrap_or(usize::MAX);
+        self.names.iter().skip(skip).for_each(|name| rest.push(*name));
+        rest
     }
 
     /// Bytes of memory.
@@ -108,7 +105,9 @@ mod tests {
                 assert_eq!(found(&stretch, name(number)), [100 + number]);
             }
             assert!(found(&stretch, name(1_001)).is_empty());
-            assert!(stretch.sorted().is_sorted());
+            let rest = stretch.after_position(1_090);
+            assert_eq!((rest.from, rest.to(), found(&rest, name(991))), (1_090, 1_100, vec![1_091]));
+            assert!(found(&rest, name(990)).is_empty());
         }
     }
 

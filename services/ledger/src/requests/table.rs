@@ -1,75 +1,108 @@
-//! The table of requests: which request made which commit, so that a repetition is told from a new request, for ever.
+//! Table of requests: the newest names in memory, the others in runs.
 
 use super::{
-    name::{Key, Name},
-    parts::{Part, Parts},
-    run::{Run, RunError},
+    name::{ENTRY, Key, Name, PREFIX, position},
     stretch::Stretch,
 };
-use crate::options::Options;
+use crate::{error::OpenError, options::Options};
 use motherlode_books::StreamId;
-use motherlode_log::Position;
-use parking_lot::{Condvar, Mutex, RwLock};
-use serde::{Deserialize, Serialize};
-use std::{sync::Arc, time::Duration};
+use motherlode_log::{Hash, Position, ReadError, Reader};
+use motherlode_proto::convert::record;
+use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError, Writer, filter_hash};
+use parking_lot::RwLock;
+use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 
-/// The names of the last commits, as a snapshot holds them: those that no run has.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Tail {
-    pub(super) key: Key,
-    /// The position before its first.
-    pub(super) from: Position,
-    pub(super) names: Vec<Name>,
-}
+/// Names of requests: the upper 56 bits of a name, and the position of its commit in 40 bits.
+pub(crate) static REQUESTS: Keyspace = Keyspace { name: "requests", version: 1, widths: Some((12, 0)), filtered: 7 };
+const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
-impl Tail {
-    /// Position of its last.
-    pub(crate) fn to(&self) -> Position {
-        self.from.saturating_add(self.names.len() as u64)
-    }
+/// Full stretches in memory that are worth a run.
+const STRETCHES: usize = 2;
+/// Most names of a run, except of a merged one.
+const NAMES_MAX: usize = 1 << 20;
+/// Runs above which a replay merges some, too.
+const RUNS_MAX: usize = 64;
+/// Bytes of the log per read.
+const BYTES: usize = 4 << 20;
 
-    /// Names of commits after a position, as if runs had the earlier ones.
-    #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn new(from: Position, names: Vec<Name>) -> Self {
-        Self { key: Key([7; 16]), from, names }
-    }
-}
-
-/// The table of a partition's requests: the newest in memory, the others in runs.
+/// Table of a partition's requests.
 pub(crate) struct Requests {
     key: Key,
-    pub(super) run_commits: usize,
+    store: Arc<Store>,
+    reader: Arc<dyn Reader>,
+    stretch_commits: usize,
     filter_bytes_max: u64,
     state: RwLock<State>,
-    work: Mutex<Work>,
-    wake: Condvar,
+    /// Wakes the thread of the store.
+    wake: OnceLock<SyncSender<()>>,
 }
 
-/// All commits from the first on.
+/// Each commit is in one of these.
+#[derive(Default)]
 struct State {
-    parts: Parts,
-    open: Stretch,
+    /// The oldest first.
+    runs: Vec<Run>,
+    /// Full stretches, the oldest first.
+    full: Vec<Arc<Stretch>>,
+    open: Option<Stretch>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Work {
-    due: bool,
-    /// The log is durable as far as the table goes: runs may have names.
-    pub(super) settled: bool,
-    pub(super) stop: bool,
+/// Why names were not written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    #[error(transparent)]
+    View(#[from] ViewError),
+    #[error(transparent)]
+    Log(#[from] OpenError),
 }
 
 impl Requests {
-    pub(super) fn new(key: Key, parts: Parts, options: &Options) -> Self {
-        let open = Stretch::after(parts.to(), options.request_run_commits);
-        Self {
-            key,
-            run_commits: options.request_run_commits,
+    /// Opens the table as of a checkpoint, or an empty one. Runs that are missing, damaged or of another version are rebuilt from the
+    /// log.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub(crate) fn open(
+        store: &Arc<Store>,
+        checkpoint: Option<(Key, &Checkpoint)>,
+        reader: &Arc<dyn Reader>,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        let table = Self {
+            key: checkpoint.map_or_else(Key::random, |(key, _)| key),
+            store: Arc::clone(store),
+            reader: Arc::clone(reader),
+            stretch_commits: options.request_run_commits,
             filter_bytes_max: options.request_filter_bytes_max,
-            state: RwLock::new(State { parts, open }),
-            work: Mutex::new(Work { due: true, ..Work::default() }),
-            wake: Condvar::new(),
+            state: RwLock::default(),
+            wake: OnceLock::new(),
+        };
+        if let Some((_, checkpoint)) = checkpoint {
+            table.load(checkpoint)?;
         }
+        Ok(table)
+    }
+
+    fn load(&self, checkpoint: &Checkpoint) -> Result<(), OpenError> {
+        let (mut runs, mut filters) = (vec![], self.filter_bytes_max);
+        // The newest first: they are the shortest, and get the memory for filters.
+        for named in checkpoint.runs(&REQUESTS).unwrap_or_default().iter().rev() {
+            match self.store.run(named, &REQUESTS, filters) {
+                Ok(run) => {
+                    filters -= run.filter_bytes();
+                    runs.push(run);
+                }
+                Err(error) => tracing::warn!(%error, "a run of requests is rebuilt from the log"),
+            }
+        }
+        runs.reverse();
+        let mut to = 0;
+        for run in runs {
+            self.rebuild(to, run.from())?;
+            to = to.max(run.to());
+            self.state.write().runs.push(run);
+        }
+        self.rebuild(to, checkpoint.position)
     }
 
     /// The name of a request on a stream.
@@ -77,121 +110,272 @@ impl Requests {
         self.key.name(stream, request_id)
     }
 
-    /// Notes the names of the next commits, in their order.
+    /// The key of the names.
+    pub(crate) fn key(&self) -> Key {
+        self.key
+    }
+
+    /// Adds the names of the next commits, in their order.
     pub(crate) fn push(&self, names: &[Name]) {
         let mut state = self.state.write();
-        let mut full = false;
         for name in names {
-            state.open.push(*name);
-            if state.open.is_full() {
-                let next = Stretch::after(state.open.to(), self.run_commits);
-                let done = std::mem::replace(&mut state.open, next);
-                state.parts.push(Part::Memory(Arc::new(done)));
-                full = true;
+            let to = state.to();
+            let open = state.open.get_or_insert_with(|| Stretch::after(to, self.stretch_commits));
+            open.push(*name);
+            if open.is_full() {
+                let next = Stretch::after(open.to(), self.stretch_commits);
+                let full = std::mem::replace(open, next);
+                state.full.push(Arc::new(full));
             }
         }
-        drop(state);
-        if full {
-            self.tell(|_| ());
-        }
     }
 
-    /// Position of the last commit that it has.
+    /// Position of its last commit.
     pub(crate) fn to(&self) -> Position {
-        self.state.read().open.to()
+        self.state.read().to()
     }
 
-    /// Where the request's commit is, if it made one: at one of these positions or nowhere.
+    /// Positions of which one is the request's commit, if it made one.
     ///
     /// # Errors
-    /// A file that may have it can't be read. It's made again from the log.
+    /// A run that may have it cannot be read. It is rebuilt from the log.
     pub(crate) fn candidates(&self, name: Name) -> Result<Vec<Position>, Unreadable> {
-        let (mut found, mut runs) = (vec![], vec![]);
-        {
+        let (prefix, mut found) = (name.prefix(), vec![]);
+        let hash = filter_hash(&prefix);
+        let runs: Vec<_> = {
             let state = self.state.read();
-            state.open.find(name, &mut found);
-            state.parts.find(name, &mut found, &mut runs);
-        }
+            state.stretches().for_each(|stretch| stretch.find(name, &mut found));
+            state.runs.iter().rev().filter(|run| run.may_contain(&prefix, hash)).cloned().collect()
+        };
         // No lock is held while a file is read.
         for run in runs {
-            run.find(name, &mut found).map_err(|error| self.unreadable(&run, &error))?;
+            run.find(&prefix, |entry, _| found.push(position(entry))).map_err(|error| self.unreadable(&error))?;
         }
         Ok(found)
     }
 
-    fn unreadable(&self, run: &Run, error: &RunError) -> Unreadable {
-        let file = run.range.file_name();
-        tracing::error!(file, %error, "a run of requests cannot be read: it's made again from the log");
-        self.tell(|_| ());
-        Unreadable { file, reason: error.to_string() }
+    fn unreadable(&self, error: &ViewError) -> Unreadable {
+        tracing::error!(%error, "a run of requests cannot be read: it is rebuilt from the log");
+        if let Some(wake) = self.wake.get() {
+            let _ = wake.try_send(());
+        }
+        Unreadable(error.to_string())
     }
 
-    /// The names that no run has, up to a position.
-    pub(crate) fn tail(&self, to: Position) -> Tail {
-        let state = self.state.read();
-        let from = state.parts.on_disk_to().min(to);
-        let names = state.parts.rest().chain([&state.open]).flat_map(|stretch| stretch.names().iter().copied());
-        let names = names.take(usize::try_from(to - from).unwrap_or(usize::MAX)).collect();
-        Tail { key: self.key, from, names }
+    /// Has the thread of the store woken after damage was found.
+    pub(crate) fn wake_by(&self, wake: SyncSender<()>) {
+        let _ = self.wake.set(wake);
     }
 
-    /// Bytes of memory that it takes.
+    /// Runs of the table, for a checkpoint.
+    pub(crate) fn tables(&self) -> KeyspaceTables {
+        KeyspaceTables::new(&REQUESTS, &self.state.read().runs)
+    }
+
+    /// Digests of the tables in use.
+    pub(crate) fn ids(&self) -> Vec<Hash> {
+        self.state.read().runs.iter().flat_map(Run::ids).collect()
+    }
+
+    /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
         let state = self.state.read();
-        state.parts.bytes() + state.open.bytes()
+        state.runs.iter().map(Run::memory).sum::<u64>() + state.stretches().map(Stretch::bytes).sum::<u64>()
     }
 
-    /// The log is durable up to its end, and by each further commit.
-    pub(crate) fn settled(&self) {
-        self.tell(|work| work.settled = true);
+    /// Writes the names up to a position as runs.
+    pub(crate) fn write(&self, to: Position) -> Result<(), ViewError> {
+        loop {
+            let names = self.state.read().names(to);
+            let Some((from, names)) = names else { break };
+            let run = self.write_run(from, &names)?;
+            self.state.write().take(run);
+        }
+        self.bound_filters();
+        Ok(())
     }
 
-    /// Changes what the thread that makes runs knows, and wakes it.
-    pub(super) fn tell(&self, change: impl FnOnce(&mut Work)) {
-        let mut work = self.work.lock();
-        change(&mut work);
-        work.due = true;
-        self.wake.notify_all();
+    /// The same once there are many in memory.
+    pub(crate) fn write_full(&self, to: Position) -> Result<(), ViewError> {
+        let full = self.state.read().full.len();
+        if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Waits until there may be something to do, or for some time.
-    pub(super) fn wait(&self, at_most: Option<Duration>) {
-        let mut work = self.work.lock();
-        match at_most {
-            // What was tried and failed isn't tried sooner because more is to be done.
-            Some(at_most) => {
-                let until = std::time::Instant::now() + at_most;
-                while !work.stop && !self.wake.wait_until(&mut work, until).timed_out() {}
+    /// The same during a replay, which merges runs only above [`RUNS_MAX`].
+    pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
+        self.write_full(Position::MAX)?;
+        let runs = || self.state.read().runs.len();
+        while runs() > RUNS_MAX && self.merge()? {}
+        Ok(())
+    }
+
+    fn write_run(&self, from: Position, names: &[Name]) -> Result<Run, ViewError> {
+        let to = from + names.len() as u64;
+        let entries = names.iter().zip(from + 1..).map(|(name, position)| name.entry(position));
+        let too_many = ViewError::Entry { keyspace: REQUESTS.name, reason: "its position has more than 40 bits" };
+        let mut entries = entries.collect::<Option<Vec<_>>>().ok_or(too_many)?;
+        entries.sort_unstable();
+        let mut writer = Writer::new(&self.store, &REQUESTS, (from, to), self.filter_bytes_max);
+        entries.iter().try_for_each(|entry| writer.put(entry, &[]))?;
+        writer.finish()
+    }
+
+    /// Merges some runs, if it is worth it; answers whether it did. The files of the merged ones stay until a checkpoint.
+    pub(crate) fn merge(&self) -> Result<bool, ViewError> {
+        let runs = self.state.read().runs.clone();
+        let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
+        let run = Writer::merge(&self.store, &REQUESTS, &runs[range.clone()], self.filter_bytes_max)?;
+        self.state.write().runs.splice(range, [run]);
+        self.bound_filters();
+        Ok(true)
+    }
+
+    /// Rebuilds damaged runs.
+    pub(crate) fn repair(&self) -> Result<(), WriteError> {
+        let damaged = || self.state.read().runs.iter().find(|run| run.is_damaged()).cloned();
+        while let Some(run) = damaged() {
+            tracing::warn!(from = run.from(), to = run.to(), "a damaged run of requests is rebuilt from the log");
+            let mut again = vec![];
+            self.read_log(run.from(), run.to(), |from, names| {
+                again.push(self.write_run(from, &names)?);
+                Ok(())
+            })?;
+            let mut state = self.state.write();
+            let at = state.runs.partition_point(|of| of.from() < run.from());
+            state.runs.splice(at..=at, again);
+        }
+        Ok(())
+    }
+
+    /// Rebuilds the runs of a range of commits from the log. If they cannot be written, the names stay in memory.
+    fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
+        if from >= to {
+            return Ok(());
+        }
+        tracing::info!(from, to, "the names of requests are read from the log");
+        let mut is_written = true;
+        let made = self.read_log(from, to, |from, names| {
+            match is_written.then(|| self.write_run(from, &names)) {
+                Some(Ok(run)) => {
+                    self.state.write().runs.push(run);
+                    return Ok(());
+                }
+                Some(Err(error)) => {
+                    is_written = false;
+                    tracing::warn!(%error, "runs of requests cannot be written: their names stay in memory");
+                }
+                None => {}
             }
-            None => {
-                while !work.due && !work.stop {
-                    self.wake.wait(&mut work);
+            let mut stretch = Stretch::after(from, names.len());
+            names.iter().for_each(|name| stretch.push(*name));
+            self.state.write().full.push(Arc::new(stretch));
+            Ok(())
+        });
+        made.map_err(|error| match error {
+            WriteError::Log(error) => error,
+            WriteError::View(error) => OpenError::Chain(error.to_string()),
+        })
+    }
+
+    /// Reads the names of the commits after a position up to another, as many at a time as a run has.
+    fn read_log(
+        &self,
+        mut from: Position,
+        to: Position,
+        mut each: impl FnMut(Position, Vec<Name>) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
+        let (most, mut names) = (self.stretch_commits * STRETCHES, vec![]);
+        while from < to {
+            if self.store.is_stopped() {
+                return Err(ViewError::Stopped.into());
+            }
+            let next = from + names.len() as u64 + 1;
+            let count = usize::try_from(to - next + 1).unwrap_or(usize::MAX).clamp(2, most.max(2));
+            let records = self.reader.read(next, count, BYTES).map_err(OpenError::Read)?;
+            if records.is_empty() {
+                return Err(OpenError::Chain(format!("it has no record {next}")).into());
+            }
+            for stored in records.iter().filter(|stored| stored.position <= to) {
+                let position = stored.position;
+                let request = record::request(&stored.bytes);
+                let (stream, request_id) = request.map_err(|source| OpenError::Malformed { position, source })?;
+                names.push(self.key.name(&stream, &request_id));
+                if names.len() >= most || position == to {
+                    each(from, std::mem::take(&mut names))?;
+                    from = position;
                 }
             }
         }
-        work.due = false;
+        Ok(())
     }
 
-    pub(super) fn work(&self) -> Work {
-        *self.work.lock()
+    /// Drops filters of the oldest runs, which are the longest, until the others are within the budget.
+    fn bound_filters(&self) {
+        let (mut state, mut bytes) = (self.state.write(), 0_u64);
+        for run in state.runs.iter_mut().rev() {
+            let with = bytes.saturating_add(run.filter_bytes());
+            match with > self.filter_bytes_max {
+                true => *run = run.without_filters(),
+                false => bytes = with,
+            }
+        }
     }
 
-    pub(super) fn see<T>(&self, see: impl FnOnce(&Parts) -> T) -> T {
-        see(&self.state.read().parts)
-    }
-
-    /// Puts runs in the place of what was between two positions.
-    pub(super) fn replace(&self, from: Position, to: Position, runs: Vec<Run>) {
-        let mut state = self.state.write();
-        state.parts.replace(from, to, runs.into_iter().map(|run| Part::Disk(Arc::new(run))).collect());
-        state.parts.bound_filters(self.filter_bytes_max);
+    /// Its runs.
+    #[cfg(test)]
+    pub(super) fn runs(&self) -> Vec<Run> {
+        self.state.read().runs.clone()
     }
 }
 
-/// The table can't tell whether a request is a new one: a file of it is not as it was written, or can't be read.
+impl State {
+    fn to(&self) -> Position {
+        let full = self.full.last().map_or(0, |stretch| stretch.to());
+        let written = self.runs.last().map_or(0, Run::to);
+        self.open.as_ref().map_or(full.max(written), |open| open.to())
+    }
+
+    fn stretches(&self) -> impl Iterator<Item = &Stretch> {
+        self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
+    }
+
+    /// The first names in memory that follow one another, up to a position; with the position before them.
+    fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
+        let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
+        let from = stretches().next()?.from;
+        let mut names: Vec<Name> = vec![];
+        for stretch in stretches().take_while(|stretch| stretch.from < to) {
+            if stretch.from != from + names.len() as u64 {
+                break;
+            }
+            let count = usize::try_from(to - stretch.from).unwrap_or(usize::MAX).min(NAMES_MAX - names.len());
+            names.extend(stretch.names().iter().take(count));
+        }
+        (!names.is_empty()).then_some((from, names))
+    }
+
+    /// Puts a run in the place of the names in memory.
+    fn take(&mut self, run: Run) {
+        let to = run.to();
+        self.full.retain(|stretch| stretch.to() > to);
+        for stretch in self.full.iter_mut().filter(|stretch| stretch.from < to) {
+            *stretch = Arc::new(stretch.after_position(to));
+        }
+        if let Some(open) = self.open.as_mut().filter(|open| open.from < to) {
+            *open = open.after_position(to);
+        }
+        let at = self.runs.partition_point(|of| of.from() < run.from());
+        self.runs.insert(at, run);
+    }
+}
+
+/// A run that may have a request cannot be read, so that it is unknown whether the request is a new one.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: {reason}")]
-pub(crate) struct Unreadable {
-    file: String,
-    reason: String,
+#[error("{0}")]
+pub(crate) struct Unreadable(String);
+
+impl From<ReadError> for WriteError {
+    fn from(error: ReadError) -> Self {
+        Self::Log(error.into())
+    }
 }

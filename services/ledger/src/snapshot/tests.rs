@@ -1,7 +1,7 @@
 //! The version of the state: digests of the serialized state of logs with every event.
 
 use super::*;
-use crate::{recovery::fold, requests::Key};
+use crate::{players::key, recovery::fold};
 use motherlode_log::{MemoryStore, Store};
 use motherlode_testkit::{
     digests,
@@ -9,36 +9,35 @@ use motherlode_testkit::{
     shape::Shape,
 };
 
-/// The key that [`Tail::new`] has.
+/// The key of the names.
 const KEY: Key = Key([7; 16]);
 
-/// The books after the first records of a log, and the names of the requests. `each` sees the books at every position.
-fn folded(log: &Log, records: usize, mut each: impl FnMut(&Books)) -> (Books, Tail) {
+/// The books after the first records of a log. `each` sees the books at every position.
+fn folded(log: &Log, records: usize, mut each: impl FnMut(&Books)) -> Books {
     let mut store = MemoryStore::new(log.partition);
     store.append(0, &log.records).unwrap();
     let reader = store.reader();
-    let (mut books, mut names) = (Books::new(), vec![]);
+    let mut books = Books::new();
     books.watch();
     for (record, logged) in log.records.iter().zip(log.commits()).take(records) {
         fold(&*reader, &mut books, &logged.commit, motherlode_log::hash(record)).unwrap();
-        names.push(KEY.name(&logged.commit.stream, &logged.commit.request_id));
         each(&books);
     }
-    (books, Tail::new(0, names))
+    books
 }
 
-/// A snapshot's body after the first records of a log, with images whose digests it names.
+/// The state of a checkpoint after the first records of a log, and the digests of its players' tables.
 fn body(log: &Log, records: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
-    let (mut books, tail) = folded(log, records, |_| ());
-    let images = Images::keyed(folder.path(), log.partition, KEY);
+    let mut books = folded(log, records, |_| ());
+    let players = Players::new(&views(folder.path(), log.partition), usize::MAX);
     let (mut frozen, mut written) = (books.freeze(), Written::default());
     each_once(&mut frozen);
-    images.write_frozen(&frozen, || &books, &mut written).unwrap();
-    postcard::to_allocvec(&(&books, tail, images.named(&written))).unwrap()
+    players.write_frozen(&frozen, records as u64, || &books, &mut written).unwrap();
+    postcard::to_allocvec(&(None::<Hash>, KEY, &books, players.tables(&written))).unwrap()
 }
 
-/// The serialized state at every position of a log, and the snapshot's body at its end.
+/// The serialized state at every position of a log, and the checkpoint's at its end.
 fn states(log: &Log) -> Vec<u8> {
     let mut states = vec![];
     folded(log, log.records.len(), |books| {
@@ -69,7 +68,7 @@ fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
     assert_eq!(empty, [] as [&str; 0], "add a log with a value of them to tests/kit/src/logs");
 }
 
-/// The digests can differ: each record of a log counts, and so do the players' images.
+/// The digests can differ: each record of a log counts, and so do the players' states.
 #[test]
 fn state_version_another_state_has_another_digest() {
     for log in logs::all() {
@@ -78,31 +77,46 @@ fn state_version_another_state_has_another_digest() {
         assert_eq!(body(&log, all), body(&log, all), "{}", log.name);
     }
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let named = |folder: &Path, rounds_started| {
-        let images = Images::keyed(folder, 0, KEY);
+    let tables = |folder: &Path, rounds_started| {
+        let players = Players::new(&views(folder, 0), usize::MAX);
         let mut state = motherlode_books::PlayerState::default();
         state.rounds_started = rounds_started;
-        let changed = crate::images::Changed { operator: "acme".into(), player: "ann".into(), state: Arc::new(state) };
         let mut written = Written::default();
-        images.write(vec![changed], &mut written).unwrap();
-        postcard::to_allocvec(&images.named(&written)).unwrap()
+        players.write(vec![(key("acme", "ann"), Arc::new(state))], 1, &mut written).unwrap();
+        players.tables(&written)
     };
-    assert_ne!(named(one.path(), 1), named(other.path(), 2));
+    assert_ne!(tables(one.path(), 1), tables(other.path(), 2));
 }
 
-/// A snapshot of the same number is used by any build, and one of another number by none.
+/// A snapshot with the same number is used by any build, and one with another number by none.
 #[test]
 fn state_version_only_snapshots_of_this_version_are_used() {
     let log = &logs::golden()[0];
-    let sealed = |magic: &[u8], version| {
-        let header = Header { version, program: None, partition: 0, position: log.records.len() as u64, hash: [1; 32] };
-        let mut sealed = postcard::to_allocvec(&header).unwrap();
-        sealed.extend(body(log, log.records.len()));
-        [magic, &Sha256::digest(&sealed)[..], &sealed].concat()
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = MemoryStore::new(0);
+    store.append(0, &log.records).unwrap();
+    let reader = store.reader();
+    let views = views(folder.path(), 0);
+    let state = postcard::to_allocvec(&(None::<Hash>, KEY, Books::new()));
+    let players = Players::new(&views, 9).tables(&Written::default());
+    let checkpoint = |state_version, hash| Checkpoint {
+        sequence: 0,
+        partition: 0,
+        position: 3,
+        hash,
+        keyspaces: vec![players.clone()],
+        state_version,
+        state: state.clone().unwrap(),
     };
-    assert!(decode(&sealed(&MAGIC, STATE_VERSION), 0).is_ok());
-    for (magic, version) in [(&MAGIC, STATE_VERSION + 1), (&MAGIC, 0), (b"MLSNAP02", STATE_VERSION)] {
-        assert!(matches!(decode(&sealed(magic, version), 0), Err(Unusable::OtherVersion)), "{version}");
+    let read = |checkpoint| Snapshot::read(&*reader, &views, 9, &checkpoint).map(|_| ());
+    let hash = record_hash(&*reader, 3).unwrap().unwrap();
+    assert!(read(checkpoint(STATE_VERSION, hash)).is_ok());
+    for version in [STATE_VERSION + 1, STATE_VERSION - 1, 0] {
+        assert!(matches!(read(checkpoint(version, hash)), Err(Unusable::OtherVersion)), "{version}");
     }
-    assert!(matches!(decode(&sealed(&MAGIC, STATE_VERSION), 1), Err(Unusable::OtherPartition(0))));
+    assert!(matches!(read(checkpoint(STATE_VERSION, [1; 32])), Err(Unusable::OtherLog)));
+    let without = Checkpoint { keyspaces: vec![], ..checkpoint(STATE_VERSION, hash) };
+    assert!(matches!(read(without), Err(Unusable::Players(_))));
+    let damaged = Checkpoint { state: vec![9; 3], ..checkpoint(STATE_VERSION, hash) };
+    assert!(matches!(read(damaged), Err(Unusable::Damaged)));
 }

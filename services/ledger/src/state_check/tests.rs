@@ -1,8 +1,7 @@
 use super::*;
 use crate::{
-    images::{Changed, Images, Written},
+    players::{Changed, Players, Written, key},
     recovery::fold,
-    requests::Key,
 };
 use motherlode_books::{Books, Currency, Event, Minor};
 use motherlode_log::{Hash, LogStart, MemoryStore, Store, genesis};
@@ -91,22 +90,22 @@ fn mf_34_1_the_sample_narrows_and_stays_within_its_bounds() {
 
 fn check(log: &Log, records: u64, change: impl Fn(&StreamId, &mut PlayerState)) -> (tempfile::TempDir, StateCheck) {
     let (folder, books) = (tempfile::tempdir().unwrap(), books(log, records));
-    let images = Images::keyed(folder.path(), log.partition, Key([7; 16]));
+    let players = Players::new(&Arc::new(motherlode_views::Store::open(folder.path(), log.partition)), usize::MAX);
     let changed = |(operator, name, state): (&str, &str, &PlayerState)| {
         let mut state = state.clone();
         change(&StreamId::player(operator, name), &mut state);
-        Changed { operator: operator.into(), player: name.into(), state: Arc::new(state) }
+        (key(operator, name), Arc::new(state))
     };
     let mut written = Written::default();
-    images.write(books.players().map(changed).collect(), &mut written).unwrap();
-    images.take(written);
-    let (images, shared) = (images.fixed(), books.shared());
-    (folder, StateCheck { partition: log.partition, reader: reader(log), position: records, images, shared })
+    players.write(books.players().map(changed).collect::<Vec<Changed>>(), records, &mut written).unwrap();
+    players.take(written);
+    let (players, shared) = (players.fixed(), books.shared());
+    (folder, StateCheck { partition: log.partition, reader: reader(log), position: records, players, shared })
 }
 
 fn run(check: StateCheck, before: Option<Hash>) -> (bool, Option<String>, bool) {
     let (provenance, removed) = (Provenance::new(Some(before)), Cell::new(false));
-    check.run(&provenance, &AtomicBool::new(false), || removed.set(true));
+    check.run(&provenance, || false, || removed.set(true));
     let failure = provenance.failure().borrow().clone();
     assert_eq!(provenance.take_stale(), provenance.is_own() && before != program::digest());
     (provenance.is_own(), failure, removed.get())
@@ -156,7 +155,7 @@ fn mf_34_1_only_another_builds_state_is_checked_and_a_check_that_is_broken_off_s
     assert!(run(of_unknown, None).1.is_some(), "a build without a name is another one");
     let (_folder, broken_off) = differs();
     let provenance = Provenance::new(Some(ANOTHER));
-    broken_off.run(&provenance, &AtomicBool::new(true), || unreachable!("nothing was found"));
+    broken_off.run(&provenance, || true, || unreachable!("nothing was found"));
     assert_eq!((provenance.program(), provenance.has_failed(), provenance.take_stale()), (ANOTHER, false, false));
     assert_eq!(Provenance::new(None).program(), program::digest(), "what was folded here is this build's");
 }

@@ -21,13 +21,17 @@ impl Folder {
         self.0.path().join("index")
     }
 
-    fn snapshot(&self) -> PathBuf {
-        self.index().with_extension("snapshot")
+    /// The file of the latest checkpoint.
+    fn snapshot(&self) -> Option<PathBuf> {
+        let files = fs::read_dir(self.index().with_extension("views").join("checkpoints")).into_iter().flatten();
+        files.map(|file| file.unwrap().path()).next()
     }
 
-    fn images(&self) -> Vec<PathBuf> {
-        let files = fs::read_dir(self.index().with_extension("images")).into_iter().flatten().flatten();
-        files.map(|file| file.path()).collect()
+    /// Tables of players.
+    fn tables(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.index().with_extension("views").join("tables")).into_iter().flatten().flatten();
+        let is_players = |file: &PathBuf| fs::read(file).unwrap().windows(7).any(|bytes| bytes == b"players");
+        files.map(|file| file.path()).filter(is_players).collect()
     }
 
     fn open(&self, players_max: usize) -> Handle {
@@ -104,7 +108,7 @@ proptest! {
                         ledger.close().await;
                     }
                     if matches!(act, Act::Anew) {
-                        let _ = fs::remove_file(few.snapshot());
+                        few.snapshot().into_iter().for_each(|snapshot| fs::remove_file(snapshot).unwrap());
                     }
                     ledgers = [all.open(usize::MAX), few.open(FEW)];
                     let in_memory = ledgers[1].players_in_memory();
@@ -152,17 +156,17 @@ async fn pl_30_a_player_whose_image_is_damaged_is_refused_with_the_place_and_the
     }
     let before = states(&ledger);
     ledger.close().await;
-    for file in folder.images() {
+    for file in folder.tables() {
         let mut bytes = fs::read(&file).unwrap();
-        bytes[300] ^= 1;
+        bytes[30] ^= 1;
         fs::write(&file, bytes).unwrap();
     }
 
     let ledger = folder.open(usize::MAX);
     assert_eq!(*ledger.unreadable_players().borrow(), None, "nobody was asked for");
     let refusal = Refusal::from(ledger.player(&stream(1)).unwrap_err());
-    let names = folder.images().into_iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned());
-    let places: Vec<_> = names.map(|name| format!("the block 256 bytes into {name} is damaged")).collect();
+    let names = folder.tables().into_iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned());
+    let places: Vec<_> = names.map(|name| format!("{name}: the block at byte 0 is damaged")).collect();
     let tells = |what: &str| places.iter().any(|place| what.contains(place));
     let told = format!("{refusal:?}");
     assert!(refusal.reason() == Reason::IndexUnreadable && tells(&told), "{told}");
@@ -172,16 +176,16 @@ async fn pl_30_a_player_whose_image_is_damaged_is_refused_with_the_place_and_the
     let rate = Event::RateSet { currency: Currency::USD, rate: FxRate::ONE, source: "ECB".into() };
     let proposal = Proposal { stream: StreamId::Rates, events: vec![rate], ..deposit(1, "rate".into(), false) };
     ledger.append(proposal).await.unwrap();
-    assert!(!folder.snapshot().exists());
+    assert_eq!(folder.snapshot(), None);
     ledger.close().await;
-    assert!(!folder.snapshot().exists(), "none is written that rests on it");
+    assert_eq!(folder.snapshot(), None, "none is written that rests on it");
 
     let ledger = folder.open(usize::MAX);
     assert_eq!(states(&ledger), before);
     assert_eq!(*ledger.unreadable_players().borrow(), None);
     ledger.close().await;
     let ledger = folder.open(usize::MAX);
-    assert_eq!((ledger.players_in_memory(), states(&ledger)), (0, before), "from images that were made anew");
+    assert_eq!((ledger.players_in_memory(), states(&ledger)), (0, before), "from tables that were written again");
     ledger.close().await;
 }
 
@@ -193,20 +197,22 @@ async fn pl_30_a_start_that_needs_a_damaged_image_folds_the_log_anew() {
         ledger.append(deposit(player, "first".into(), true)).await.unwrap();
     }
     ledger.close().await;
-    let snapshot = fs::read(folder.snapshot()).unwrap();
-    let files = folder.images();
-    let images: Vec<_> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+    let snapshot = folder.snapshot().unwrap();
+    let bytes = fs::read(&snapshot).unwrap();
+    let files = folder.tables();
+    let tables: Vec<_> = files.iter().map(|file| fs::read(file).unwrap()).collect();
     let ledger = folder.open(usize::MAX);
     for player in 0..PLAYERS {
         ledger.append(deposit(player, "second".into(), false)).await.unwrap();
     }
     let before = (states(&ledger), ledger.books(Books::clone));
     ledger.close().await;
-    for (file, mut bytes) in files.iter().zip(images) {
-        bytes[300] ^= 1;
+    for (file, mut bytes) in files.iter().zip(tables) {
+        bytes[30] ^= 1;
         fs::write(file, bytes).unwrap();
     }
-    fs::write(folder.snapshot(), snapshot).unwrap();
+    fs::remove_file(folder.snapshot().unwrap()).unwrap();
+    fs::write(snapshot, bytes).unwrap();
     let ledger = folder.open(usize::MAX);
     assert_eq!((states(&ledger), ledger.books(Books::clone)), before);
     ledger.close().await;

@@ -4,6 +4,7 @@ use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, Handle, OpenError, Options, Proposal};
 use motherlode_log::{Chained, Hash, LogStart, Position, ReadError, Reader, Record, SegmentStore, Store};
 use std::{
+    collections::BTreeSet,
     fs,
     path::PathBuf,
     sync::{
@@ -69,24 +70,24 @@ impl Reader for WatchedReader {
 /// A log with a snapshot after every change.
 struct Folder {
     folder: tempfile::TempDir,
-    request_run_commits: usize,
 }
 
 impl Folder {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), request_run_commits: 8 }
-    }
-
-    fn without_runs() -> Self {
-        Self { request_run_commits: 1 << 20, ..Self::new() }
+        Self { folder: tempfile::tempdir().unwrap() }
     }
 
     fn index(&self) -> PathBuf {
         self.folder.path().join("index")
     }
 
+    fn views(&self) -> PathBuf {
+        self.index().with_extension("views")
+    }
+
+    /// The file of the latest checkpoint, while nothing is written.
     fn snapshot(&self) -> PathBuf {
-        self.index().with_extension("snapshot")
+        files(self.views().join("checkpoints")).next().unwrap()
     }
 
     fn log(&self) -> PathBuf {
@@ -97,8 +98,7 @@ impl Folder {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
         let store = Watched { store, first: Arc::clone(&first) };
-        let request_run_commits = self.request_run_commits;
-        let options = Options { snapshot_commits: 1, request_run_commits, ..Options::default() };
+        let options = Options { snapshot_commits: 1, request_run_commits: 8, ..Options::default() };
         let ledger = motherlode_ledger::open(Box::new(store), &self.index(), options)?;
         Ok((ledger, first.load(Ordering::Acquire)))
     }
@@ -174,8 +174,7 @@ async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
     }
     assert_eq!(ledger.durable(), 40, "nothing was applied twice");
     ledger.close().await;
-    let files = folder.index().with_extension("requests");
-    let runs = || fs::read_dir(&files).unwrap().map(|run| run.unwrap().path()).collect::<Vec<_>>();
+    let runs = || files(folder.views().join("tables")).collect::<Vec<_>>();
     assert!(!runs().is_empty());
     for garble in [true, false] {
         for run in runs() {
@@ -218,11 +217,32 @@ async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
 }
 
 #[tokio::test]
+async fn pl_30_a_folder_of_an_earlier_version_is_replayed_once() {
+    let folder = Folder::new();
+    let before = folder.commit(0..3).await;
+    fs::remove_dir_all(folder.views()).unwrap();
+    let old = ["snapshot", "requests/1.run", "images/1.images"]
+        .map(|name| folder.folder.path().join(format!("index.{name}")));
+    for file in &old {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "of an earlier version").unwrap();
+    }
+    for first_read in [1, 7] {
+        let (ledger, first) = folder.open();
+        assert_eq!((first, whole(&ledger)), (first_read, before.clone()));
+        ledger.close().await;
+        assert!(old.iter().all(|file| !file.exists()));
+    }
+}
+
+#[tokio::test]
 async fn pl_30_a_snapshot_of_another_log_is_not_used() {
     let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..3).await;
     let before = other.commit(5..10).await;
-    fs::copy(one.snapshot(), other.snapshot()).unwrap();
+    let own = other.snapshot();
+    fs::copy(one.snapshot(), own.with_file_name(one.snapshot().file_name().unwrap())).unwrap();
+    fs::remove_file(own).unwrap();
     let (ledger, first) = other.open();
     assert_eq!(first, 1);
     assert_eq!(whole(&ledger), before);
@@ -238,7 +258,7 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
     fs::remove_dir_all(one.log()).unwrap();
     fs::rename(other.log(), one.log()).unwrap();
     match one.try_open().map(|_| ()) {
-        Err(OpenError::Shortened { end: 6, held: 10, by }) => assert_eq!(by, one.index().with_extension("snapshot")),
+        Err(OpenError::Shortened { end: 6, held: 10, by }) => assert_eq!(by, one.views()),
         opened => panic!("{opened:?}"),
     }
 }
@@ -258,17 +278,25 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     index.close().unwrap();
 }
 
+fn files(folder: PathBuf) -> impl Iterator<Item = PathBuf> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    files.filter(|file| file.extension().is_none_or(|extension| extension != "new"))
+}
+
 fn copy(from: &Folder, to: &Folder) {
-    let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
-    let images = |folder: &Folder| folder.index().with_extension("images");
+    let folders = |folder: &Folder| {
+        let views = folder.views();
+        [views.join("checkpoints"), views.join("tables")]
+    };
+    let names = || folders(from).map(|folder| files(folder).collect::<BTreeSet<_>>());
     loop {
-        let snapshot = fs::read(from.snapshot()).unwrap();
-        let _ = fs::remove_dir_all(images(to));
-        fs::create_dir_all(images(to)).unwrap();
-        let mut copied = files(images(from)).map(|file| fs::copy(&file, images(to).join(file.file_name().unwrap())));
-        // A file that is gone belonged to an older snapshot.
-        if copied.all(|copied| copied.is_ok()) && fs::read(from.snapshot()).unwrap() == snapshot {
-            fs::write(to.snapshot(), snapshot).unwrap();
+        let before = names();
+        let copied = folders(from).into_iter().zip(folders(to)).all(|(from, to)| {
+            let _ = fs::remove_dir_all(&to);
+            fs::create_dir_all(&to).unwrap();
+            files(from).all(|file| fs::copy(&file, to.join(file.file_name().unwrap())).is_ok())
+        });
+        if copied && names() == before && before[0].len() == 1 {
             break;
         }
     }
@@ -280,7 +308,7 @@ fn copy(from: &Folder, to: &Folder) {
 
 #[tokio::test]
 async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_their_positions() {
-    let folder = Folder::without_runs();
+    let folder = Folder::new();
     let (ledger, _) = folder.open();
     for player in 0..30 {
         ledger.append(opened(player)).await.unwrap();
@@ -297,9 +325,9 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
             done.unwrap();
         }
         round += 1;
-        let now = fs::read(folder.snapshot()).unwrap_or_default();
-        if !now.is_empty() && now != latest {
-            let to = Folder::without_runs();
+        let now: Vec<_> = files(folder.views().join("checkpoints")).collect();
+        if now.len() == 1 && now != latest {
+            let to = Folder::new();
             copy(&folder, &to);
             taken.push(to);
             latest = now;
@@ -307,16 +335,13 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
     }
     ledger.close().await;
     for copied in taken {
-        let (snapshot, images) = (copied.snapshot(), copied.index().with_extension("images"));
-        let aside = |path: &PathBuf| path.with_added_extension("aside");
-        fs::rename(&snapshot, aside(&snapshot)).unwrap();
-        fs::rename(&images, aside(&images)).unwrap();
+        let aside = copied.views().with_added_extension("aside");
+        fs::rename(copied.views(), &aside).unwrap();
         let (ledger, first) = copied.open();
         let by_log = (first, whole(&ledger));
         ledger.close().await;
-        fs::remove_dir_all(&images).unwrap();
-        fs::rename(aside(&images), &images).unwrap();
-        fs::rename(aside(&snapshot), &snapshot).unwrap();
+        fs::remove_dir_all(copied.views()).unwrap();
+        fs::rename(aside, copied.views()).unwrap();
         let (ledger, first) = copied.open();
         assert!(first > 1, "it's used: {first}");
         assert_eq!(by_log, (1, whole(&ledger)), "the same as of the log alone");
@@ -325,12 +350,15 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
 }
 
 #[tokio::test]
-async fn pl_30_a_snapshot_whose_images_are_damaged_missing_or_anothers_is_not_used() {
+async fn pl_30_a_snapshot_whose_players_are_damaged_missing_or_anothers_is_not_used() {
     let (folder, other) = (Folder::new(), Folder::new());
     let before = folder.commit(0..20).await;
-    other.commit(0..21).await;
-    let images = |folder: &Folder| folder.index().with_extension("images");
-    let file = |folder: &Folder| fs::read_dir(images(folder)).unwrap().next().unwrap().unwrap().path();
+    other.commit(20..40).await;
+    // A table of players.
+    let file = |folder: &Folder| {
+        let is_players = |file: &PathBuf| fs::read(file).unwrap().windows(7).any(|bytes| bytes == b"players");
+        files(folder.views().join("tables")).find(is_players).unwrap()
+    };
     let of_another = fs::read(file(&other)).unwrap();
     for what in ["flipped", "short", "gone", "another's"] {
         let path = file(&folder);
@@ -353,5 +381,5 @@ async fn pl_30_a_snapshot_whose_images_are_damaged_missing_or_anothers_is_not_us
         assert_eq!(first, 41, "made again");
         ledger.close().await;
     }
-    assert_eq!(fs::read_dir(images(&folder)).unwrap().count(), 1, "what is of no use is removed");
+    assert_eq!(files(folder.views().join("tables")).count(), 2, "unused files are removed");
 }

@@ -1,0 +1,305 @@
+//! Players' states as of the latest [snapshot](crate::snapshot): a keyspace of the store of views.
+//!
+//! Each snapshot adds a run with the players changed since the one before, so it costs the changes. Of several states of a player the
+//! newest run's counts. Runs are merged behind the service; so there are about a dozen. The key is operator and player with a zero byte
+//! between them, the value the state in postcard's wire format. To find a player is one read of a block.
+
+#[cfg(test)]
+mod tests;
+
+use motherlode_books::{Books, Frozen, Hand, PlayerState, StreamId};
+use motherlode_log::{Hash, Position};
+use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError, Writer, filter_hash};
+use parking_lot::{Mutex, RwLock};
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use tokio::sync::watch;
+
+/// Version of the folded state in a snapshot. A build uses the files of every build with the same
+/// version, and replays the log in place of others.
+///
+/// Raise it by 1 in a change after which
+/// * the same log is folded to another state: another amount, another field, another use of an event;
+/// * the same state is serialized as other bytes: a field or a variant is added, removed, moved or gets another type, in the
+///   books, in a player's state, or in the key of requests' names.
+///
+/// A change that moves code, adds an event no older log has, or refuses more needs no new version. `state_version_*` tests compare the
+/// serialized state of logs with every event, and fail if the version was not raised. The [check](crate::state_check) of some
+/// players under a new build finds changes outside of those logs.
+pub(crate) const STATE_VERSION: u32 = 5;
+
+/// States of players, by operator and player.
+pub(crate) static PLAYERS: Keyspace =
+    Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };
+
+/// Places that are looked at for players to evict when one is read.
+const AT_ONCE: usize = 16;
+/// Places of players that are looked at while the writer may wait for the books.
+pub(crate) const LOOKED_AT: usize = 64;
+/// Players of a run as it is first written.
+const BATCH: usize = 1 << 17;
+
+/// The players of a partition that may not be in memory.
+pub(crate) struct Players {
+    store: Arc<Store>,
+    /// The oldest first.
+    runs: RwLock<Arc<[Run]>>,
+    /// Number of players to be in memory.
+    players_max: usize,
+    /// Where players were last evicted.
+    hand: Mutex<Hand>,
+    /// Number of players read.
+    read: AtomicU64,
+    /// The first failure of a read.
+    pub(crate) failure: watch::Sender<Option<String>>,
+}
+
+/// A player's key, and the state that is to be written.
+pub(crate) type Changed = (Vec<u8>, Arc<PlayerState>);
+
+/// Runs written for a snapshot.
+#[derive(Default)]
+pub(crate) struct Written(Vec<Run>);
+
+impl Players {
+    /// No players yet.
+    pub(crate) fn new(store: &Arc<Store>, players_max: usize) -> Self {
+        Self {
+            store: Arc::clone(store),
+            runs: RwLock::new(Arc::default()),
+            players_max,
+            hand: Mutex::default(),
+            read: AtomicU64::new(0),
+            failure: watch::Sender::default(),
+        }
+    }
+
+    /// The players of a checkpoint.
+    pub(crate) fn open(store: &Arc<Store>, checkpoint: &Checkpoint, players_max: usize) -> Result<Self, ViewError> {
+        let players = Self::new(store, players_max);
+        let missing = ViewError::Entry { keyspace: PLAYERS.name, reason: "they have another version" };
+        let named = checkpoint.runs(&PLAYERS).ok_or(missing)?;
+        let runs = named.iter().map(|run| store.run(run, &PLAYERS, u64::MAX)).collect::<Result<_, ViewError>>()?;
+        *players.runs.write() = runs;
+        Ok(players)
+    }
+
+    /// The players as they are now, for a reader that needs them while others are written.
+    pub(crate) fn fixed(&self) -> FixedPlayers {
+        FixedPlayers(Arc::clone(&self.runs.read()))
+    }
+
+    /// Runs for a checkpoint, with those of `written` behind them.
+    pub(crate) fn tables(&self, written: &Written) -> KeyspaceTables {
+        let runs: Vec<_> = self.runs.read().iter().chain(&written.0).cloned().collect();
+        KeyspaceTables::new(&PLAYERS, &runs)
+    }
+
+    /// Digests of the tables in use.
+    pub(crate) fn ids(&self) -> Vec<Hash> {
+        self.runs.read().iter().flat_map(Run::ids).collect()
+    }
+
+    /// False only for players without a state here.
+    pub(crate) fn may_contain(&self, stream: &StreamId) -> bool {
+        let Some(key) = stream_key(stream) else { return false };
+        let hash = filter_hash(&key);
+        self.runs.read().iter().any(|run| run.may_contain(&key, hash))
+    }
+
+    /// The latest state of a player. A failed read removes the snapshot: the next start folds the log.
+    pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
+        let found = self.fixed().find(stream).inspect_err(|error| self.give_up(error))?;
+        self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
+        Ok(found)
+    }
+
+    /// Number of players read.
+    pub(crate) fn players_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    fn give_up(&self, error: &ViewError) {
+        let partition = self.store.partition();
+        let is_first = self.failure.send_if_modified(|failure| {
+            let is_first = failure.is_none();
+            if is_first {
+                *failure = Some(format!("partition {partition}: a player's state cannot be read: {error}"));
+            }
+            is_first
+        });
+        if is_first {
+            tracing::error!(partition, %error, folder = %self.store.folder().display(),
+                "players' states cannot be read: the snapshot is removed, so that the next start folds the log");
+            self.remove_snapshot();
+        }
+    }
+
+    /// Whether a read failed, so that no snapshot may rest on the states.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.borrow().is_some()
+    }
+
+    /// Removes the snapshot that rests on the states.
+    pub(crate) fn remove_snapshot(&self) {
+        if let Err(error) = self.store.forget() {
+            tracing::error!(%error, "the snapshot is not removed");
+        }
+    }
+
+    /// Drops all players, and the snapshot that names them, before the log is folded from the first record on.
+    pub(crate) fn forget(&self) {
+        self.remove_snapshot();
+        *self.runs.write() = Arc::default();
+        *self.hand.lock() = Hand::default();
+        self.failure.send_replace(None);
+    }
+
+    /// Whether a snapshot is due because too few players can be evicted.
+    pub(crate) fn wants_snapshot(&self, books: &Books) -> bool {
+        books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
+    }
+
+    /// Adds a player that was read, and evicts others if there are too many: first the ones not used lately.
+    pub(crate) fn load(&self, books: &mut Books, stream: &StreamId, state: PlayerState) {
+        self.make_room(books, AT_ONCE);
+        books.load(stream, state);
+    }
+
+    /// Evicts players if there are too many, at this many places; answers whether there may be more to do.
+    pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
+        if books.players_in_memory() < self.players_max {
+            return false;
+        }
+        let mut hand = self.hand.lock();
+        let recent = books.players_in_memory() > self.players_max.saturating_add(self.players_max / 8);
+        !books.evict(&mut hand, places, recent)
+    }
+
+    /// Writes and evicts players during a replay up to a position, before the books are shared. The next snapshot names the runs, since
+    /// the log may not be durable yet. Tables of merged runs are removed; `others` are those of other keyspaces in use.
+    pub(crate) fn unload(&self, books: &mut Books, position: Position, others: &[Hash]) -> Result<(), ViewError> {
+        let (mut frozen, mut written) = (books.freeze(), Written::default());
+        each_once(&mut frozen);
+        let done = self.write_frozen(&frozen, position, || &*books, &mut written);
+        if done.is_ok() {
+            self.take(written);
+        }
+        drop(books.thaw(done.is_err().then_some(frozen)));
+        done?;
+        if self.merge()? {
+            self.store.collect(&[&self.ids(), others].concat());
+        }
+        for _ in 0..2 {
+            while self.make_room(books, LOOKED_AT) {}
+        }
+        Ok(())
+    }
+
+    /// Writes the players of a snapshot that has begun at a position. Their places are in order, each once.
+    pub(crate) fn write_frozen<B: Deref<Target = Books>>(
+        &self,
+        frozen: &Frozen,
+        position: Position,
+        books: impl Fn() -> B,
+        written: &mut Written,
+    ) -> Result<(), ViewError> {
+        let mut changed = vec![];
+        for (operator, places) in frozen {
+            for some in places.chunks(LOOKED_AT) {
+                let books = books();
+                for place in some {
+                    let players = books.frozen(operator, *place);
+                    changed.extend(players.map(|(player, state)| (key(operator, player), Arc::clone(state))));
+                }
+                drop(books);
+                if changed.len() >= BATCH {
+                    self.write(std::mem::take(&mut changed), position, written)?;
+                }
+            }
+        }
+        if changed.is_empty() { Ok(()) } else { self.write(changed, position, written) }
+    }
+
+    /// Writes a run. It is used once a snapshot names it.
+    pub(crate) fn write(
+        &self,
+        mut changed: Vec<Changed>,
+        position: Position,
+        written: &mut Written,
+    ) -> Result<(), ViewError> {
+        changed.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let from = self.runs.read().last().map_or(0, Run::to);
+        let mut writer = Writer::new(&self.store, &PLAYERS, (from, position), u64::MAX);
+        for (key, state) in changed {
+            let wrong = |_| ViewError::Entry { keyspace: PLAYERS.name, reason: "it cannot be encoded" };
+            writer.put(&key, &postcard::to_allocvec(&*state).map_err(wrong)?)?;
+        }
+        written.0.push(writer.finish()?);
+        Ok(())
+    }
+
+    /// Adds runs.
+    pub(crate) fn take(&self, written: Written) {
+        let mut runs = self.runs.write();
+        *runs = runs.iter().cloned().chain(written.0).collect();
+    }
+
+    /// Merges some runs, if it is worth it; answers whether it did. The files of the merged ones stay until a snapshot names the new one.
+    pub(crate) fn merge(&self) -> Result<bool, ViewError> {
+        let runs = Arc::clone(&self.runs.read());
+        let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
+        let merged = Writer::merge(&self.store, &PLAYERS, &runs[range.clone()], u64::MAX);
+        let merged = merged.inspect_err(|error| {
+            if error.is_damage() {
+                self.give_up(error);
+            }
+        })?;
+        let mut runs = runs.to_vec();
+        runs.splice(range, [merged]);
+        *self.runs.write() = runs.into();
+        Ok(true)
+    }
+}
+
+/// Players as of one moment. Their files stay readable although they may be removed meanwhile.
+pub(crate) struct FixedPlayers(Arc<[Run]>);
+
+impl FixedPlayers {
+    /// The latest state of a player.
+    pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
+        let Some(key) = stream_key(stream) else { return Ok(None) };
+        for run in self.0.iter().rev() {
+            if let Some(state) = run.get(&key)? {
+                let wrong = |_| ViewError::Entry { keyspace: PLAYERS.name, reason: "it cannot be decoded" };
+                return postcard::from_bytes(&state).map(Some).map_err(wrong);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Key of a player. Names have no zero byte.
+pub(crate) fn key(operator: &str, player: &str) -> Vec<u8> {
+    [operator.as_bytes(), &[0], player.as_bytes()].concat()
+}
+
+fn stream_key(stream: &StreamId) -> Option<Vec<u8>> {
+    match stream {
+        StreamId::Player { operator, player } => Some(key(operator, player)),
+        _ => None,
+    }
+}
+
+/// Places of a snapshot in order, each once.
+pub(crate) fn each_once(frozen: &mut Frozen) {
+    for (_, places) in frozen {
+        places.sort_unstable();
+        places.dedup();
+    }
+}

@@ -1,0 +1,105 @@
+//! Runs of players: what was written is read, the latest state of a player, and damage is an error.
+
+use super::*;
+use motherlode_books::NextDraw;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+const PARTITION: u32 = 3;
+
+fn state(rounds_started: u64) -> Arc<PlayerState> {
+    let draw =
+        NextDraw { number: rounds_started, epoch: [1; 4], generation: 5, seal: [2; 32], sealed_by: Some([3; 32]) };
+    let mut state = PlayerState::default();
+    (state.rounds_started, state.draw) = (rounds_started, Some(draw));
+    Arc::new(state)
+}
+
+fn new(folder: &Path) -> Players {
+    Players::new(&Arc::new(Store::open(folder, PARTITION)), usize::MAX)
+}
+
+fn write(players: &Players, position: Position, states: impl IntoIterator<Item = (usize, u64)>) {
+    let changed = states.into_iter().map(|(player, rounds)| (key("acme", &format!("p{player}")), state(rounds)));
+    let mut written = Written::default();
+    players.write(changed.collect(), position, &mut written).unwrap();
+    players.take(written);
+}
+
+fn checkpoint(players: &Players) -> Checkpoint {
+    Checkpoint {
+        sequence: 0,
+        partition: PARTITION,
+        position: 9,
+        hash: [1; 32],
+        keyspaces: vec![players.tables(&Written::default())],
+        state_version: STATE_VERSION,
+        state: vec![],
+    }
+}
+
+fn stream(player: usize) -> StreamId {
+    StreamId::player("acme", format!("p{player}"))
+}
+
+fn found(players: &Players, player: usize) -> Option<u64> {
+    players.find(&stream(player)).unwrap().map(|state| state.rounds_started)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder.join("tables")).unwrap().map(|file| file.unwrap().path()).collect()
+}
+
+#[test]
+fn pl_30_the_latest_state_of_each_player_is_found_before_and_after_a_merge() {
+    let folder = tempfile::tempdir().unwrap();
+    let players = new(folder.path());
+    let mut expected = BTreeMap::new();
+    for position in 1..10_u64 {
+        let changed: Vec<_> = (0..300).filter(|player| (*player as u64).is_multiple_of(position)).collect();
+        write(&players, position, changed.iter().map(|player| (*player, position)));
+        expected.extend(changed.iter().map(|player| (*player, position)));
+        let check = |players: &Players| {
+            for player in 0..300 {
+                assert_eq!(found(players, player), expected.get(&player).copied());
+            }
+            assert!(!players.may_contain(&stream(5_000)) && !players.may_contain(&StreamId::System));
+            assert_eq!(found(players, 300), None);
+        };
+        check(&players);
+        while players.merge().unwrap() {
+            check(&players);
+        }
+        check(&Players::open(&players.store, &checkpoint(&players), usize::MAX).unwrap());
+    }
+    let runs = players.fixed().0.len();
+    assert!(runs < 9, "some were merged: {runs}");
+    players.store.collect(&players.ids());
+    assert_eq!(files(folder.path()).len(), runs);
+    assert!(players.players_read() > 300);
+}
+
+#[test]
+fn pl_30_a_damaged_state_is_an_error_that_removes_the_snapshot() {
+    let folder = tempfile::tempdir().unwrap();
+    let players = new(folder.path());
+    write(&players, 9, (0..200).map(|player| (player, 7)));
+    players.store.commit(&mut checkpoint(&players)).unwrap();
+    let file = files(folder.path()).remove(0);
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[50] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let refused = (0..200).filter(|player| players.find(&stream(*player)).is_err()).count();
+    assert!(refused > 50 && refused < 200, "{refused} are in the block");
+    assert!(players.has_failed() && players.store.checkpoints().is_empty());
+    assert!(players.failure.borrow().as_ref().is_some_and(|why| why.contains("the block at byte 0 is damaged")));
+    players.forget();
+    assert!(!players.has_failed() && players.find(&stream(1)).unwrap().is_none());
+    fs::remove_file(file).unwrap();
+    assert!(Players::open(&players.store, &checkpoint(&new(folder.path())), usize::MAX).is_ok());
+    let without = Checkpoint { keyspaces: vec![], ..checkpoint(&players) };
+    assert!(Players::open(&players.store, &without, usize::MAX).is_err());
+}

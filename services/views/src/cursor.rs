@@ -1,0 +1,133 @@
+//! Cursor: reads entries in order of their keys; and the merge of several.
+
+use crate::{error::ViewError, table::Table};
+use std::{ops::Range, sync::Arc};
+
+/// Reads the entries of tables whose keys follow one another.
+#[derive(Debug)]
+pub struct Cursor {
+    tables: Vec<Arc<Table>>,
+    table: usize,
+    /// The next block of the table.
+    block: usize,
+    bytes: Vec<u8>,
+    /// Where the next entry begins in the block.
+    next: usize,
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+impl Cursor {
+    /// A cursor before the first entry.
+    #[must_use]
+    pub fn new(tables: Vec<Arc<Table>>) -> Self {
+        Self { tables, table: 0, block: 0, bytes: vec![], next: 0, key: 0..0, value: 0..0 }
+    }
+
+    /// A cursor before the first entry whose key is at least `key`.
+    ///
+    /// # Errors
+    /// A block cannot be read.
+    pub fn seek(tables: Vec<Arc<Table>>, key: &[u8]) -> Result<Self, ViewError> {
+        let mut cursor = Self::new(tables);
+        let up_to = cursor.tables.partition_point(|table| table.first_key() <= key);
+        cursor.table = up_to.saturating_sub(1);
+        if let Some(table) = cursor.tables.get(cursor.table) {
+            cursor.block = table.block_of(key);
+        }
+        if cursor.load()? {
+            cursor.skip_to(key)?;
+        }
+        Ok(cursor)
+    }
+
+    /// Moves to the next entry; false at the end.
+    ///
+    /// # Errors
+    /// A block cannot be read.
+    pub fn advance(&mut self) -> Result<bool, ViewError> {
+        if !self.load()? {
+            return Ok(false);
+        }
+        let Some(table) = self.tables.get(self.table) else { return Ok(false) };
+        (self.key, self.value, self.next) = table.entry(&self.bytes, self.next)?;
+        Ok(true)
+    }
+
+    /// Key of the entry.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        self.bytes.get(self.key.clone()).unwrap_or_default()
+    }
+
+    /// Value of the entry.
+    #[must_use]
+    pub fn value(&self) -> &[u8] {
+        self.bytes.get(self.value.clone()).unwrap_or_default()
+    }
+
+    /// Reads the next block where this one is used up; false at the end.
+    fn load(&mut self) -> Result<bool, ViewError> {
+        while self.next >= self.bytes.len() {
+            let Some(table) = self.tables.get(self.table) else { return Ok(false) };
+            if self.block >= table.blocks() {
+                (self.table, self.block) = (self.table + 1, 0);
+                continue;
+            }
+            self.bytes = table.read_block(self.block)?;
+            (self.block, self.next) = (self.block + 1, 0);
+        }
+        Ok(true)
+    }
+
+    /// Skips the block's entries with smaller keys.
+    fn skip_to(&mut self, key: &[u8]) -> Result<(), ViewError> {
+        let Some(table) = self.tables.get(self.table) else { return Ok(()) };
+        if let Some((width, value)) = table.keyspace().widths {
+            let (width, entry) = (usize::from(width), usize::from(width) + usize::from(value));
+            let (mut low, mut high) = (0, self.bytes.len() / entry.max(1));
+            while low < high {
+                let middle = low + (high - low) / 2;
+                let found = self.bytes.get(middle * entry..middle * entry + width).unwrap_or_default();
+                if found < key { low = middle + 1 } else { high = middle }
+            }
+            self.next = low * entry;
+            return Ok(());
+        }
+        while self.next < self.bytes.len() {
+            let (found, _, next) = table.entry(&self.bytes, self.next)?;
+            if self.bytes.get(found).is_some_and(|found| found >= key) {
+                break;
+            }
+            self.next = next;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the entries of several cursors, the oldest first, in order of their keys. Of several entries with one key only the newest is
+/// passed on.
+///
+/// # Errors
+/// A block cannot be read, or `each` fails.
+pub fn merge<E: From<ViewError>>(
+    mut cursors: Vec<Cursor>,
+    mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut live = vec![];
+    for cursor in &mut cursors {
+        live.push(cursor.advance()?);
+    }
+    loop {
+        let heads = cursors.iter().zip(&live).filter(|(_, live)| **live);
+        // Of equal keys the last cursor's, which is the newest.
+        let Some((newest, _)) = heads.rev().min_by(|one, other| one.0.key().cmp(other.0.key())) else { return Ok(()) };
+        each(newest.key(), newest.value())?;
+        let key = newest.key().to_vec();
+        for (cursor, live) in cursors.iter_mut().zip(&mut live) {
+            if *live && cursor.key() == key {
+                *live = cursor.advance()?;
+            }
+        }
+    }
+}

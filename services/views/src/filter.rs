@@ -1,0 +1,96 @@
+//! Filter of keys: excludes most absent keys without a read.
+//!
+//! It is the split block Bloom filter of Apache Parquet: a key has one block of 32 bytes, and one bit in each of its eight words, so
+//! a lookup reads one cache line. Cost: 12 bits per key; about 6 in 1,000 absent keys are not excluded.
+
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher;
+
+/// Bytes of a block.
+const BLOCK: usize = 32;
+/// Bits for each key.
+const BITS: usize = 12;
+/// Odd constants of the format, one for each word.
+const SALTS: [u32; 8] =
+    [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
+
+/// Hash of a key, by which filters find it.
+#[must_use]
+pub fn filter_hash(key: &[u8]) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(key);
+    hasher.finish()
+}
+
+/// Bytes of a filter of so many keys.
+fn length(keys: usize) -> usize {
+    keys.saturating_mul(BITS).div_ceil(8 * BLOCK).max(1) * BLOCK
+}
+
+/// Bits of a key in its block. The block follows from the upper half of the hash, the bits from the lower half.
+fn mask(hash: u64) -> [u32; 8] {
+    let low = u32::try_from(hash & u64::from(u32::MAX)).unwrap_or_default();
+    SALTS.map(|salt| 1 << (low.wrapping_mul(salt) >> 27))
+}
+
+/// First byte of a key's block.
+fn block(hash: u64, length: usize) -> usize {
+    let place = (u128::from(hash) * (length / BLOCK) as u128) >> u64::BITS;
+    usize::try_from(place).unwrap_or_default() * BLOCK
+}
+
+/// A filter, as its bytes in the file.
+#[derive(Debug)]
+pub(crate) struct Filter(Vec<u8>);
+
+impl Filter {
+    /// Reads a filter; `None` unless the bytes are whole blocks.
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
+        (!bytes.is_empty() && bytes.len().is_multiple_of(BLOCK)).then_some(Self(bytes))
+    }
+
+    /// Filter of keys with these hashes.
+    pub(crate) fn new(hashes: &[u64]) -> Self {
+        let mut bytes = vec![0; length(hashes.len())];
+        for hash in hashes {
+            let at = block(*hash, bytes.len());
+            let words = bytes.iter_mut().skip(at);
+            for (byte, bits) in words.zip(mask(*hash).into_iter().flat_map(u32::to_le_bytes)) {
+                *byte |= bits;
+            }
+        }
+        Self(bytes)
+    }
+
+    /// False for no key of the table.
+    pub(crate) fn may_contain(&self, hash: u64) -> bool {
+        let at = block(hash, self.0.len());
+        let Some(block) = self.0.get(at..at + BLOCK) else { return true };
+        block.chunks_exact(4).zip(mask(hash)).all(|(word, mask)| {
+            let word = word.first_chunk().map_or(u32::MAX, |word| u32::from_le_bytes(*word));
+            word & mask != 0
+        })
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_of_the_table_is_excluded_and_most_others_are() {
+        for count in [0_u64, 1, 2, 100, 10_000] {
+            let hash = |number: u64| filter_hash(&number.to_le_bytes());
+            let hashes: Vec<_> = (1..=count).map(hash).collect();
+            let filter = Filter::new(&hashes);
+            assert_eq!(filter.bytes().len(), length(hashes.len()));
+            assert!(hashes.iter().all(|hash| filter.may_contain(*hash)), "{count}");
+            let passed = (count + 1..count + 10_001).filter(|number| filter.may_contain(hash(*number))).count();
+            assert!(passed < 150, "{passed} of 10,000 that are not among {count}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Run: the tables of one keyspace for one range of positions.
+
+use crate::{cursor::Cursor, error::ViewError, filter::filter_hash, table::Table};
+use motherlode_log::{Hash, Position};
+use std::{ops::Range, sync::Arc};
+
+/// Fewest runs in a merge.
+const MERGED: usize = 4;
+/// Most runs in a merge.
+const TOGETHER_MAX: usize = 16;
+/// Largest run of the lowest level.
+const LEVEL_BYTES: u64 = 1 << 20;
+
+/// Tables of one range of positions whose keys follow one another.
+#[derive(Debug, Clone)]
+pub struct Run {
+    tables: Vec<Arc<Table>>,
+}
+
+impl Run {
+    /// A run of at least one table, with their keys in order; `None` for tables of several ranges.
+    #[must_use]
+    pub fn new(tables: Vec<Arc<Table>>) -> Option<Self> {
+        let follow = |pair: &[Arc<Table>]| match pair {
+            [one, next] => (one.from(), one.to()) == (next.from(), next.to()) && one.first_key() < next.first_key(),
+            _ => true,
+        };
+        (!tables.is_empty() && tables.windows(2).all(follow)).then_some(Self { tables })
+    }
+
+    /// Digests of its tables.
+    pub fn ids(&self) -> impl Iterator<Item = Hash> {
+        self.tables.iter().map(|table| table.id())
+    }
+
+    /// Bytes of memory for its indexes and filters.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.tables.iter().map(|table| table.memory()).sum()
+    }
+
+    /// Bytes of memory for its filters.
+    #[must_use]
+    pub fn filter_bytes(&self) -> u64 {
+        self.tables.iter().map(|table| table.filter_bytes()).sum()
+    }
+
+    /// Its tables, in order of their keys.
+    #[must_use]
+    pub fn tables(&self) -> &[Arc<Table>] {
+        &self.tables
+    }
+
+    /// Position before its first.
+    #[must_use]
+    pub fn from(&self) -> Position {
+        self.tables.first().map_or(0, |table| table.from())
+    }
+
+    /// Its last position.
+    #[must_use]
+    pub fn to(&self) -> Position {
+        self.tables.first().map_or(0, |table| table.to())
+    }
+
+    /// Bytes of its files.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.tables.iter().map(|table| table.file_bytes()).sum()
+    }
+
+    /// Whether a read found a damaged block.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.tables.iter().any(|table| table.is_damaged())
+    }
+
+    /// The same run without filters.
+    #[must_use]
+    pub fn without_filters(&self) -> Self {
+        Self { tables: self.tables.iter().map(|table| Arc::new(table.without_filter())).collect() }
+    }
+
+    /// A cursor before its first entry.
+    #[must_use]
+    pub fn cursor(&self) -> Cursor {
+        Cursor::new(self.tables.clone())
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// A block cannot be read.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ViewError> {
+        let Some(table) = self.tables.partition_point(|table| table.first_key() <= key).checked_sub(1) else {
+            return Ok(None);
+        };
+        let Some(table) = self.tables.get(table) else { return Ok(None) };
+        if table.keyspace().filtered(key).is_some_and(|filtered| !table.may_contain(filter_hash(filtered))) {
+            return Ok(None);
+        }
+        let mut cursor = Cursor::seek(vec![Arc::clone(table)], key)?;
+        Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
+    }
+
+    /// Whether entries with this prefix may be there. `hash` is that of the filtered part of the key.
+    #[must_use]
+    pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
+        match &self.tables[..] {
+            // The common case reads no index.
+            [table] => table.may_contain(hash),
+            _ => self.tables_of(prefix).iter().any(|table| table.may_contain(hash)),
+        }
+    }
+
+    /// Passes on the entries whose keys have a prefix.
+    ///
+    /// # Errors
+    /// A block cannot be read.
+    pub fn find(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), ViewError> {
+        let mut cursor = Cursor::seek(self.tables_of(prefix).to_vec(), prefix)?;
+        while cursor.advance()? && cursor.key().starts_with(prefix) {
+            each(cursor.key(), cursor.value());
+        }
+        Ok(())
+    }
+
+    /// The tables in which keys with a prefix would be: mostly one.
+    fn tables_of(&self, prefix: &[u8]) -> &[Arc<Table>] {
+        let begin = self.tables.partition_point(|table| table.first_key() <= prefix).saturating_sub(1);
+        let after = |table: &Arc<Table>| table.first_key() <= prefix || table.first_key().starts_with(prefix);
+        let end = self.tables.partition_point(after).max(begin);
+        self.tables.get(begin..end).unwrap_or_default()
+    }
+
+    fn level(&self) -> u32 {
+        (self.file_bytes() / LEVEL_BYTES).max(1).ilog(MERGED as u64)
+    }
+}
+
+/// Which runs are to become one: the newest ones up to a level of size, once there are more than three for each level that they have. So
+/// four of the lowest level become one of the next. The number of runs is bounded by the logarithm of their size.
+#[must_use]
+pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
+    // Runs before a gap of positions are left until it is filled.
+    let gap = runs.windows(2).rposition(|pair| pair.first().map(Run::to) < pair.last().map(Run::from));
+    let runs_after = gap.map_or(0, |gap| gap + 1);
+    let levels: Vec<_> = runs.iter().map(Run::level).collect();
+    let mut levels_up = levels.clone();
+    levels_up.sort_unstable();
+    levels_up.dedup();
+    levels_up.into_iter().zip(1..).find_map(|(level, number)| {
+        // The newest runs of at most this level.
+        let begin = levels.iter().rposition(|of| *of > level).map_or(0, |larger| larger + 1).max(runs_after);
+        (runs.len() - begin > (MERGED - 1) * number).then(|| begin..runs.len().min(begin + TOGETHER_MAX))
+    })
+}

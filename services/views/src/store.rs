@@ -1,0 +1,331 @@
+//! Store: the folder of a partition's views.
+
+use crate::{
+    catalogue::Catalogue,
+    checkpoint::{Checkpoint, RunTables},
+    error::{ViewError, at},
+    output::Output,
+    run::Run,
+    table::{Keyspace, Table},
+};
+use motherlode_log::Hash;
+use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
+use std::{
+    cmp::Reverse,
+    collections::HashSet,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+/// Extension of unfinished files.
+const UNFINISHED: &str = "new";
+
+/// The folder of a partition's views.
+pub struct Store {
+    folder: PathBuf,
+    partition: u32,
+    is_stopped: AtomicBool,
+    /// Number of files begun.
+    begun: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    catalogue: Option<Catalogue>,
+    current: Option<Current>,
+    /// Greatest number of a checkpoint.
+    sequence: u64,
+}
+
+/// The current checkpoint.
+struct Current {
+    id: Hash,
+    tables: Vec<Hash>,
+}
+
+impl Store {
+    /// Opens the store in a folder. The folder is created with the first file. A catalogue that cannot be opened is replaced.
+    #[must_use]
+    pub fn open(folder: &Path, partition: u32) -> Self {
+        let store = Self {
+            folder: folder.to_owned(),
+            partition,
+            is_stopped: AtomicBool::new(false),
+            begun: AtomicU64::new(0),
+            state: Mutex::default(),
+        };
+        for folder in [store.tables(), store.checkpoints_folder()] {
+            for (path, _) in files(&folder).into_iter().filter(|(path, _)| is_unfinished(path)) {
+                remove(&path);
+            }
+        }
+        if folder.is_dir() {
+            match Catalogue::open(&store.catalogue()) {
+                Ok(catalogue) => store.state.lock().catalogue = Some(catalogue),
+                Err(error) => tracing::warn!(%error, "the catalogue of views is not used"),
+            }
+        }
+        store
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The partition.
+    #[must_use]
+    pub fn partition(&self) -> u32 {
+        self.partition
+    }
+
+    /// Makes merges fail with [`ViewError::Stopped`].
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the store is being closed.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// The whole checkpoints, the newest first. Mostly there is one. After a crash before a commit, or with an older catalogue, the
+    /// newest one differs from the catalogue's: each one is right at its own position.
+    #[must_use]
+    pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
+        let mut found = vec![];
+        for (path, id) in files(&self.checkpoints_folder()) {
+            match id.map(|id| Checkpoint::read(&path, &id, self.partition).map(|checkpoint| (id, checkpoint))) {
+                Some(Ok(checkpoint)) => found.push(checkpoint),
+                Some(Err(error)) => tracing::warn!(%error, "a checkpoint of the views is not used"),
+                None => {}
+            }
+        }
+        found.sort_by_key(|(id, checkpoint)| Reverse((checkpoint.sequence, *id)));
+        let mut state = self.state.lock();
+        let named = state.catalogue.as_ref().and_then(|catalogue| catalogue.current);
+        state.sequence = found.first().map_or(0, |(_, newest)| newest.sequence).max(named.map_or(0, |(_, of)| of));
+        if named.is_some_and(|(named, _)| found.first().is_none_or(|(newest, _)| *newest != named)) {
+            tracing::warn!("the catalogue of views does not name the newest checkpoint");
+        }
+        found
+    }
+
+    /// Makes one of [`checkpoints`](Self::checkpoints) the current one.
+    pub fn adopt(&self, id: Hash, checkpoint: &Checkpoint) {
+        let mut state = self.state.lock();
+        state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
+        // The next commit tries again.
+        if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
+            tracing::warn!(%error, "the catalogue of views does not name the checkpoint of the start");
+        }
+    }
+
+    /// Opens a run. Filters beyond `filter_bytes_max` bytes are not loaded.
+    ///
+    /// # Errors
+    /// As [`Table::open`]; or the run has another range.
+    pub fn run(&self, named: &RunTables, keyspace: &'static Keyspace, filter_bytes_max: u64) -> Result<Run, ViewError> {
+        let (mut tables, mut rest) = (vec![], filter_bytes_max);
+        for id in &named.tables {
+            let table = Table::open(&self.tables().join(hex(id)), *id, self.partition, keyspace, rest)?;
+            rest -= table.filter_bytes();
+            tables.push(Arc::new(table));
+        }
+        let run = Run::new(tables).filter(|run| (run.from(), run.to()) == (named.from, named.to));
+        run.ok_or_else(|| ViewError::unusable(&self.tables(), "a run has tables of another one"))
+    }
+
+    /// Writes a checkpoint, commits it, and removes the files that neither it nor a pin names. Its number is set. All its tables were
+    /// written by [`Writer`](crate::Writer)s.
+    ///
+    /// # Errors
+    /// A file cannot be written: then the checkpoint before is still the current one.
+    pub fn commit(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
+        let mut state = self.state.lock();
+        let id = self.write(&mut state, checkpoint)?;
+        if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
+            remove(&self.checkpoints_folder().join(hex(&id)));
+            return Err(error);
+        }
+        state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
+        drop(state);
+        self.collect(&[]);
+        Ok(())
+    }
+
+    /// Writes the file of a checkpoint: up to here it is not committed.
+    fn write(&self, state: &mut State, checkpoint: &mut Checkpoint) -> Result<Hash, ViewError> {
+        state.sequence += 1;
+        checkpoint.sequence = state.sequence;
+        let bytes = checkpoint.encode()?;
+        let id: Hash = Sha256::digest(&bytes).into();
+        let path = self.unfinished(&self.checkpoints_folder())?;
+        let written = Output::create(&path).and_then(|mut output| {
+            output.put(&bytes)?;
+            output.finish()
+        });
+        let written = written.map_err(at(&path));
+        written.and_then(|()| rename(&path, &self.checkpoints_folder(), &id)).inspect_err(|_| remove(&path))?;
+        Ok(id)
+    }
+
+    /// Has the catalogue name a checkpoint: the commit.
+    fn name(&self, state: &mut State, current: Option<(Hash, u64)>) -> Result<(), ViewError> {
+        if state.catalogue.is_none() {
+            let catalogue = Catalogue::open(&self.catalogue())?;
+            sync_folder(&self.folder)?;
+            state.catalogue = Some(catalogue);
+        }
+        match &mut state.catalogue {
+            Some(catalogue) if catalogue.current != current => catalogue.set_current(current),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the files that neither the current checkpoint, a pin nor `live` names.
+    pub fn collect(&self, live: &[Hash]) {
+        let state = self.state.lock();
+        let mut checkpoints: HashSet<Hash> = state.current.iter().map(|current| current.id).collect();
+        let mut tables: HashSet<Hash> = live.iter().copied().collect();
+        tables.extend(state.current.iter().flat_map(|current| &current.tables));
+        for (id, _) in state.catalogue.iter().flat_map(|catalogue| catalogue.pins.values()) {
+            // A pin of a missing file has no effect.
+            if let Ok(pinned) = Checkpoint::read(&self.checkpoints_folder().join(hex(id)), id, self.partition) {
+                checkpoints.insert(*id);
+                tables.extend(pinned.tables());
+            }
+        }
+        for (folder, named) in [(self.checkpoints_folder(), checkpoints), (self.tables(), tables)] {
+            let others = files(&folder).into_iter().filter(|(_, id)| id.is_some_and(|id| !named.contains(&id)));
+            others.for_each(|(path, _)| remove(&path));
+        }
+    }
+
+    /// Removes all checkpoints: the next start reads the whole log.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn forget(&self) -> Result<(), ViewError> {
+        let mut state = self.state.lock();
+        state.current = None;
+        let folder = self.checkpoints_folder();
+        for (path, _) in files(&folder) {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed.map_err(at(&path))?,
+            }
+        }
+        if folder.is_dir() {
+            sync_folder(&folder)?;
+            self.name(&mut state, None)?;
+        }
+        Ok(())
+    }
+
+    /// Pins the current checkpoint under a name: until then its files are not removed. Returns its digest; `None` if there is none, or
+    /// if there are too many pins.
+    ///
+    /// # Errors
+    /// The catalogue cannot be written.
+    pub fn pin(&self, name: &str, until_ms: u64) -> Result<Option<Hash>, ViewError> {
+        let mut state = self.state.lock();
+        let State { catalogue: Some(catalogue), current: Some(current), .. } = &mut *state else { return Ok(None) };
+        Ok(catalogue.pin(name, (current.id, until_ms))?.then_some(current.id))
+    }
+
+    /// Removes expired pins.
+    ///
+    /// # Errors
+    /// The catalogue cannot be written.
+    pub fn expire_pins(&self, now_ms: u64) -> Result<(), ViewError> {
+        self.state.lock().catalogue.as_mut().map_or(Ok(()), |catalogue| catalogue.expire(now_ms))
+    }
+
+    /// Path for the next table.
+    pub(crate) fn unfinished_table(&self) -> Result<PathBuf, ViewError> {
+        self.unfinished(&self.tables())
+    }
+
+    /// Renames a finished table to its digest, durably; returns its path.
+    pub(crate) fn take_table(&self, path: &Path, id: Hash) -> Result<PathBuf, ViewError> {
+        rename(path, &self.tables(), &id)?;
+        Ok(self.tables().join(hex(&id)))
+    }
+
+    fn unfinished(&self, folder: &Path) -> Result<PathBuf, ViewError> {
+        if !folder.is_dir() {
+            fs::create_dir_all(folder).map_err(at(folder))?;
+            sync_folder(&self.folder)?;
+        }
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        Ok(folder.join(format!("{number}.{UNFINISHED}")))
+    }
+
+    fn tables(&self) -> PathBuf {
+        self.folder.join("tables")
+    }
+
+    fn checkpoints_folder(&self) -> PathBuf {
+        self.folder.join("checkpoints")
+    }
+
+    fn catalogue(&self) -> PathBuf {
+        self.folder.join("catalogue")
+    }
+}
+
+/// Gives a finished file its name, durably.
+fn rename(path: &Path, folder: &Path, id: &Hash) -> Result<(), ViewError> {
+    fs::rename(path, folder.join(hex(id))).map_err(at(path))?;
+    sync_folder(folder)
+}
+
+fn sync_folder(folder: &Path) -> Result<(), ViewError> {
+    File::open(folder).and_then(|file| file.sync_all()).map_err(at(folder))
+}
+
+/// Files of a folder, with their digests.
+fn files(folder: &Path) -> Vec<(PathBuf, Option<Hash>)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let file = |entry: fs::DirEntry| {
+        let id = entry.file_name().to_str().and_then(parse_hex);
+        (entry.path(), id)
+    };
+    entries.map(file).filter(|(path, id)| id.is_some() || is_unfinished(path)).collect()
+}
+
+fn is_unfinished(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == UNFINISHED)
+}
+
+/// Removes a file. One that stays is removed by a later start.
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::debug!(%error, file = %path.display(), "failed to remove an unused file of the views");
+    }
+}
+
+fn hex(id: &Hash) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn parse_hex(name: &str) -> Option<Hash> {
+    let mut id = [0; 32];
+    let is_hex = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    for (byte, digits) in id.iter_mut().zip(is_hex.then_some(name)?.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(id)
+}
