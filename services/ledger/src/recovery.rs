@@ -1,7 +1,7 @@
 //! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot) and updates the index.
 //!
-//! A commit that the books refuse stops the start. Records that the store has not verified have their chain verified
-//! when read, and all of them in the background by the [verifier](crate::verifier).
+//! A commit that the books refuse stops the start. The chain of unverified records is verified when read, and all of it
+//! in the background by the [verifier](crate::verifier).
 
 use crate::{
     appender::Appender,
@@ -44,7 +44,7 @@ use tokio::sync::{broadcast, watch};
 /// Further groups are read from the log.
 const HANDED_MAX: usize = 1024;
 
-/// State of another writer's log. When this process becomes the writer, only later records are applied.
+/// State of another writer's log. If this process becomes the writer, only later records are applied.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) projecting: JoinHandle<()>,
@@ -84,7 +84,7 @@ impl Recovered {
         }
     }
 
-    /// Returns whether the store continues this state. The state must come from the store's own reader.
+    /// Returns whether the store continues this state, which must come from the store's own reader.
     pub(crate) fn is_of(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let Held { position, hash } = *shared.head.borrow();
@@ -145,7 +145,7 @@ fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     );
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
-    // The sender stays open, so the verification is never cut short.
+    // The sender stays open, so the verification runs to its end.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }
@@ -248,7 +248,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Returns the books and the snapshot's record. A snapshot with damaged images is dropped.
+/// Returns the books and the snapshot's record. A snapshot with damaged tables is dropped.
 fn replay(
     reader: &dyn Reader,
     projector: &mut Projector,
