@@ -56,7 +56,7 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-/// Later commits, newest first; [`FetchError::Behind`] if there are too many.
+/// Newest first; [`FetchError::Behind`] beyond the limit.
 pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<Vec<Arc<Logged>>, FetchError> {
     let mut next = handle.books_of(stream, |books| books.head(stream).position)?;
     let mut commits = vec![];
@@ -96,7 +96,6 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     pub round: Vec<Position>,
-    /// Earlier commits that sealed its draws.
     pub sealing: Vec<Position>,
     pub over: bool,
 }
@@ -142,7 +141,6 @@ pub(crate) fn gather(
     known: &[Position],
     latest: &[Arc<Logged>],
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
-    // An index being rebuilt may already have them.
     let from = latest.last().map_or(Position::MAX, |first| first.commit.position);
     let known = known.iter().filter(|position| **position < from);
     let mut commits = known.map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
@@ -183,14 +181,14 @@ fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Res
     position.map(|position| handle.fetch(position)).transpose()
 }
 
-/// Returns whether a proposed void holds the awards (PL-38).
+/// PL-38.
 fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
     let now_ms = handle.now_ms();
     let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// Bets of earlier rounds whose money a commit moves, with the amounts credited before (PL-34).
+/// Bets of earlier rounds whose money a commit moves, with amounts credited before (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();
@@ -286,14 +284,14 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     Ok(view)
 }
 
-/// Removes an open round's seeds, which determine hidden outcomes (NP-12).
+/// An open round's seeds determine hidden outcomes (NP-12).
 fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());
     }
 }
 
-/// The award may be paid much later than its hit.
+/// May be paid much later than its hit.
 pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
     let Some(paid) = payment(handle, stream, pool, hit)? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());
