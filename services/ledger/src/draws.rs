@@ -23,6 +23,7 @@ use std::{
     sync::Arc,
 };
 
+/// Age of the last key at which the next is added (PL-28).
 pub const DAY_MS: i64 = 86_400_000;
 const HEAD: &str = "# Motherlode's draw keys: anyone with them can predict every draw. Never copy them with the log.\n";
 const BYTES_MAX: u64 = 1 << 20;
@@ -130,7 +131,7 @@ impl DrawKeys {
         Ok(keys)
     }
 
-    /// Adds a key if the last one is a day old or missing; returns its name. On an error the keys are unchanged.
+    /// Adds a key if the last one is a day old or missing. On an error the keys are unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -159,7 +160,6 @@ impl DrawKeys {
             let line = format!("{now_ms} {digits}");
             let line = format!("{head}{line} {}\n", checksum(&line));
             let write = |file: &mut File| {
-                // Overwrites an incomplete, unused last line.
                 file.set_len(whole)?;
                 file.seek(io::SeekFrom::End(0))?;
                 file.write_all(line.as_bytes())?;

@@ -156,7 +156,6 @@ impl Handle {
         matches!(self.way, Way::There { .. })
     }
 
-    /// Stops proposals and reads.
     pub fn step_down(&self, why: impl Into<String>) {
         self.shared.standings.fail(Standing::Fenced(why.into()));
     }
@@ -180,12 +179,11 @@ impl Handle {
         why.ok().and_then(|why| why.clone()).unwrap_or_default()
     }
 
-    /// Stops proposals until a restart.
     pub fn distrust(&self, why: &str) {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    /// Stops proposals until a start on a sound log. `why` locates the damage.
+    /// `why` locates the damage.
     pub fn distrust_log(&self, why: &str) {
         self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
@@ -204,7 +202,7 @@ impl Handle {
         self.append_recalling(proposal, None).await
     }
 
-    /// Voids a settled round (PL-04).
+    /// PL-04.
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -364,7 +362,6 @@ impl Handle {
         Ok(read(&books))
     }
 
-    /// Returns `None` without an account.
     pub fn player(&self, stream: &StreamId) -> Result<Option<PlayerState>, FetchError> {
         self.books_of(stream, |books| books.player(stream).cloned())
     }
@@ -443,7 +440,7 @@ impl Handle {
         self.shared.time.patient_ms()
     }
 
-    /// Largest step of the clock since the last call, in milliseconds.
+    /// Largest clock step since the last call, in milliseconds.
     pub fn take_skew(&self) -> Option<i64> {
         self.shared.time.take_skew()
     }

@@ -1,9 +1,9 @@
 //! Index in sled, written behind the log: positions of players' rounds and pools' awards, and balances.
 //!
-//! Everything in it is derived from the log; the folder can be deleted and is rebuilt. sled's flush is no fsync, so the
-//! file `held` has a mark, a position and the hash of its record, replaced only after sled's file is synced. Opening
-//! replays the log after the mark; an unconfirmed mark or unreadable sled causes a rebuild. sled stores the mark under
-//! `M`, written before the file, so a sled folder that is older than `held`, empty or from another log is detected.
+//! Everything in it is derived from the log; the folder can be deleted. sled's flush is no fsync, so the file `held`
+//! has a mark, the last record's position and hash, replaced only after sled's file is synced. Opening replays the log
+//! after the mark; an unconfirmed mark or unreadable sled causes a rebuild. sled has the mark, too, written first, so a
+//! sled folder older than `held` is detected.
 //!
 //! The first byte of a key is its kind:
 //!
@@ -17,7 +17,7 @@
 //! | `M` | the latest mark: position (8), hash (32); the mark in `held` when it was written, in the same form |
 //!
 //! The file `held`: [`MAGIC`], [`VERSION`] (1 byte), position (8), hash (32), and the first 4 bytes of the SHA-256 of
-//! these. Marks of indexes before 22 November 2026 have only position and hash; such an index is rebuilt.
+//! these. Before 22 November 2026 it had only position and hash; such an index is rebuilt.
 
 use motherlode_books::{Commit, Event, StreamId};
 use motherlode_log::{Hash, Position};
@@ -35,9 +35,7 @@ use std::{
 const MAGIC: [u8; 4] = *b"MLIX";
 /// Version of keys and values; another one is rebuilt. Version 2 had no marks in sled.
 const VERSION: u8 = 3;
-/// Bytes of `held` before it had a version.
 const UNVERSIONED: usize = Held::BYTES;
-/// Longest wait for sled to release its file.
 const CLOSE_MAX: Duration = Duration::from_secs(10);
 
 const MARKS_KEY: &[u8] = b"M";
@@ -45,7 +43,7 @@ const MARKS_KEY: &[u8] = b"M";
 /// Entries of a sled batch; more than 512 slow sled down.
 const BATCH: usize = 256;
 
-/// Position up to which the index is synced.
+/// Position and hash of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Held {
     pub position: Position,
@@ -113,16 +111,14 @@ pub struct Index {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SledMarks {
     pub latest: Held,
-    /// The mark in `held` when `latest` was written.
     pub before: Held,
 }
 
-/// Content of the file `held`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     None,
     At(Held),
-    /// Mark of an older version, without a checksum.
+    /// Of an older version, without a checksum.
     Old(Held),
 }
 
@@ -145,8 +141,8 @@ pub struct ProjectedBalance {
 }
 
 impl Index {
-    /// Opens or creates the index. sled may panic on damaged files; the panic is caught. After an error, delete the
-    /// folder and open again.
+    /// Opens or creates the index; catches sled's panics on damaged files. After an error, delete the folder and open
+    /// again.
     pub fn open(folder: &Path) -> Result<Self, IndexError> {
         fs::create_dir_all(folder).map_err(|source| IndexError::Io { path: folder.to_owned(), source })?;
         let path = folder.join("sled");
@@ -172,7 +168,7 @@ impl Index {
         }
     }
 
-    /// Closes the index and waits until sled's threads release its file and lock.
+    /// Waits until sled's threads release its file and lock.
     pub fn close(self) -> Result<(), IndexError> {
         let path = self.folder.join("sled").join("db");
         let file = fs::File::open(&path);
@@ -180,7 +176,7 @@ impl Index {
         let _ = panic::catch_unwind(panic::AssertUnwindSafe(|| drop(self)));
         let Ok(file) = file else { return Ok(()) };
         let begun = Instant::now();
-        // The shared lock is released at once. A long-lived owner of the file would hold the log's lock first.
+        // A long-lived owner of the file would hold the log's lock first.
         while let Err(fs::TryLockError::WouldBlock) = file.try_lock_shared() {
             if begun.elapsed() > CLOSE_MAX {
                 return Err(IndexError::InUse { path });
@@ -232,7 +228,6 @@ impl Index {
         Ok(())
     }
 
-    /// Puts and removes entries, in order.
     pub(crate) fn apply(&self, changes: Vec<Change>) -> Result<(), IndexError> {
         let mut changes = changes.into_iter().peekable();
         while changes.peek().is_some() {
@@ -273,7 +268,7 @@ impl Index {
         Ok(())
     }
 
-    /// Syncs the entries and moves the mark to `held`. After an error the mark is unchanged.
+    /// Syncs the entries, then moves the mark to `held`.
     pub fn sync(&self, held: Held) -> Result<(), IndexError> {
         let before = self.mark()?.held().unwrap_or(Held::NOTHING);
         self.tree.insert(MARKS_KEY, SledMarks { latest: held, before }.encode())?;
@@ -291,7 +286,7 @@ impl Index {
         fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(io(&self.folder))
     }
 
-    /// Returns positions of a pool's awards, latest first, for one operator's players or all.
+    /// Latest first; one operator's players or all.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -343,7 +338,6 @@ type Pair = (sled::IVec, sled::IVec);
 
 /// Each name ends with a 0 byte, which no name contains, so no key is a prefix of another.
 pub(crate) fn key(kind: u8, names: &[&dyn Display], tail: &[u8]) -> Vec<u8> {
-    // Room for a player's stream, a game and a currency.
     let mut key = Vec::with_capacity(64);
     key.push(kind);
     for name in names {
@@ -360,7 +354,6 @@ fn encode_mark(held: Held) -> Vec<u8> {
     mark
 }
 
-/// Reads the mark without opening the index.
 pub fn read_mark(folder: &Path) -> Result<Mark, IndexError> {
     let path = folder.join("held");
     let bytes = match fs::read(&path) {

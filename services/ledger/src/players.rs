@@ -27,15 +27,14 @@ use tokio::sync::watch;
 /// * the same state has other bytes: a field or variant added, removed, moved or of another type, in the books, a
 ///   player's state, or the key of request names.
 ///
-/// A change that moves code, adds an event absent from older logs, or refuses more needs no new version.
-/// `state_version_*` tests compare the serialized state of logs with every event; the [check](crate::state_check) of
-/// players under a new build covers other logs.
+/// Moved code, an event absent from older logs, or stricter refusals need no new version. `state_version_*` tests
+/// compare the serialized state of logs with every event; the [check](crate::state_check) of players under a new build
+/// covers other logs.
 pub(crate) const STATE_VERSION: u32 = 5;
 
 pub(crate) static PLAYERS: Keyspace =
     Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };
 
-/// Slots tried for eviction when a player is loaded.
 const AT_ONCE: usize = 16;
 /// Slots visited per lock of the books, for which the writer may wait.
 pub(crate) const LOOKED_AT: usize = 64;
@@ -46,18 +45,14 @@ pub(crate) struct Players {
     store: Arc<Store>,
     /// Oldest first.
     runs: RwLock<Arc<[Run]>>,
-    /// Target number of players in memory.
     players_max: usize,
-    /// Position of the last eviction.
     hand: Mutex<Hand>,
     read: AtomicU64,
-    /// First failed read.
     pub(crate) failure: watch::Sender<Option<String>>,
 }
 
 pub(crate) type Changed = (Vec<u8>, Arc<PlayerState>);
 
-/// Runs written for a snapshot.
 #[derive(Default)]
 pub(crate) struct Written(Vec<Run>);
 
@@ -130,7 +125,6 @@ impl Players {
         }
     }
 
-    /// Returns whether a read failed: no new snapshot may use these states.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.borrow().is_some()
     }
@@ -141,7 +135,6 @@ impl Players {
         }
     }
 
-    /// Drops all players and their snapshot before the whole log is folded.
     pub(crate) fn forget(&self) {
         self.remove_snapshot();
         *self.runs.write() = Arc::default();
@@ -154,7 +147,7 @@ impl Players {
         books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
     }
 
-    /// Adds a player; above the limit, evicts others, least recently used first.
+    /// Evicts others above the limit, not recently used ones first.
     pub(crate) fn load(&self, books: &mut Books, stream: &StreamId, state: PlayerState) {
         self.make_room(books, AT_ONCE);
         books.load(stream, state);
@@ -171,8 +164,7 @@ impl Players {
     }
 
     /// Writes and evicts players during a replay, before the books are shared. Only the next snapshot names the runs,
-    /// since the log may not be durable yet. `others` are tables of other keyspaces in use; those of merged runs are
-    /// removed.
+    /// since the log may not be durable yet. `others` are tables of other keyspaces in use.
     pub(crate) fn unload(&self, books: &mut Books, position: Position, others: &[Hash]) -> Result<(), ViewError> {
         let (mut frozen, mut written) = (books.freeze(), Written::default());
         each_once(&mut frozen);
@@ -238,7 +230,7 @@ impl Players {
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
-    /// Merges some runs if worthwhile; returns whether it did. The old files stay until a snapshot names the new run.
+    /// Returns whether it merged runs. The old files stay until a snapshot names the new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -283,7 +275,6 @@ fn stream_key(stream: &StreamId) -> Option<Vec<u8>> {
     }
 }
 
-/// Sorts the slots and removes duplicates.
 pub(crate) fn each_once(frozen: &mut Frozen) {
     for (_, places) in frozen {
         places.sort_unstable();

@@ -1,7 +1,6 @@
-//! Reads of the index, which lags behind the log or may be unavailable.
-//!
-//! An answer states its position; later commits are found by walking back from the player's latest one. Without an
-//! index the whole walk is bounded: beyond the bound the answer is [`Behind`].
+//! Reads of the index, which lags behind the log or may be unavailable. An answer states its position; later commits
+//! are found by walking back from the player's latest one. Without an index the walk is bounded; beyond the bound it
+//! fails with `FetchError::Behind`.
 
 use crate::{
     chain::record_hash,
@@ -90,7 +89,7 @@ impl Projected {
         }
     }
 
-    /// Returns the commits of a player's round, from the bet on; empty if the round is not in the index.
+    /// Returns the round's commits, from the bet on; empty if the index lacks the round.
     pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Result<Found<Vec<Position>>, IndexError> {
         self.read(|Projection { index, trails }| {
             if let Some(at) = trails.round(stream, round) {
@@ -169,8 +168,7 @@ fn decode(portion: &[u8]) -> Result<Vec<Entry>, IndexError> {
     postcard::from_bytes(portion).map_err(|_| IndexError::Malformed)
 }
 
-/// Opens the index at the mark confirmed by the log, or rebuilds it if it is damaged, of an older version or of another
-/// log.
+/// Opens the index at the mark confirmed by the log, or rebuilds it.
 fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenError> {
     // Read first: the mark shows whether acknowledged commits are missing.
     let mark = read_mark(folder);

@@ -30,7 +30,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Wait for further groups of a batch: one wake-up serves them all.
+/// Wait for further groups, to save wake-ups.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 /// Commits per write; index readers wait meanwhile.
 const TOGETHER_MAX: usize = 512;
@@ -79,7 +79,6 @@ pub(crate) struct Projector {
     mark_commits: usize,
     noted_max: usize,
     balances: Balances,
-    /// Commits since the mark.
     unmarked: usize,
     trouble: Option<Trouble>,
 }
@@ -137,7 +136,6 @@ impl Projector {
         self.projected.close();
     }
 
-    /// Reopens or rebuilds the index once its pause is over.
     fn heal(&mut self, reader: &dyn Reader) {
         let Some(trouble) = self.trouble.as_mut().filter(|trouble| trouble.again <= Instant::now()) else { return };
         match Projection::open(reader, &self.folder) {
@@ -163,13 +161,12 @@ impl Projector {
             match shared.read(self.projected.to() + 1, TOGETHER_MAX) {
                 Ok(logged) if logged.is_empty() => return,
                 Ok(logged) => self.take(&logged),
-                // The log's readers report the error; the read is retried later.
+                // The log's readers report the error.
                 Err(error) => return tracing::warn!(%error, "the index is behind the log, which cannot be read"),
             }
         }
     }
 
-    /// Runs until the writer is dropped.
     pub(crate) fn run(mut self, shared: &Arc<Shared>, handed: &Receiver<Handed>, snapshots: Snapshots) {
         loop {
             let wait = self.trouble.as_ref().map(|trouble| trouble.again.saturating_duration_since(Instant::now()));
@@ -205,7 +202,7 @@ impl Projector {
             tracing::warn!("the index's mark stays behind; the next start puts the rest again");
         }
         drop(snapshots);
-        // Handles may outlive the closed ledger; the folder is free once this thread ends.
+        // Handles may outlive the closed ledger.
         self.projected.close();
     }
 
@@ -295,7 +292,6 @@ mod tests {
         Logged { commit, balances_after: vec![(currency, Minor(7))], due_after: vec![], proposer: None }
     }
 
-    /// A replay of ten million players must not keep them all in memory.
     #[test]
     fn pl_11_what_is_noted_of_too_many_players_is_put_and_marks_nothing() {
         let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,6 @@ use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
 use std::{collections::BTreeMap, sync::Arc};
 
 const WALK_MAX: usize = 4096;
-/// Commits walked back before the index is queried.
 const NEAR: usize = 64;
 
 pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundView, FetchError> {
@@ -88,7 +87,7 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
     if !(1..=started).contains(&number) {
         return Ok(None);
     }
-    // Read before the walk, which finds later commits.
+    // Read before the walk.
     let Found { to, found } = handle.projected().round(stream, number)?;
     gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
 }
@@ -151,12 +150,11 @@ pub(crate) fn gather(
     }
     match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {
         true => Ok(commits),
-        // An incomplete index counts as behind.
         false => Err(FetchError::Behind),
     }
 }
 
-/// Returns a settled round for its void (PL-04).
+/// PL-04.
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
     let mut commits = commits(handle, stream, number)?.unwrap_or_default();
     let hits = commits.iter().flat_map(|logged| {

@@ -34,12 +34,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Factor for the commits between snapshots while the books are in use: the log's writes have priority.
+/// Factor for the commits between snapshots at runtime: the log's writes have priority.
 const RUNNING: u64 = 20;
-/// Wait after a failed snapshot.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// The program is `None` if its executable could not be read; see [`Provenance`].
+/// The program is `None` if its executable could not be read.
 type State = (Option<Hash>, Key, Books);
 
 pub(crate) struct Snapshot {
@@ -109,7 +108,6 @@ impl Snapshot {
         Some(StateCheck { partition, reader, position, players: self.players.fixed(), shared: self.books.shared() })
     }
 
-    /// Last record in the snapshot.
     pub(crate) fn held(&self) -> Option<Held> {
         self.checkpoint.as_ref().map(|(_, of)| Held { position: of.position, hash: of.hash })
     }
@@ -126,14 +124,12 @@ pub(crate) struct Keeper {
     latest: Position,
     players: Arc<Players>,
     provenance: Arc<Provenance>,
-    /// Runs were merged since the latest snapshot.
     merged: bool,
     pause: Option<Instant>,
 }
 
 impl Keeper {
-    /// `latest` is the position of the latest snapshot; see
-    /// [`Options::snapshot_commits`](crate::Options::snapshot_commits).
+    /// `latest` is the latest snapshot's position.
     pub(crate) fn new(
         store: &Arc<Store>,
         index: &Path,
@@ -146,7 +142,7 @@ impl Keeper {
         Self { store, index: index.to_owned(), every, latest, players, provenance, merged: false, pause: None }
     }
 
-    /// Writes a due snapshot while no caller uses the books: at startup and shutdown.
+    /// Writes a due snapshot at startup and shutdown.
     pub(crate) fn keep_at_rest(&mut self, shared: &Shared) {
         let commits = if self.merged { 1 } else { self.every };
         self.keep(shared, if self.provenance.take_stale() { 0 } else { commits });
@@ -165,7 +161,6 @@ impl Keeper {
         match self.tend(&shared.requests, shared.durable()) {
             Ok(merged) => self.merged |= merged,
             Err(WriteError::View(ViewError::Stopped)) => {}
-            // Lookups are slower, and more request names stay in memory.
             Err(error) => {
                 tracing::warn!(%error, "tables of the views are not written");
                 self.pause = Some(Instant::now() + PAUSE);
@@ -184,7 +179,6 @@ impl Keeper {
         Ok(merged)
     }
 
-    /// Returns whether it wrote a snapshot.
     fn keep(&mut self, shared: &Shared, commits: u64) -> bool {
         if self.players.has_failed() || self.provenance.has_failed() {
             return false;
@@ -201,7 +195,6 @@ impl Keeper {
                 self.provenance.take_stale();
                 true
             }
-            // The only effect: the next start folds more of the log.
             Err(error) => {
                 tracing::warn!(%error, "no snapshot was written");
                 self.pause = Some(Instant::now() + PAUSE);
@@ -249,7 +242,7 @@ impl Keeper {
         };
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
-        // The check may have removed the snapshot just before this commit.
+        // The check may have removed the snapshot just before.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
             return Err(io::Error::other("the state is not the one that this build folds"));
@@ -270,7 +263,7 @@ impl Begun {
         let mut frozen = books.freeze();
         let books = RwLockWriteGuard::downgrade(books);
         let position = books.end(shared.partition).position;
-        // Serializing to memory cannot fail; if it did, the snapshot would be found damaged.
+        // Cannot fail in memory; if it did, the snapshot would be found damaged.
         let written = postcard::to_allocvec(&*books).unwrap_or_default();
         drop(books);
         each_once(&mut frozen);
@@ -327,7 +320,7 @@ impl Drop for Snapshots {
     }
 }
 
-/// Opens the store of views next to an index's folder: `index/0.views`.
+/// In `index/0.views`, next to the folder `index/0`.
 pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }

@@ -222,7 +222,6 @@ fn has(key: [u8; 16], bits: u32, name: &str) -> bool {
 
 fn rand_key() -> [u8; 16] {
     let mut key = [0; 16];
-    // Without entropy every check has the same sample.
     let _ = getrandom::fill(&mut key);
     key
 }

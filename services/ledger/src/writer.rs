@@ -197,7 +197,6 @@ impl Writer {
             let mut subject = Subject::default();
             staged.stage.copy(&books, &proposal.stream, &mut subject);
             let mut head = subject.head();
-            // The player is new or, rarely, not in memory.
             if head.version == 0 {
                 drop(books);
                 let loaded = self.shared.books_with(&proposal.stream);

@@ -61,7 +61,6 @@ impl Key {
         let mut hasher = SipHasher13::new_with_key(&self.0);
         let mut part = |bytes: &[u8]| {
             hasher.write(bytes);
-            // In no name.
             hasher.write(&[0]);
         };
         match stream {

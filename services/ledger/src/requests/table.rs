@@ -14,9 +14,8 @@ use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 pub(crate) static REQUESTS: Keyspace = Keyspace { name: "requests", version: 1, widths: Some((12, 0)), filtered: 7 };
 const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
-/// Full stretches in memory that are worth a run.
+/// Full stretches that make a run.
 const STRETCHES: usize = 2;
-/// Most names of an unmerged run.
 const NAMES_MAX: usize = 1 << 20;
 /// Runs above which a replay merges, too.
 const RUNS_MAX: usize = 64;
@@ -226,7 +225,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Rebuilds the runs of a range from the log. If they cannot be written, the names stay in memory.
+    /// If the runs cannot be written, the names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -256,7 +255,6 @@ impl Requests {
         })
     }
 
-    /// Reads names from the log, a run's worth at a time.
     fn read_log(
         &self,
         mut from: Position,
@@ -347,7 +345,7 @@ impl State {
     }
 }
 
-/// A run that may have a request is unreadable, so it is unknown whether the request is new.
+/// A run that may have a request is unreadable: the request may be new or not.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unreadable(String);

@@ -14,7 +14,6 @@ use std::{
     sync::Arc,
 };
 
-/// Commits per stretch.
 const STRETCH: usize = 8;
 
 struct Log {
@@ -268,7 +267,6 @@ fn pl_11_without_memory_for_filters_requests_are_found_all_the_same() {
     }
 }
 
-/// Memory grows with the log only by filters, which have a budget.
 #[test]
 fn pl_11_a_commit_costs_less_than_two_bytes_of_memory() {
     let folder = tempfile::tempdir().unwrap();
