@@ -131,7 +131,7 @@ impl Players {
 
     pub(crate) fn remove_snapshot(&self) {
         if let Err(error) = self.store.forget() {
-            tracing::error!(%error, "the snapshot is not removed");
+            tracing::error!(%error, "failed to remove the snapshot");
         }
     }
 

@@ -75,7 +75,7 @@ impl Projected {
         if let Some(Projection { index, .. }) = self.replace(None)
             && let Err(error) = index.close()
         {
-            tracing::warn!(%error, "the index is not closed yet");
+            tracing::warn!(%error, "failed to close the index");
         }
     }
 
@@ -205,7 +205,7 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
             tracing::info!(held.position, "the index is of an older version: it is rebuilt from the log");
         }
         Ok(Mark::None) if reader.end() == 0 => tracing::info!("the log is new: an empty index is created"),
-        Ok(Mark::None) => tracing::info!(commits = reader.end(), "there is no index yet: it is built from the log"),
+        Ok(Mark::None) => tracing::info!(commits = reader.end(), "no index found: it is built from the log"),
         Err(error @ IndexError::DamagedMark { .. }) => {
             tracing::warn!(%error, "no commits are lost: the log has them all");
         }

@@ -162,7 +162,7 @@ impl Projector {
                 Ok(logged) if logged.is_empty() => return,
                 Ok(logged) => self.take(&logged),
                 // The log's readers report the error.
-                Err(error) => return tracing::warn!(%error, "the index is behind the log, which cannot be read"),
+                Err(error) => return tracing::warn!(%error, "failed to read the log for the index"),
             }
         }
     }
@@ -199,7 +199,7 @@ impl Projector {
             self.mark(held);
         }
         if self.trouble.is_some() {
-            tracing::warn!("the index's mark stays behind; the next start puts the rest again");
+            tracing::warn!("the index's mark is behind: the next start indexes the rest again");
         }
         drop(snapshots);
         // Handles may outlive the closed ledger.
@@ -216,7 +216,7 @@ impl Projector {
         match held {
             Ok(Some(hash)) => self.mark(Held { position: to, hash }),
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "the index's mark stays behind: the log cannot be read"),
+            Err(error) => tracing::warn!(%error, "failed to move the index's mark: the log cannot be read"),
         }
     }
 }

@@ -138,11 +138,7 @@ impl Recovered {
 fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     let Held { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
-    tracing::warn!(
-        partition,
-        position,
-        "damage of this log was found before: all of it is verified before it is served"
-    );
+    tracing::warn!(partition, position, "the log was damaged before: all of it is verified before it is served");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
     // The sender stays open, so the verification runs to its end.
@@ -260,7 +256,7 @@ fn replay(
     let (players, rests_on) = (Arc::clone(&snapshot.players), snapshot.held().unwrap_or(Held::NOTHING));
     match replay_past(reader, projector, mark, snapshot, requests, chain) {
         Err(OpenError::Player(error)) if rests_on.position > 0 => {
-            tracing::warn!(%error, "the snapshot is not used: the whole log is replayed");
+            tracing::warn!(%error, "the snapshot is unusable: the whole log is replayed");
             players.forget();
             let mut books = Books::new();
             books.watch();
@@ -288,7 +284,7 @@ fn replay_past(
     let mut next = from.position + 1;
     if from.position < reader.end() {
         let (snapshot, index, end) = (folded.position, mark.position, reader.end());
-        tracing::info!(snapshot, index, end, "the log is replayed from the snapshot and the index on, up to its end");
+        tracing::info!(snapshot, index, end, "the log is replayed from the snapshot and the index to its end");
     }
     let mut told = Instant::now();
     loop {
@@ -297,7 +293,7 @@ fn replay_past(
         next = last.position + 1;
         if told.elapsed() >= TELL_EVERY {
             told = Instant::now();
-            tracing::info!(position = last.position, end = reader.end(), "the log is being replayed");
+            tracing::info!(position = last.position, end = reader.end(), "the log is still being replayed");
         }
         if let Some((head, _)) = &mut chain {
             *head = verify(*head, &records)?;
@@ -330,12 +326,12 @@ fn replay_past(
             && requests
                 .write_replayed()
                 .inspect_err(|error| {
-                    tracing::warn!(%error, "names of requests are not written: they stay in memory until the end of the replay");
+                    tracing::warn!(%error, "failed to write names of requests: they stay in memory until the replay ends");
                 })
                 .is_ok();
         if unloads && players.wants_snapshot(&books) {
             unloads = players.unload(&mut books, next - 1, &requests.ids()).inspect_err(|error| {
-                tracing::warn!(%error, "players' states are not written: all that the log has are in memory until the end of the replay");
+                tracing::warn!(%error, "failed to write players' states: all players stay in memory until the replay ends");
             }).is_ok();
         }
     }

@@ -178,7 +178,7 @@ impl Shared {
     }
 
     pub(crate) fn diverged(&self, why: &str) {
-        tracing::error!(why, "the ledger's records do not continue those of this replica: it stops");
+        tracing::error!(why, "the ledger's records do not continue this replica's: the replica stops");
         self.standings.fail(Standing::Failed(why.to_owned()));
     }
 

@@ -54,9 +54,9 @@ pub(crate) struct Snapshot {
 enum Unusable {
     #[error("its state is damaged")]
     Damaged,
-    #[error("its state has another version than this program's, {STATE_VERSION}")]
+    #[error("the version of its state is not this program's, {STATE_VERSION}")]
     OtherVersion,
-    #[error("it was made from another log, whose record at its position has another hash")]
+    #[error("it is from another log: the record at its position has another hash")]
     OtherLog,
     #[error("its players: {0}")]
     Players(#[from] ViewError),
@@ -74,7 +74,7 @@ impl Snapshot {
                     return Ok(snapshot);
                 }
                 Err(Unusable::Log(error)) => return Err(error),
-                Err(why) => tracing::warn!(position, %why, "a snapshot is not used"),
+                Err(why) => tracing::warn!(position, %why, "skipped an unusable snapshot"),
             }
         }
         let players = Arc::new(Players::new(store, players_max));
@@ -162,7 +162,7 @@ impl Keeper {
             Ok(merged) => self.merged |= merged,
             Err(WriteError::View(ViewError::Stopped)) => {}
             Err(error) => {
-                tracing::warn!(%error, "tables of the views are not written");
+                tracing::warn!(%error, "failed to write tables of the views");
                 self.pause = Some(Instant::now() + PAUSE);
             }
         }
@@ -196,7 +196,7 @@ impl Keeper {
                 true
             }
             Err(error) => {
-                tracing::warn!(%error, "no snapshot was written");
+                tracing::warn!(%error, "failed to write a snapshot");
                 self.pause = Some(Instant::now() + PAUSE);
                 false
             }
@@ -245,7 +245,7 @@ impl Keeper {
         // The check may have removed the snapshot just before.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
-            return Err(io::Error::other("the state is not the one that this build folds"));
+            return Err(io::Error::other("the state differs from this build's fold"));
         }
         Ok(())
     }

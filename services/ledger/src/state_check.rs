@@ -109,13 +109,7 @@ impl StateCheck {
             if told.elapsed() >= TELL_EVERY {
                 told = Instant::now();
                 let (partition, players) = (self.partition, sample.players.len());
-                tracing::info!(
-                    partition,
-                    position = next - 1,
-                    to = self.position,
-                    players,
-                    "players are being folded again"
-                );
+                tracing::info!(partition, position = next - 1, to = self.position, players, "folding players again");
             }
         }
         self.compare(&sample, stop)
@@ -123,14 +117,14 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("{what}: not equal to this build's fold")));
+            return Ok(Err(format!("{what}: differs from this build's fold")));
         }
         for player in sample.players.values() {
             if stop() {
                 return Err(Unchecked::Closing);
             }
             if self.players.find(&player.stream)?.as_ref() != Some(&player.state) {
-                return Ok(Err(format!("the state of {} is not the one that this build folds", player.stream)));
+                return Ok(Err(format!("the state of {} differs from this build's fold", player.stream)));
             }
         }
         Ok(Ok(sample.players.len()))

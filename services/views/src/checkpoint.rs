@@ -87,7 +87,7 @@ impl Checkpoint {
         if Sha256::digest(&bytes)[..] != id[..] {
             return Err(unusable("it is damaged"));
         }
-        let checkpoint = Self::decode(&bytes).ok_or_else(|| unusable("it is no checkpoint of this format"))?;
+        let checkpoint = Self::decode(&bytes).ok_or_else(|| unusable("it is not a checkpoint of this format"))?;
         if checkpoint.partition != partition {
             return Err(unusable("it is of another partition"));
         }

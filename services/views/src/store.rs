@@ -63,7 +63,7 @@ impl Store {
         if folder.is_dir() {
             match Catalogue::open(&store.catalogue()) {
                 Ok(catalogue) => store.state.lock().catalogue = Some(catalogue),
-                Err(error) => tracing::warn!(%error, "the catalogue of views is not used"),
+                Err(error) => tracing::warn!(%error, "the catalogue of views is unusable"),
             }
         }
         store
@@ -97,7 +97,7 @@ impl Store {
         for (path, id) in files(&self.checkpoints_folder()) {
             match id.map(|id| Checkpoint::read(&path, &id, self.partition).map(|checkpoint| (id, checkpoint))) {
                 Some(Ok(checkpoint)) => found.push(checkpoint),
-                Some(Err(error)) => tracing::warn!(%error, "a checkpoint of the views is not used"),
+                Some(Err(error)) => tracing::warn!(%error, "skipped an unusable checkpoint of the views"),
                 None => {}
             }
         }
@@ -130,7 +130,7 @@ impl Store {
             tables.push(Arc::new(table));
         }
         let run = Run::new(tables).filter(|run| (run.from(), run.to()) == (named.from, named.to));
-        run.ok_or_else(|| ViewError::unusable(&self.tables(), "a run has tables of another one"))
+        run.ok_or_else(|| ViewError::unusable(&self.tables(), "a run has tables of another run"))
     }
 
     /// Sets the checkpoint's number, writes and commits it, and removes files without a checkpoint or pin. After an

@@ -184,7 +184,7 @@ impl Table {
         if Sha256::digest(&sealed)[..] != id[..] {
             return Err(unusable("its footer is damaged"));
         }
-        let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("it is no table"))?;
+        let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("it is not a table"))?;
         let (footer, _) =
             postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("its footer is damaged"))?;
         let same = (&*footer.keyspace, footer.version, footer.widths, footer.filtered)

@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), ViewError> {
         let wrong = |reason| ViewError::Entry { keyspace: self.keyspace.name, reason };
         if self.last.as_ref().is_some_and(|last| key <= &last[..]) {
-            return Err(wrong("its key is not greater than the one before"));
+            return Err(wrong("its key is not greater than the previous one"));
         }
         let lengths = match self.keyspace.widths {
             Some((of_key, of_value)) if (key.len(), value.len()) == (of_key.into(), of_value.into()) => None,
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
         }
         let open = match &mut self.open {
             Some(open) => open,
-            None if self.has_failed => return Err(wrong("the one before could not be written")),
+            None if self.has_failed => return Err(wrong("the previous entry could not be written")),
             None => {
                 let open = self.begin()?;
                 self.open.insert(open)
@@ -147,7 +147,10 @@ impl<'a> Writer<'a> {
     /// Closes the last table; returns the run. A run without entries has one empty table. Fails if any write failed.
     pub fn finish(mut self) -> Result<Run, ViewError> {
         if self.has_failed {
-            return Err(ViewError::Entry { keyspace: self.keyspace.name, reason: "one before could not be written" });
+            return Err(ViewError::Entry {
+                keyspace: self.keyspace.name,
+                reason: "a previous entry could not be written",
+            });
         }
         match self.open.take() {
             Some(open) => self.end(open)?,

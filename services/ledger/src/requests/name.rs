@@ -52,7 +52,7 @@ impl Key {
         let mut key = [0; 16];
         // Without entropy no game is dealt either. Names are compared anyway: a known key only costs time.
         if let Err(error) = getrandom::fill(&mut key) {
-            tracing::warn!(%error, "no entropy for the table of requests");
+            tracing::warn!(%error, "no random bytes for the key of request names");
         }
         Self(key)
     }
