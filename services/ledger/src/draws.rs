@@ -178,7 +178,7 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// A missing file or an error keeps the keys.
+    /// Keeps the keys if the file is missing, or on an error.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };

@@ -90,7 +90,7 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Should be the runtime of most waiting calls. Only the first call has an effect.
+    /// `runtime` should be that of most waiting calls. Only the first call has an effect.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
@@ -352,7 +352,7 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Evicted players are missing. `read` blocks the writer and must not propose.
+    /// The books lack evicted players. `read` blocks the writer and must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }

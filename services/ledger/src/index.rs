@@ -118,7 +118,7 @@ pub struct SledMarks {
 pub enum Mark {
     None,
     At(Held),
-    /// Of an older version, without a checksum.
+    /// Mark of an older version, without a checksum.
     Old(Held),
 }
 

@@ -241,7 +241,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// For a pool only terms and status are compared.
+    /// Compares only the terms and status of a pool.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());

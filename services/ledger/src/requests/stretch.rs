@@ -1,5 +1,5 @@
-//! Names of consecutive commits in memory, with a hash table of their order. All memory is allocated up front, so no
-//! bet waits for a reallocation. Cost: 16 bytes per commit.
+//! Names of consecutive commits in memory, found by a hash table of their indexes. All memory is allocated up front, so
+//! no bet waits for a reallocation. Cost: 16 bytes per commit.
 
 use super::name::Name;
 use motherlode_log::Position;

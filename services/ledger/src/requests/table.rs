@@ -174,7 +174,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Writes once many names are in memory.
+    /// Writes names once [`STRETCHES`] stretches are full.
     pub(crate) fn write_full(&self, to: Position) -> Result<(), ViewError> {
         let full = self.state.read().full.len();
         if full < STRETCHES { Ok(()) } else { self.write(to) }
