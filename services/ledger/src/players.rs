@@ -38,7 +38,7 @@ pub(crate) static PLAYERS: Keyspace =
 const AT_ONCE: usize = 16;
 /// Slots visited per lock of the books, for which the writer may wait.
 pub(crate) const LOOKED_AT: usize = 64;
-/// Most players of a run before merges.
+/// Players after which a run is written.
 const BATCH: usize = 1 << 17;
 
 pub(crate) struct Players {
