@@ -41,8 +41,7 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the whole request for a part; for home's rates and pools, the cancellation of the same id on the system
-    /// stream.
+    /// Returns the whole request for a part; for home's rates and pools, the cancellation on the system stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::part_of(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());
@@ -59,7 +58,7 @@ impl Proposal {
     pub(crate) fn leaves_open(&self) -> Option<&str> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
-        // The limit was checked when the debit was proposed.
+        // The debit's proposal checked the limit.
         let is_paid = has(|event| matches!(event, Event::DebitConfirmed { .. }));
         let begins = has(|event| matches!(event, Event::RoundStarted(_) | Event::DebitAsked { .. }));
         let ends = has(|event| matches!(event, Event::RoundSettled { .. }));
@@ -101,7 +100,6 @@ pub enum AppendError {
     Damaged { reason: String },
     #[error("the outcome is unknown, retry with the same request id: {reason}")]
     Unknown { reason: String },
-    /// Nothing was written.
     #[error(
         "cannot determine whether the request was applied before: position {position} is archived, and the log has records from {first} on"
     )]
@@ -160,7 +158,7 @@ impl From<AppendError> for Refusal {
 fn refused_by_books(refused: &Refused) -> Refusal {
     let message = refused.to_string();
     match refused {
-        // The answer must not reveal whether another operator has the account.
+        // Hides whether another operator has the account.
         Refused::UnknownAccount { .. } | Refused::UnknownPlayer => unknown_account(),
         Refused::UnknownPool { .. } => Refusal::new(Reason::PoolUnknown, message),
         Refused::AccountExists { .. } => Refusal::new(Reason::AccountExists, message),
@@ -241,7 +239,7 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     })
 }
 
-/// 16 bytes of the SHA-256 over the method's name and the message.
+/// First 16 bytes of the SHA-256 over method name and message.
 #[must_use]
 pub fn fingerprint(method: &str, message: &impl Message) -> [u8; 16] {
     let mut hasher = Sha256::new();

@@ -1,5 +1,4 @@
-//! Disk thread: appends the writer's groups in order, with one sync per group. While appends fail, it retries at
-//! intervals.
+//! Disk thread: appends the writer's groups in order, with one sync per group; retries failed appends.
 
 use crate::writer::{AppenderTask, Writer};
 use motherlode_log::{Chained, Store};

@@ -1,6 +1,5 @@
 //! Changes of pools and switches, proposed by one actor and approved by another (PL-27). A stop needs one actor, other
-//! changes two of the same operator (PL-25). Without operators every change is made at once. A change refused at
-//! approval stays pending.
+//! changes two of the same operator (PL-25); without operators, none. A change refused at approval stays pending.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -310,8 +309,7 @@ fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     }
 }
 
-/// The change may not be pending: the request may be a repetition. Another operator's change is unknown to the caller
-/// (PL-27).
+/// The request may repeat a decided change. Another operator's change is unknown to the caller (PL-27).
 fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
     let unknown = || unknown_change(change_id);
     if !(1..=ledger.durable()).contains(&change_id) {

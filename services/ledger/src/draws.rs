@@ -1,11 +1,11 @@
 //! Draw keys, which compute the dealt values of sealed draws.
 //!
 //! All processes that open players, void rounds or spin share one file. A line has the creation time in Unix
-//! milliseconds, 64 hexadecimal digits and 8 digits of a checksum, which older files lack. The last key seals; older
-//! ones open their seals. Any process adds a key after [`DAY_MS`], under the file's lock, and uses it after the sync.
+//! milliseconds, 64 hexadecimal digits, and 8 of a checksum, which older files lack. The last key seals; older ones
+//! open their seals. Any process adds a key after [`DAY_MS`] under the file's lock, and uses it after the sync.
 //!
-//! Dealing keys also depend on the salt of a generation from the log ([`Generations`], PL-40), so a stale or restored
-//! copy of the file deals no value twice.
+//! Dealing keys also depend on a generation's salt in the log ([`Generations`], PL-40), so a stale copy of the file
+//! deals no value twice.
 
 use motherlode_books::{
     Dealt, DrawName, DrawSealed, Epoch, Event, Generation, Generations, NextDraw, OpenRound, PlayerState, Salt, Seal,
@@ -23,11 +23,10 @@ use std::{
     sync::Arc,
 };
 
-/// Age at which a new key is added (PL-28).
+/// Age of the last key at which the next is added (PL-28).
 pub const DAY_MS: i64 = 86_400_000;
 const HEAD: &str = "# Motherlode's draw keys: anyone with them can predict every draw. Never copy them with the log.\n";
 const BYTES_MAX: u64 = 1 << 20;
-/// All partitions under the newest draw key, and some older ones.
 const DERIVED_MAX: usize = 256;
 
 #[derive(Debug, thiserror::Error)]
@@ -111,13 +110,11 @@ impl DrawKeys {
         Self(Arc::new(Shared { file, keys: RwLock::new(Keys { keys, derived: vec![] }) }))
     }
 
-    /// For processes that neither seal nor reveal.
     #[must_use]
     pub fn none() -> Self {
         Self::with(None, vec![])
     }
 
-    /// For tests and repeatable exports.
     #[must_use]
     pub fn from_key(key: [u8; 32]) -> Self {
         Self::with(None, vec![Key::new(key, 0)])
@@ -127,14 +124,14 @@ impl DrawKeys {
         entropy().map(Self::from_key)
     }
 
-    /// A missing file has no keys. [`DrawKeys::renew`] creates the first key after the log's key names are checked.
+    /// A missing file has no keys; [`DrawKeys::renew`] creates the first after the check of the log's key names.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
         Ok(keys)
     }
 
-    /// Adds a key if there is none or the last one is a day old; returns its name. On an error the keys are unchanged.
+    /// Adds a key if the last one is a day old or missing. On an error the keys are unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -163,7 +160,6 @@ impl DrawKeys {
             let line = format!("{now_ms} {digits}");
             let line = format!("{head}{line} {}\n", checksum(&line));
             let write = |file: &mut File| {
-                // Overwrites an incomplete last line, which was never used.
                 file.set_len(whole)?;
                 file.seek(io::SeekFrom::End(0))?;
                 file.write_all(line.as_bytes())?;
@@ -235,7 +231,6 @@ impl DrawKeys {
         })
     }
 
-    /// Uses the newest key and the current generation.
     #[must_use]
     pub fn seal(&self, stream: &StreamId, number: u64, generations: &Generations) -> Option<(DrawName, Seal)> {
         let epoch = self.0.keys.read().keys.last()?.epoch;
@@ -243,7 +238,7 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Considers the two newest keys, since another process may not have read the newest yet.
+    /// Tries the two newest keys, since another process may not have read the newest.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {

@@ -89,7 +89,6 @@ impl From<FetchError> for Refusal {
         match error {
             FetchError::Read(ReadError::Archived { first, .. }) => archived(message, first),
             FetchError::Behind => Refusal::new(Reason::IndexBehind, message),
-            // Possibly temporary.
             FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) | FetchError::Player(_) => {
                 tracing::error!(error = message, "a commit could not be read back");
                 let is_log = matches!(error, FetchError::Read(_));

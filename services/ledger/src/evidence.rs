@@ -1,8 +1,8 @@
 //! Evidence that a log lost its last records (PL-40).
 //!
-//! Two files record the log's end. The *page* is in memory-backed storage, written before each answer, and lost at a
-//! reboot. The *mark* is in the folder of the draw keys, written about once a second and at an orderly stop. A file
-//! with a record that the log lacks proves a loss; a missing or damaged file proves nothing.
+//! Two files record the log's end. The *page*, in memory-backed storage, is written before each answer and lost at a
+//! reboot. The *mark*, in the folder of the draw keys, is written about once a second and at an orderly stop. A record
+//! that the log lacks proves a loss; a missing or damaged file proves nothing.
 
 use crate::index::Held;
 use motherlode_books::{Generations, StartEvidence};
@@ -13,7 +13,6 @@ pub(crate) struct Remembered {
     pub(crate) held: Held,
     /// 0 in files of older versions.
     pub(crate) generation: u64,
-    /// Whether the writer stopped at this record.
     pub(crate) stopped: bool,
 }
 
@@ -26,7 +25,6 @@ impl Remembered {
         line + " " + &sum + "\n"
     }
 
-    /// Older versions have only a position and a hash.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let line = text.strip_suffix('\n')?;
         let fields: Vec<_> = line.split(' ').collect();
@@ -72,7 +70,6 @@ fn checksum(line: &str) -> String {
 pub(crate) struct Sources {
     pub(crate) page: Option<Remembered>,
     pub(crate) mark: Option<Remembered>,
-    /// Whether the mark and the log are on different volumes.
     pub(crate) mark_is_apart: bool,
     pub(crate) followed: bool,
 }
@@ -80,7 +77,6 @@ pub(crate) struct Sources {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) evidence: StartEvidence,
-    /// Last position of a longer log; 0 for none.
     pub(crate) lost_to: Position,
 }
 
@@ -90,7 +86,6 @@ impl Verdict {
     }
 }
 
-/// The caller decides whether to accept a proven loss.
 pub(crate) fn judge<E>(
     sources: &Sources,
     end: Held,
@@ -106,7 +101,7 @@ pub(crate) fn judge<E>(
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
-    // The page does not cover records of a newer generation.
+    // The page lacks records of newer generations.
     let is_latest = |of: &Remembered| of.generation == generations.current().number;
     let stopped_here = |mark: &Remembered| mark.stopped && mark.held == end && is_latest(mark);
     let evidence = if end.position == 0 {

@@ -96,7 +96,7 @@ fn account_if(account: Option<&Account>, is_allowed: impl Fn(&str) -> bool) -> R
     Ok(AccountId { stream: StreamId::player(operator, player), currency })
 }
 
-/// Requires real money (PL-17).
+/// PL-17.
 pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountId, Refusal> {
     let account = account(caller, named)?;
     if account.currency.is_real() {
@@ -147,13 +147,11 @@ pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     Refusal::new(reason, format!("the campaign is {over}")).with("campaign_id", id)
 }
 
-/// Accepts at least one minor unit, at most the largest amount.
 pub fn amount(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().amount)
 }
 
-/// Accepts at most the largest balance.
 pub fn withdrawal(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
     at_least(field, minor, 1)?;
     within(field, Minor(minor), currency, currency.ceiling().balance)

@@ -1,6 +1,5 @@
-//! Streams records as stored to independent copies (PL-30). An operator receives the commits that concern it; the
-//! platform, and any caller without operators, all. Only durable records are sent. Reads take turns by operator
-//! ([`Reads`]).
+//! Streams stored, durable records to independent copies (PL-30). An operator receives its own commits; the platform,
+//! and callers without operators, all. Reads take turns by operator ([`Reads`]).
 
 use crate::{
     error::FetchError,
@@ -22,12 +21,12 @@ use tonic::Status;
 /// Records per message; a single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Per operator, fewer than the limit of waiting reads. A copy has one per partition.
+/// Per operator, below the limit of waiting reads.
 const STREAMS_MAX: usize = 64;
 /// Minimum delay after an empty message.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Streams by operator; the platform's key is empty.
+/// The platform's key is empty.
 #[derive(Clone, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<String, usize>>>);
 
@@ -75,7 +74,6 @@ struct Follow {
     quiet: bool,
 }
 
-/// Refusals: POSITION_AHEAD if the copy is longer than the log, FOLLOWERS_MAX.
 pub(crate) fn follow(
     ledgers: &Ledgers,
     followers: &Followers,
@@ -170,7 +168,7 @@ fn of(operator: Option<&str>, partition: u32, stored: Record) -> Result<Option<w
     let Record { position, bytes } = stored;
     if let Some(operator) = operator {
         let malformed = |source| FetchError::Malformed { position, source };
-        // The stream's name usually decides without decoding the record.
+        // The stream's name usually decides without decoding.
         let concerns = match record::stream(&bytes).map_err(malformed)?.concerns(operator) {
             Some(concerns) => concerns,
             None => record::decode(&bytes).map_err(malformed)?.commit.concerns(operator),

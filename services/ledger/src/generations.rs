@@ -1,5 +1,5 @@
-//! Start of a writer (PL-40): judges the evidence, checks the draw keys named in the log, and commits the next
-//! generation of draws first. Marks are files `<keys>.log-<partition>`.
+//! Start of a writer (PL-40): judges the evidence, checks the log's draw keys, and commits the next generation of
+//! draws. Marks are files `<keys>.log-<partition>`.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -23,11 +23,10 @@ const BYTES: usize = 1 << 20;
 
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
-    /// Folder in memory-backed storage.
     pub pages: Option<PathBuf>,
-    /// Set only if no other process writes there.
+    /// Only without other writers there.
     pub log: Option<PathBuf>,
-    /// Log sizes from witnesses and the like; they can only refuse a start.
+    /// Log sizes from witnesses; they can only refuse a start.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,
@@ -95,7 +94,7 @@ pub struct Judged {
     page: Option<Page>,
 }
 
-/// Changes nothing. `None` for keys in memory, which deal no draw twice.
+/// Read-only. `None` for keys in memory, which deal no draw twice.
 pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Option<Judged>, StartRefused> {
     let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -204,7 +203,6 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// The first record's hash names the log.
 fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     if ledger.durable() == 0 {
         return Ok(None);

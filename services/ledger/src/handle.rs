@@ -39,9 +39,9 @@ use tokio::{
 };
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Maximum age of the store's confirmation while a writer answers reads. A standby takes over after 3 s of silence, or
-/// 2.5 s after the writer's last answer, so nothing is acknowledged elsewhere within this time. Exception: a process of
-/// all roles takes over at its start.
+/// Maximum age of the store's confirmation for reads. A standby takes over after 3 s of silence, or 2.5 s after the
+/// writer's last answer, so nothing is acknowledged elsewhere within this time. Exception: a process of all roles takes
+/// over at its start.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -90,7 +90,7 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Should be the runtime of most waiting calls. Only the first call counts.
+    /// `runtime` should be that of most waiting calls. Only the first call has an effect.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
@@ -99,9 +99,8 @@ impl Handle {
 
     /// Waits until the state is at least as recent as this call.
     ///
-    /// A replica requests the log's end, once for all waiting calls, and applies the log. If several processes could
-    /// write the store, a writer with a confirmation older than [`AUTHORITY_AGE_MAX`] waits for the next. Fails with
-    /// NOT_THE_WRITER, or NOT_CURRENT after a timeout.
+    /// A replica requests the log's end once for all waiting calls. A writer of a shared store with a confirmation
+    /// older than [`AUTHORITY_AGE_MAX`] waits for the next. Fails with NOT_THE_WRITER, or NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {
@@ -111,7 +110,6 @@ impl Handle {
         }
     }
 
-    /// Returns whether [`current`](Self::current) would not wait.
     pub fn is_current(&self) -> bool {
         let is_young = |authority: &Arc<Authority>| authority.age() <= AUTHORITY_AGE_MAX;
         !self.is_replica() && self.authority().is_none_or(is_young)
@@ -158,7 +156,6 @@ impl Handle {
         matches!(self.way, Way::There { .. })
     }
 
-    /// Stops proposals and reads: another process may be the writer.
     pub fn step_down(&self, why: impl Into<String>) {
         self.shared.standings.fail(Standing::Fenced(why.into()));
     }
@@ -172,24 +169,21 @@ impl Handle {
         self.shared.standings.subscribe()
     }
 
-    /// Verification of records not read at startup.
     pub fn verification(&self) -> watch::Receiver<Verification> {
         self.shared.verification.subscribe()
     }
 
-    /// Waits until a thread panics; returns its name and the reason.
     pub async fn thread_ended(&self) -> String {
         let mut ended = self.shared.threads.ended();
         let why = ended.wait_for(Option::is_some).await;
         why.ok().and_then(|why| why.clone()).unwrap_or_default()
     }
 
-    /// Stops proposals until a restart.
     pub fn distrust(&self, why: &str) {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    /// Stops proposals until a start on a sound log. `why` locates the damage.
+    /// `why` locates the damage.
     pub fn distrust_log(&self, why: &str) {
         self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
@@ -202,13 +196,13 @@ impl Handle {
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
-    /// Returns the request's commit, made now or earlier. After an error nothing was applied, except perhaps
+    /// Returns the request's commit, new or earlier. After an error nothing was applied, except perhaps
     /// [`AppendError::Unknown`] and [`AppendError::Late`].
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.append_recalling(proposal, None).await
     }
 
-    /// Voids a settled round (PL-04).
+    /// PL-04.
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -219,8 +213,8 @@ impl Handle {
         verdict.map_err(|_| AppendError::Closing)?
     }
 
-    /// Proposes commits in this order. Each verdict is sent with its ticket. A proposal past its deadline is dropped as
-    /// late. Batches need fewer syncs.
+    /// Proposes commits in order; each verdict carries its ticket. An expired proposal is dropped as late. Batches need
+    /// fewer syncs.
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -358,23 +352,20 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// The books may lack evicted players. `read` blocks the writer and must not propose.
+    /// The books lack evicted players. `read` blocks the writer and must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
 
-    /// Loads the stream's player if evicted.
     pub fn books_of<T>(&self, stream: &StreamId, read: impl FnOnce(&Books) -> T) -> Result<T, FetchError> {
         let books = self.shared.books_with(stream)?;
         Ok(read(&books))
     }
 
-    /// Returns `None` without an account.
     pub fn player(&self, stream: &StreamId) -> Result<Option<PlayerState>, FetchError> {
         self.books_of(stream, |books| books.player(stream).cloned())
     }
 
-    /// Returns a request's commit, or [`AppendError::RequestIdReused`].
     pub fn find(
         &self,
         stream: &StreamId,
@@ -412,7 +403,7 @@ impl Handle {
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Returns positions, newest first, of one operator or all. The newest may be missing.
+    /// Newest first; the newest may be missing.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -431,12 +422,11 @@ impl Handle {
         self.shared.partition
     }
 
-    /// The log's time in Unix milliseconds, which never goes back. It runs at half speed while the clock is behind it.
+    /// Log time in Unix milliseconds, monotonic: half speed while the clock is behind it.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }
 
-    /// Returns the machine's clock in Unix milliseconds.
     pub fn clock_ms(&self) -> i64 {
         self.shared.time.clock_ms()
     }
@@ -445,12 +435,12 @@ impl Handle {
         self.shared.time.ticks_ms()
     }
 
-    /// Returns the earliest possible time, for irreversible decisions: a clock's jump ahead is ignored for an hour.
+    /// Earliest possible time, for irreversible decisions: a clock's jump ahead is ignored for an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }
 
-    /// Largest step of the clock since the last call, in milliseconds.
+    /// Largest clock step since the last call, in milliseconds.
     pub fn take_skew(&self) -> Option<i64> {
         self.shared.time.take_skew()
     }
@@ -463,7 +453,7 @@ impl Handle {
         self.shared.head.subscribe()
     }
 
-    /// Signals hits and voids for pools, and changes that all partitions copy.
+    /// Signals hits and voids for pools, and changes copied by all partitions.
     pub fn decisions(&self) -> watch::Receiver<()> {
         self.shared.decisions.subscribe()
     }
@@ -483,7 +473,6 @@ impl Handle {
         *self.shared.standings.borrow() == Standing::Takes
     }
 
-    /// Answers earlier proposals, syncs the index and releases the store.
     pub async fn close(self) {
         match &self.way {
             Way::Here(desk) => desk.0.close(),

@@ -1,21 +1,19 @@
-//! Hashes of the newest durable records. The writer has chained them; whoever builds on them need not read the log again.
+//! Hashes of the newest durable records, so their readers need not read the log.
 
 use motherlode_log::{Chained, Hash, Position};
 use std::collections::VecDeque;
 
-/// Hashes that are kept: 2 MiB of them.
+/// 2 MiB of hashes.
 const HASHES_MAX: usize = 1 << 16;
 
-/// The hashes of records that follow each other, up to the last one.
+/// Hashes of consecutive records.
 #[derive(Debug, Default)]
 pub(crate) struct RecentHashes {
-    /// The position of the last.
     end: Position,
     hashes: VecDeque<Hash>,
 }
 
 impl RecentHashes {
-    /// Adds a group that was appended after a position.
     pub(crate) fn push(&mut self, after: Position, group: &Chained) {
         if after != self.end {
             self.hashes.clear();
@@ -26,7 +24,7 @@ impl RecentHashes {
         self.hashes.drain(..excess);
     }
 
-    /// The hashes from a position on, at most `max`; `None` where they begin later.
+    /// Returns at most `max` hashes from a position on; `None` if they begin later.
     pub(crate) fn from(&self, position: Position, max: usize) -> Option<Vec<Hash>> {
         let first = self.end + 1 - self.hashes.len() as u64;
         let skip = usize::try_from(position.checked_sub(first)?).unwrap_or(usize::MAX);
@@ -40,7 +38,6 @@ mod tests {
     use bytes::Bytes;
     use motherlode_log::{genesis, hash};
 
-    /// So many records after one with this hash.
     fn group(before: Hash, count: u8) -> Chained {
         let mut chained = Chained::after(before);
         for number in 0..count {

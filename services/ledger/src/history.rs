@@ -1,5 +1,5 @@
 //! Pages of a player's rounds, newest first (PL-05, DM-20). A page token is a round number, so it stays valid after
-//! more play and voids.
+//! later play.
 
 use crate::{
     error::FetchError,
@@ -16,7 +16,6 @@ use std::{cmp::Reverse, collections::BTreeMap};
 pub(crate) struct Wanted<'a> {
     pub(crate) stream: &'a StreamId,
     pub(crate) currency: Currency,
-    /// Empty for all.
     pub(crate) game: &'a str,
     pub(crate) first: u64,
     pub(crate) size: usize,

@@ -1,29 +1,23 @@
-//! The index: where a player's rounds and a pool's awards are, and balances. Kept in sled, written behind the log.
+//! Index in sled, written behind the log: positions of players' rounds and pools' awards, and balances.
 //!
-//! It holds nothing that the log does not: the whole folder can be deleted and is rebuilt. sled's flush is no fsync, so
-//! what the index claims to hold rests on a mark of its own: the file `held` names a position and the hash of its
-//! record, and is replaced only after sled's file was synced. On opening, everything past the mark is put again from
-//! the log; a mark not confirmed by the log, or a sled that does not open, means a rebuild. sled stores the same mark
-//! under the key `M`, written before the file, so opening detects a sled folder older than its `held`, empty or from
-//! another log.
+//! Everything in it is derived from the log; the folder can be deleted. sled's flush is no fsync, so the file `held`
+//! has a mark, the last record's position and hash, replaced only after sled's file is synced. Opening replays the log
+//! after the mark; an unconfirmed mark or unreadable sled causes a rebuild. sled has the mark, too, written first, so a
+//! sled folder older than `held` is detected.
 //!
-//! One tree, keys told apart by their first byte:
+//! The first byte of a key is its kind:
 //!
 //! | key | value |
 //! |---|---|
-//! | `G` stream 0 currency 0 game 0 round (8) | up to 64 rounds that are over, from this one on: number and positions of each |
-//! | `O` stream 0 round (8) | a round that was open at the mark: its group (a key of `G` without the number), its positions |
-//! | `A` stream 0 position (8) | nothing: a pool's commit with an award |
-//! | `W` stream 0 operator 0 position (8) | nothing: the same, by the winner's operator |
+//! | `G` stream 0 currency 0 game 0 round (8) | up to 64 finished rounds from this one on: number and positions of each |
+//! | `O` stream 0 round (8) | a round open at the mark: its group (a key of `G` without the number), its positions |
+//! | `A` stream 0 position (8) | empty: a pool's commit with an award |
+//! | `W` stream 0 operator 0 position (8) | empty: the same, by the winner's operator |
 //! | `B` stream 0 currency | position (8), balance in minor units (8) |
 //! | `M` | the latest mark: position (8), hash (32); the mark in `held` when it was written, in the same form |
 //!
-//! Costs: one put in 64 rounds, and at a mark one for each player and game with rounds since the last. Request ids are
-//! not here (indexes of before 21 November 2026 have them, under `R`): a put a commit and a look-up a request took a third
-//! of the service's CPU; see `requests`.
-//!
-//! The file `held`: [`MAGIC`], the [`VERSION`] of the keys (1 byte), position (8), hash (32), and the first 4 bytes of the
-//! SHA-256 of all that. Indexes of before 22 November 2026 have position and hash alone; they are read, and made anew.
+//! The file `held`: [`MAGIC`], [`VERSION`] (1 byte), position (8), hash (32), and the first 4 bytes of the SHA-256 of
+//! these. Before 22 November 2026 it had only position and hash; such an index is rebuilt.
 
 use motherlode_books::{Commit, Event, StreamId};
 use motherlode_log::{Hash, Position};
@@ -38,35 +32,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The first bytes of the file `held`.
 const MAGIC: [u8; 4] = *b"MLIX";
-/// The version of the keys and values: an index of another version is rebuilt. Version 2 had no marks in sled.
+/// Version of keys and values; another one is rebuilt. Version 2 had no marks in sled.
 const VERSION: u8 = 3;
-/// Bytes of `held` as it was before it had a version.
 const UNVERSIONED: usize = Held::BYTES;
-/// How long sled may take to let go of its file.
 const CLOSE_MAX: Duration = Duration::from_secs(10);
 
-/// The key of the marks in sled.
 const MARKS_KEY: &[u8] = b"M";
 
-/// Entries of a sled batch; batches of more than 512 slow sled down.
+/// Entries of a sled batch; more than 512 slow sled down.
 const BATCH: usize = 256;
 
-/// How far the index is known to be on the disk.
+/// Position and hash of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Everything up to here is synced.
     pub position: Position,
-    /// Hash of the record there.
     pub hash: Hash,
 }
 
 impl Held {
-    /// Of an empty log.
     pub(crate) const NOTHING: Self = Self { position: 0, hash: [0; 32] };
 
-    /// Bytes of a position and a hash.
     const BYTES: usize = 40;
 
     fn encode(self) -> [u8; Self::BYTES] {
@@ -83,7 +69,6 @@ impl Held {
 }
 
 impl SledMarks {
-    /// Whether sled has everything up to the mark of the file `held`.
     #[must_use]
     pub fn agree_with(self, held: Held) -> bool {
         held == self.latest || held == self.before
@@ -99,38 +84,21 @@ impl SledMarks {
     }
 }
 
-/// Why the index could not be used. It never means a loss: the log has everything.
+/// No data is lost: the log has everything.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// sled reported an error.
     #[error("sled: {0}")]
     Sled(#[from] sled::Error),
-    /// A file operation failed.
     #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The error of the file system.
-        source: io::Error,
-    },
-    /// A value has the wrong length.
+    Io { path: PathBuf, source: io::Error },
     #[error("a value is malformed")]
     Malformed,
-    /// The mark is not what was written: how far the index is sure cannot be told.
-    #[error("{path}: the mark is damaged, its checksum is wrong; the index is to be made anew from the log")]
-    DamagedMark {
-        /// The file.
-        path: PathBuf,
-    },
-    /// sled does not let go of its file.
+    #[error("{path}: the mark is damaged, its checksum is wrong; the index must be rebuilt from the log")]
+    DamagedMark { path: PathBuf },
     #[error("{path} is still in use")]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
 }
 
-/// The index of one partition.
 #[derive(Debug)]
 pub struct Index {
     tree: sled::Tree,
@@ -139,29 +107,22 @@ pub struct Index {
     opened: Option<SledMarks>,
 }
 
-/// The marks stored in sled. A crash can come between the write of `latest` and that of the file `held`, so the file
-/// has either of the two.
+/// Marks in sled. After a crash between the writes of `latest` and of the file `held`, the file has `before`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SledMarks {
-    /// The latest mark.
     pub latest: Held,
-    /// The mark in the file `held` when `latest` was written.
     pub before: Held,
 }
 
-/// The content of the file `held`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// Nothing is sure.
     None,
-    /// Everything up to here is synced.
     At(Held),
-    /// The same of an index of an older version, whose mark has no checksum.
+    /// Mark of an older version, without a checksum.
     Old(Held),
 }
 
 impl Mark {
-    /// How far the index is sure.
     #[must_use]
     pub fn held(self) -> Option<Held> {
         match self {
@@ -171,24 +132,17 @@ impl Mark {
     }
 }
 
-/// A balance as projected: what `audit` compares with the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectedBalance {
-    /// The player's stream.
     pub stream: String,
-    /// Currency code.
     pub currency: String,
-    /// The commit that the balance holds for.
     pub position: Position,
-    /// Minor units.
     pub amount: i64,
 }
 
 impl Index {
-    /// Opens the index in `folder`, creating it when absent.
-    ///
-    /// # Errors
-    /// When sled can't open it (it may even panic on damaged files; that is caught): delete the folder and open again.
+    /// Opens or creates the index; catches sled's panics on damaged files. After an error, delete the folder and open
+    /// again.
     pub fn open(folder: &Path) -> Result<Self, IndexError> {
         fs::create_dir_all(folder).map_err(|source| IndexError::Io { path: folder.to_owned(), source })?;
         let path = folder.join("sled");
@@ -214,20 +168,15 @@ impl Index {
         }
     }
 
-    /// Closes the index and waits until sled has let go of its file: sled's own threads hold it, and its lock, for a moment
-    /// longer than the last handle. Whoever opens the index next, in this process or another, finds it free.
-    ///
-    /// # Errors
-    /// [`IndexError::InUse`]: it's not let go of within some seconds.
+    /// Waits until sled's threads release its file and lock.
     pub fn close(self) -> Result<(), IndexError> {
         let path = self.folder.join("sled").join("db");
         let file = fs::File::open(&path);
-        // Dropping is no more trustworthy than opening.
+        // sled may panic on drop, too.
         let _ = panic::catch_unwind(panic::AssertUnwindSafe(|| drop(self)));
         let Ok(file) = file else { return Ok(()) };
         let begun = Instant::now();
-        // Nobody else may be waited for by mistake: the lock is given back at once, and the service that would hold it
-        // for long holds the log's lock first.
+        // A long-lived owner of the file would hold the log's lock first.
         while let Err(fs::TryLockError::WouldBlock) = file.try_lock_shared() {
             if begun.elapsed() > CLOSE_MAX {
                 return Err(IndexError::InUse { path });
@@ -237,10 +186,6 @@ impl Index {
         Ok(())
     }
 
-    /// Removes the whole index, to be rebuilt.
-    ///
-    /// # Errors
-    /// When files cannot be removed.
     pub fn delete(folder: &Path) -> Result<(), IndexError> {
         match fs::remove_dir_all(folder) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -250,24 +195,16 @@ impl Index {
         }
     }
 
-    /// How far the index is on the disk.
-    ///
-    /// # Errors
-    /// [`IndexError::DamagedMark`] where the mark is not what was written; [`IndexError::Io`] where it can't be read.
     pub fn mark(&self) -> Result<Mark, IndexError> {
         read_mark(&self.folder)
     }
 
-    /// The marks in sled when it was opened; `None` in a new one.
     #[must_use]
     pub fn sled_marks(&self) -> Option<SledMarks> {
         self.opened
     }
 
-    /// Puts the awards among commits, in log order. Putting them again changes nothing.
-    ///
-    /// # Errors
-    /// When sled cannot write.
+    /// Idempotent.
     pub fn put_awards<'a>(&self, commits: impl Iterator<Item = &'a Commit>) -> Result<(), IndexError> {
         let (mut batch, mut entries) = (sled::Batch::default(), 0);
         for commit in commits {
@@ -291,10 +228,6 @@ impl Index {
         Ok(())
     }
 
-    /// Puts and removes entries, in this order.
-    ///
-    /// # Errors
-    /// When sled cannot write.
     pub(crate) fn apply(&self, changes: Vec<Change>) -> Result<(), IndexError> {
         let mut changes = changes.into_iter().peekable();
         while changes.peek().is_some() {
@@ -310,25 +243,19 @@ impl Index {
         Ok(())
     }
 
-    /// Keys and values from a key up to another, the last first.
+    /// Latest first.
     pub(crate) fn back(&self, from: &[u8], to: &[u8]) -> impl Iterator<Item = Result<Pair, IndexError>> {
         self.tree.range(from.to_vec()..to.to_vec()).rev().map(|entry| Ok(entry?))
     }
 
-    /// The first key from one on.
     pub(crate) fn first_from(&self, from: &[u8]) -> Result<Option<Vec<u8>>, IndexError> {
         Ok(self.tree.range(from.to_vec()..).next().transpose()?.map(|(key, _)| key.to_vec()))
     }
 
-    /// All entries with a kind of key.
     pub(crate) fn all(&self, kind: u8) -> impl Iterator<Item = Result<Pair, IndexError>> {
         self.tree.scan_prefix([kind]).map(|entry| Ok(entry?))
     }
 
-    /// Puts balances as they are after their positions.
-    ///
-    /// # Errors
-    /// When sled cannot write.
     pub fn put_balances(&self, all: &[ProjectedBalance]) -> Result<(), IndexError> {
         for some in all.chunks(BATCH) {
             let mut batch = sled::Batch::default();
@@ -341,10 +268,7 @@ impl Index {
         Ok(())
     }
 
-    /// Syncs what was put and moves the mark to `held`.
-    ///
-    /// # Errors
-    /// When the files cannot be written; the mark stays where it was.
+    /// Syncs the entries, then moves the mark to `held`.
     pub fn sync(&self, held: Held) -> Result<(), IndexError> {
         let before = self.mark()?.held().unwrap_or(Held::NOTHING);
         self.tree.insert(MARKS_KEY, SledMarks { latest: held, before }.encode())?;
@@ -362,10 +286,7 @@ impl Index {
         fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(io(&self.folder))
     }
 
-    /// Positions of a pool's awards before a position, of an operator's players or of all, the latest first.
-    ///
-    /// # Errors
-    /// When sled cannot read.
+    /// Latest first; one operator's players or all.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -387,7 +308,6 @@ impl Index {
             .collect()
     }
 
-    /// All projected balances, for the audit.
     pub fn balances(&self) -> impl Iterator<Item = Result<ProjectedBalance, IndexError>> {
         self.tree.scan_prefix(b"B").map(|entry| {
             let (key, value) = entry?;
@@ -407,24 +327,20 @@ pub(crate) fn parse_balance(key: &[u8], value: &[u8]) -> Option<ProjectedBalance
     })
 }
 
-/// A position and what stands beside it.
 fn pair(position: Position, rest: &[u8]) -> Vec<u8> {
     [&position.to_be_bytes(), rest].concat()
 }
 
-/// A key, and its value; none to remove it.
+/// A key, and its value; `None` removes it.
 pub(crate) type Change = (Vec<u8>, Option<Vec<u8>>);
 
-/// A key and its value as they are read.
 type Pair = (sled::IVec, sled::IVec);
 
-/// Each name ends with a 0 byte, which none contains, so that no key is another's prefix.
+/// Each name ends with a 0 byte, which no name contains, so no key is a prefix of another.
 pub(crate) fn key(kind: u8, names: &[&dyn Display], tail: &[u8]) -> Vec<u8> {
-    // A player's stream, a game and a currency.
     let mut key = Vec::with_capacity(64);
     key.push(kind);
     for name in names {
-        // Writing to memory doesn't fail.
         let _ = write!(key, "{name}");
         key.push(0);
     }
@@ -438,10 +354,6 @@ fn encode_mark(held: Held) -> Vec<u8> {
     mark
 }
 
-/// Reads the mark in an index's folder without opening the index.
-///
-/// # Errors
-/// As [`Index::mark`].
 pub fn read_mark(folder: &Path) -> Result<Mark, IndexError> {
     let path = folder.join("held");
     let bytes = match fs::read(&path) {

@@ -1,4 +1,4 @@
-//! Checks names in requests for changes: a misspelt name would have no effect.
+//! Checks names in changes: a misspelt name would have no effect.
 
 use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};

@@ -1,5 +1,5 @@
-//! Ledgers of a process by partition. A player's commits are all in one partition. Decisions for all partitions are
-//! made at home, which every process has.
+//! Ledgers of a process by partition. A player's commits are in one partition; decisions for all are made at home,
+//! which every process has.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -94,7 +94,6 @@ impl Ledgers {
         try_join_all(self.all().filter(|ledger| !ledger.is_replica()).map(Handle::current)).await.map(drop)
     }
 
-    /// Returns whether [`Ledgers::current`] would not wait.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.all().all(Handle::is_current)
@@ -144,7 +143,7 @@ impl Ledgers {
         &self.0.home
     }
 
-    /// Fails with PARTITION_ELSEWHERE if another process has the stream.
+    /// PARTITION_ELSEWHERE: another process has the stream.
     pub fn of(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.held(stream.partition(self.count()))
     }
@@ -169,7 +168,6 @@ impl Ledgers {
         (HOME..self.count()).try_for_each(|partition| self.held(partition).map(drop))
     }
 
-    /// Names the partition for routers.
     fn elsewhere(&self, partition: u32) -> Refusal {
         Refusal::new(Reason::PartitionElsewhere, format!("partition {partition} is held by another process"))
             .with("partition", partition)
@@ -213,8 +211,7 @@ impl Ledgers {
         }
     }
 
-    /// Waits for this process's partitions to copy a decision of home; returns those not known to have it, which copy
-    /// it later.
+    /// Waits until this process's partitions copy a decision of home; returns those that still lack it.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {
@@ -244,7 +241,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// Returns whether a partition lacks a pool's terms and status, or a copy of any other commit.
+    /// Compares only the terms and status of a pool.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());

@@ -1,5 +1,4 @@
-//! Service of the log for other processes, which read, follow and propose. Records are sent as stored, and only if
-//! durable.
+//! Serves stored, durable records to other processes, and takes their proposals.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -31,7 +30,6 @@ const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
 /// Beyond it, the stream is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
-/// [`crate::replica`] sends at most 256 KiB and one proposal.
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Clone)]
@@ -225,7 +223,7 @@ impl Follow {
         self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
             Standing::Stalled(why) | Standing::Unconfirmed(why) | Standing::Damaged(why) => why.clone(),
-            // After a permanent failure the process exits, which ends the stream.
+            // After a permanent failure the process exits.
             Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
         };
         wire::FollowRecordsResponse { first_position, records, stalled }

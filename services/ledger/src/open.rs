@@ -12,7 +12,6 @@ use std::{path::Path, sync::atomic::Ordering};
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = Held { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
-    // Unread records are verified when folded, and all in the background.
     let first = (store.unread() > 0).then(|| store.start().previous);
     let settle = || store.settle().map_err(OpenError::Settle);
     recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)

@@ -1,6 +1,5 @@
-//! Requests of an operator that concern no single player (PL-42). Their commits are at home, on shared streams, and
-//! they are cancelled on the system stream; home's writer refuses a cancelled one. The grants of a bulk campaign are on
-//! the players' streams and are cancelled one by one.
+//! Requests of an operator that concern no single player (PL-42). Their commits are at home, on shared streams; they
+//! are cancelled on the system stream. Grants of a bulk campaign are on the players' streams and cancelled one by one.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},
@@ -24,7 +23,6 @@ pub(crate) struct OperatorRequest<'a> {
     pub(crate) request_id: &'a str,
 }
 
-/// Adds a prefix for operators.
 #[must_use]
 pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     match operator.filter(|operator| *operator != PLATFORM) {
@@ -43,7 +41,7 @@ impl OperatorRequest<'_> {
         shared_request_id(Some(self.operator), self.request_id)
     }
 
-    /// Returns the request's commit; a cancellation only if there is no other.
+    /// Prefers any commit to a cancellation.
     fn made(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let (home, name) = (ledgers.home(), self.name());
         let on_system = home.committed(&StreamId::System, &name)?;
@@ -99,7 +97,7 @@ pub(crate) async fn cancel(
 }
 
 fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
-    // Read first: a commit that is not found does not exist up to here.
+    // Read first: the search is complete up to here.
     let durable = ledgers.home().durable();
     if let Some(reserved) = request.reservation(ledgers)? {
         return granted(ledgers, request, &reserved);

@@ -1,5 +1,5 @@
-//! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers. It is
-//! named after the log, so a copy of the log on the same machine finds the original's page.
+//! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers. Its name
+//! derives from the log's identity, so a copy of the log finds the original's page.
 
 use crate::{evidence::Remembered, index::Held};
 use motherlode_log::Hash;
@@ -21,7 +21,6 @@ pub(crate) struct Page {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
-    /// Another process here serves the log.
     #[error("{} is locked: another process on this machine serves this log, or a copy of it", .0.display())]
     InUse(PathBuf),
     #[error("{}: {source}", path.display())]

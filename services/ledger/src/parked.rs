@@ -1,5 +1,5 @@
-//! Proposals waiting for room in the next group. Operators take turns, each with bytes of the log in proportion to its
-//! weight; unused bytes carry over. The queue's slots bound their number.
+//! Proposals waiting for the next group. Operators take turns, with bytes of the log in proportion to their weights;
+//! unused bytes carry over. The queue's slots bound their number.
 
 use crate::queue::Proposed;
 use motherlode_books::{SmolStr, StreamId};
@@ -12,8 +12,7 @@ use tokio::time::Instant;
 
 /// Bytes of a turn with weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Minimum group size while operators compete. Larger groups delay a proposal, which waits for at most two. After a
-/// slow append a group takes the commits decided meanwhile.
+/// Minimum group size while operators compete. Larger groups delay a proposal; it waits for at most two.
 const COMPETING_COMMITS: usize = 32;
 const DECIDED_US: u128 = 16;
 /// Duration of competition after another operator's last proposal.

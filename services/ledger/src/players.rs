@@ -1,8 +1,7 @@
 //! Players' states as of the latest [snapshot](crate::snapshot): a keyspace of the store of views.
 //!
-//! Each snapshot adds a run with the players changed since the one before, so it costs the changes. Of several states of a player the
-//! newest run's counts. Runs are merged behind the service; so there are about a dozen. The key is operator and player with a zero byte
-//! between them, the value the state in postcard's wire format. To find a player is one read of a block.
+//! Each snapshot adds a run with the players changed since the previous one; the newest run's state is valid. Merges in
+//! the background keep about a dozen runs. Finding a player costs one block read.
 
 #[cfg(test)]
 mod tests;
@@ -20,54 +19,44 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Version of the folded state in a snapshot. A build uses the files of every build with the same
-/// version, and replays the log in place of others.
+/// Version of the folded state in a snapshot. A build uses snapshots of its own version only, and otherwise replays the
+/// log.
 ///
 /// Raise it by 1 in a change after which
-/// * the same log is folded to another state: another amount, another field, another use of an event;
-/// * the same state is serialized as other bytes: a field or a variant is added, removed, moved or gets another type, in the
-///   books, in a player's state, or in the key of requests' names.
+/// * the same log folds to another state: another amount, field or use of an event;
+/// * the same state has other bytes: a field or variant added, removed, moved or of another type, in the books, a
+///   player's state, or the key of request names.
 ///
-/// A change that moves code, adds an event no older log has, or refuses more needs no new version. `state_version_*` tests compare the
-/// serialized state of logs with every event, and fail if the version was not raised. The [check](crate::state_check) of some
-/// players under a new build finds changes outside of those logs.
+/// Moved code, an event absent from older logs, or stricter refusals need no new version. `state_version_*` tests
+/// compare the serialized state of logs with every event; the [check](crate::state_check) of players under a new build
+/// covers other logs.
 pub(crate) const STATE_VERSION: u32 = 5;
 
-/// States of players, by operator and player.
 pub(crate) static PLAYERS: Keyspace =
     Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };
 
-/// Places that are looked at for players to evict when one is read.
 const AT_ONCE: usize = 16;
-/// Places of players that are looked at while the writer may wait for the books.
+/// Slots visited per lock of the books, for which the writer may wait.
 pub(crate) const LOOKED_AT: usize = 64;
-/// Players of a run as it is first written.
+/// Players after which a run is written.
 const BATCH: usize = 1 << 17;
 
-/// The players of a partition that may not be in memory.
 pub(crate) struct Players {
     store: Arc<Store>,
-    /// The oldest first.
+    /// Oldest first.
     runs: RwLock<Arc<[Run]>>,
-    /// Number of players to be in memory.
     players_max: usize,
-    /// Where players were last evicted.
     hand: Mutex<Hand>,
-    /// Number of players read.
     read: AtomicU64,
-    /// The first failure of a read.
     pub(crate) failure: watch::Sender<Option<String>>,
 }
 
-/// A player's key, and the state that is to be written.
 pub(crate) type Changed = (Vec<u8>, Arc<PlayerState>);
 
-/// Runs written for a snapshot.
 #[derive(Default)]
 pub(crate) struct Written(Vec<Run>);
 
 impl Players {
-    /// No players yet.
     pub(crate) fn new(store: &Arc<Store>, players_max: usize) -> Self {
         Self {
             store: Arc::clone(store),
@@ -79,7 +68,6 @@ impl Players {
         }
     }
 
-    /// The players of a checkpoint.
     pub(crate) fn open(store: &Arc<Store>, checkpoint: &Checkpoint, players_max: usize) -> Result<Self, ViewError> {
         let players = Self::new(store, players_max);
         let missing = ViewError::Entry { keyspace: PLAYERS.name, reason: "they have another version" };
@@ -89,37 +77,34 @@ impl Players {
         Ok(players)
     }
 
-    /// The players as they are now, for a reader that needs them while others are written.
+    /// Returns the current players, unaffected by later writes.
     pub(crate) fn fixed(&self) -> FixedPlayers {
         FixedPlayers(Arc::clone(&self.runs.read()))
     }
 
-    /// Runs for a checkpoint, with those of `written` behind them.
     pub(crate) fn tables(&self, written: &Written) -> KeyspaceTables {
         let runs: Vec<_> = self.runs.read().iter().chain(&written.0).cloned().collect();
         KeyspaceTables::new(&PLAYERS, &runs)
     }
 
-    /// Digests of the tables in use.
     pub(crate) fn ids(&self) -> Vec<Hash> {
         self.runs.read().iter().flat_map(Run::ids).collect()
     }
 
-    /// False only for players without a state here.
+    /// Returns false only for players without a state here.
     pub(crate) fn may_contain(&self, stream: &StreamId) -> bool {
         let Some(key) = stream_key(stream) else { return false };
         let hash = filter_hash(&key);
         self.runs.read().iter().any(|run| run.may_contain(&key, hash))
     }
 
-    /// The latest state of a player. A failed read removes the snapshot: the next start folds the log.
+    /// Returns a player's latest state. A failed read removes the snapshot: the next start folds the log.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
         let found = self.fixed().find(stream).inspect_err(|error| self.give_up(error))?;
         self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
         Ok(found)
     }
 
-    /// Number of players read.
     pub(crate) fn players_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
@@ -140,19 +125,16 @@ impl Players {
         }
     }
 
-    /// Whether a read failed, so that no snapshot may rest on the states.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.borrow().is_some()
     }
 
-    /// Removes the snapshot that rests on the states.
     pub(crate) fn remove_snapshot(&self) {
         if let Err(error) = self.store.forget() {
-            tracing::error!(%error, "the snapshot is not removed");
+            tracing::error!(%error, "failed to remove the snapshot");
         }
     }
 
-    /// Drops all players, and the snapshot that names them, before the log is folded from the first record on.
     pub(crate) fn forget(&self) {
         self.remove_snapshot();
         *self.runs.write() = Arc::default();
@@ -160,18 +142,18 @@ impl Players {
         self.failure.send_replace(None);
     }
 
-    /// Whether a snapshot is due because too few players can be evicted.
+    /// Returns whether a snapshot is due because too few players can be evicted.
     pub(crate) fn wants_snapshot(&self, books: &Books) -> bool {
         books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
     }
 
-    /// Adds a player that was read, and evicts others if there are too many: first the ones not used lately.
+    /// Evicts others above the limit, not recently used ones first.
     pub(crate) fn load(&self, books: &mut Books, stream: &StreamId, state: PlayerState) {
         self.make_room(books, AT_ONCE);
         books.load(stream, state);
     }
 
-    /// Evicts players if there are too many, at this many places; answers whether there may be more to do.
+    /// Tries `places` slots if there are too many players; returns whether more may be evictable.
     pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
         if books.players_in_memory() < self.players_max {
             return false;
@@ -181,8 +163,8 @@ impl Players {
         !books.evict(&mut hand, places, recent)
     }
 
-    /// Writes and evicts players during a replay up to a position, before the books are shared. The next snapshot names the runs, since
-    /// the log may not be durable yet. Tables of merged runs are removed; `others` are those of other keyspaces in use.
+    /// Writes and evicts players during a replay, before the books are shared. Only the next snapshot names the runs,
+    /// since the log may not be durable yet. `others` are tables of other keyspaces in use.
     pub(crate) fn unload(&self, books: &mut Books, position: Position, others: &[Hash]) -> Result<(), ViewError> {
         let (mut frozen, mut written) = (books.freeze(), Written::default());
         each_once(&mut frozen);
@@ -201,7 +183,7 @@ impl Players {
         Ok(())
     }
 
-    /// Writes the players of a snapshot that has begun at a position. Their places are in order, each once.
+    /// `frozen` is sorted without duplicates.
     pub(crate) fn write_frozen<B: Deref<Target = Books>>(
         &self,
         frozen: &Frozen,
@@ -226,7 +208,6 @@ impl Players {
         if changed.is_empty() { Ok(()) } else { self.write(changed, position, written) }
     }
 
-    /// Writes a run. It is used once a snapshot names it.
     pub(crate) fn write(
         &self,
         mut changed: Vec<Changed>,
@@ -244,13 +225,12 @@ impl Players {
         Ok(())
     }
 
-    /// Adds runs.
     pub(crate) fn take(&self, written: Written) {
         let mut runs = self.runs.write();
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
-    /// Merges some runs, if it is worth it; answers whether it did. The files of the merged ones stay until a snapshot names the new one.
+    /// Returns whether it merged runs. The old files stay until a snapshot names the new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -267,11 +247,10 @@ impl Players {
     }
 }
 
-/// Players as of one moment. Their files stay readable although they may be removed meanwhile.
+/// Players at one moment. Open files stay readable after their removal.
 pub(crate) struct FixedPlayers(Arc<[Run]>);
 
 impl FixedPlayers {
-    /// The latest state of a player.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
         let Some(key) = stream_key(stream) else { return Ok(None) };
         for run in self.0.iter().rev() {
@@ -284,7 +263,7 @@ impl FixedPlayers {
     }
 }
 
-/// Key of a player. Names have no zero byte.
+/// Names have no zero byte.
 pub(crate) fn key(operator: &str, player: &str) -> Vec<u8> {
     [operator.as_bytes(), &[0], player.as_bytes()].concat()
 }
@@ -296,7 +275,6 @@ fn stream_key(stream: &StreamId) -> Option<Vec<u8>> {
     }
 }
 
-/// Places of a snapshot in order, each once.
 pub(crate) fn each_once(frozen: &mut Frozen) {
     for (_, places) in frozen {
         places.sort_unstable();

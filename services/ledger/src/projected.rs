@@ -1,8 +1,6 @@
-//! Reads of the index: while it is written behind the log, and while it cannot be.
-//!
-//! An answer says as of which position the index is; later commits are found by walking back from the player's latest
-//! one, which is a few commits where the index keeps up. While it can't be written there is no such position: then
-//! everything is walked to, as far as that is little work, and otherwise the answer is [`Behind`].
+//! Reads of the index, which lags behind the log or may be unavailable. An answer states its position; later commits
+//! are found by walking back from the player's latest one. Without an index the walk is bounded; beyond the bound it
+//! fails with `FetchError::Behind`.
 
 use crate::{
     chain::record_hash,
@@ -19,14 +17,12 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// The index of one partition, with what of it is in memory only.
 #[derive(Debug)]
 pub(crate) struct Projected {
     state: RwLock<Option<Projection>>,
     to: AtomicU64,
 }
 
-/// While the index can be written.
 #[derive(Debug)]
 pub(crate) struct Projection {
     pub(crate) index: Index,
@@ -34,7 +30,7 @@ pub(crate) struct Projection {
 }
 
 impl Projection {
-    /// Opens the index in a folder that may be missing, stale or damaged, with the mark that the log confirms.
+    /// Opens an index that may be missing, stale or damaged; returns the mark confirmed by the log.
     pub(crate) fn open(reader: &dyn Reader, folder: &Path) -> Result<(Self, Held), OpenError> {
         let (index, mark) = open_index(reader, folder)?;
         let trails = Trails::load(&index, mark.position).map_err(unusable(folder))?;
@@ -42,10 +38,9 @@ impl Projection {
     }
 }
 
-/// An answer of the index about rounds.
 #[derive(Debug, Default)]
 pub(crate) struct Found<T> {
-    /// The position that it holds for; 0 where the index has no answer.
+    /// Position of the answer; 0 without an index.
     pub(crate) to: Position,
     pub(crate) found: T,
 }
@@ -56,12 +51,11 @@ impl Projected {
         Self { state: RwLock::new(Some(projection)), to }
     }
 
-    /// The position that the index holds for, in memory or on the disk.
     pub(crate) fn to(&self) -> Position {
         self.to.load(Ordering::Acquire)
     }
 
-    /// Works on the index; `None` where there is none to work on.
+    /// Returns `None` without an index.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&mut Projection) -> T) -> Option<T> {
         let mut state = self.state.write();
         let projection = state.as_mut()?;
@@ -70,7 +64,6 @@ impl Projected {
         Some(done)
     }
 
-    /// Takes the index away, or puts another one in its place.
     pub(crate) fn replace(&self, next: Option<Projection>) -> Option<Projection> {
         if let Some(next) = &next {
             self.to.store(next.trails.to, Ordering::Release);
@@ -78,12 +71,11 @@ impl Projected {
         std::mem::replace(&mut *self.state.write(), next)
     }
 
-    /// Gives up the index's files.
     pub(crate) fn close(&self) {
         if let Some(Projection { index, .. }) = self.replace(None)
             && let Err(error) = index.close()
         {
-            tracing::warn!(%error, "the index is not closed yet");
+            tracing::warn!(%error, "failed to close the index");
         }
     }
 
@@ -97,10 +89,7 @@ impl Projected {
         }
     }
 
-    /// The commits of a player's round, from the bet on; none where it doesn't know any.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
+    /// Returns the round's commits, from the bet on; empty if the index lacks the round.
     pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Result<Found<Vec<Position>>, IndexError> {
         self.read(|Projection { index, trails }| {
             if let Some(at) = trails.round(stream, round) {
@@ -117,11 +106,8 @@ impl Projected {
         })
     }
 
-    /// Rounds of a player below a number that belong to groups which begin so (see [`crate::trails::group`]): the latest
-    /// `max`, the latest first, and all that are under way.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
+    /// Returns a player's rounds below a number in groups with a prefix (see [`crate::trails::group`]), latest first:
+    /// at least the latest `max`, and all open ones.
     pub(crate) fn rounds(
         &self,
         stream: &StreamId,
@@ -152,11 +138,7 @@ impl Projected {
         })
     }
 
-    /// Positions of a pool's awards before a position, of an operator's players or of all, the latest first; `None` while
-    /// there is no index.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
+    /// Returns `None` without an index.
     pub(crate) fn awards_before(
         &self,
         pool: &StreamId,
@@ -171,7 +153,6 @@ impl Projected {
     }
 }
 
-/// The groups of the index that begin so.
 fn groups(index: &Index, within: &[u8]) -> Result<Vec<Vec<u8>>, IndexError> {
     let mut groups = vec![];
     let mut from = within.to_vec();
@@ -187,9 +168,9 @@ fn decode(portion: &[u8]) -> Result<Vec<Entry>, IndexError> {
     postcard::from_bytes(portion).map_err(|_| IndexError::Malformed)
 }
 
-/// The index with the mark that the log confirms; made anew where it is damaged, of an older version or of another log.
+/// Opens the index at the mark confirmed by the log, or rebuilds it.
 fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenError> {
-    // Before anything is touched: whether acknowledged commits are missing is decided by it.
+    // Read first: the mark shows whether acknowledged commits are missing.
     let mark = read_mark(folder);
     if let Ok(Some(held)) = mark.as_ref().map(|mark| mark.held())
         && held.position > reader.end()
@@ -209,22 +190,22 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
                     index.close().map_err(unusable(folder))?;
                 }
             },
-            Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
+            Err(error) => tracing::warn!(%error, "the index cannot be opened: it is rebuilt from the log"),
         },
         Ok(Mark::At(Held { position: 0, .. })) => {
-            tracing::info!("the index has no commits: it is built anew from the log")
+            tracing::info!("the index has no commits: it is rebuilt from the log")
         }
         Ok(Mark::At(held)) => {
             tracing::warn!(
                 held.position,
-                "the index was made from another log, whose record at this position is a different one: it is built anew"
+                "the index was built from another log, whose record at this position differs: it is rebuilt"
             );
         }
         Ok(Mark::Old(held)) => {
-            tracing::info!(held.position, "the index is of an older version: it is built anew from the log");
+            tracing::info!(held.position, "the index is of an older version: it is rebuilt from the log");
         }
-        Ok(Mark::None) if reader.end() == 0 => tracing::info!("the log is new: an empty index is made"),
-        Ok(Mark::None) => tracing::info!(commits = reader.end(), "there is no index yet: it is built from the log"),
+        Ok(Mark::None) if reader.end() == 0 => tracing::info!("the log is new: an empty index is created"),
+        Ok(Mark::None) => tracing::info!(commits = reader.end(), "no index found: it is built from the log"),
         Err(error @ IndexError::DamagedMark { .. }) => {
             tracing::warn!(%error, "no commits are lost: the log has them all");
         }
@@ -234,13 +215,12 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
     Ok((anew.map_err(unusable(folder))?, Held::NOTHING))
 }
 
-/// Whether sled has everything up to the mark `held`, and the log confirms the latest mark in sled.
+/// Returns whether sled has everything up to the mark `held`, and the log confirms sled's latest mark.
 fn agrees(index: &Index, held: Held, reader: &dyn Reader) -> Result<bool, OpenError> {
     let Some(marks) = index.sled_marks().filter(|marks| marks.agree_with(held)) else { return Ok(false) };
     Ok(record_hash(reader, marks.latest.position)? == Some(marks.latest.hash))
 }
 
-/// An index's error, with its folder.
 fn unusable(folder: &Path) -> impl Fn(IndexError) -> OpenError {
     move |source| OpenError::Index { folder: folder.to_owned(), source }
 }

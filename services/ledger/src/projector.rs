@@ -1,13 +1,11 @@
-//! Writes the index behind the log, on the one thread that writes sled.
+//! Writes the index behind the log, on the only thread that writes sled, and triggers [snapshots](crate::snapshot).
 //!
-//! Rounds and awards are put as they come; balances, the rest of the rounds, and the mark of what is on the disk every
-//! [`Options::mark_commits`](crate::Options::mark_commits) and at the end, and [snapshots](crate::snapshot) now and
-//! then. A replay marks nothing before its end, for what it reads may not be durable yet: it puts balances and rounds of
-//! [`NOTED_MAX`] players without a mark.
+//! Awards and full rows of rounds are written at once; balances, other rounds and the mark every
+//! [`Options::mark_commits`](crate::Options::mark_commits) and at the end. A replay moves no mark before its end, since
+//! its records may not be durable yet.
 //!
-//! The index never stops the log. When it can't be written it's closed, with a warning, and after a pause that doubles
-//! it's opened again, or made anew, and catches up by reading the log. Commits handed over by the writer only save
-//! reading: missing ones are read from the log.
+//! The index never stops the log: after a failed write it is closed, reopened or rebuilt with exponential backoff, and
+//! catches up from the log. Commits from the writer only save reads.
 
 use crate::{
     chain::record_hash,
@@ -32,28 +30,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the first group of a batch waits for others: this thread is woken once for all of them.
+/// Wait for further groups, to save wake-ups.
 const GATHER_FOR: Duration = Duration::from_millis(20);
-/// Commits that are put at once: for so long readers of the index wait.
+/// Commits per write; index readers wait meanwhile.
 const TOGETHER_MAX: usize = 512;
-/// Players whose balances or rounds may be in memory only: some 300 bytes each. Who comes again after they were put costs another put.
+/// Players with balances or rounds in memory only, about 300 bytes each.
 const NOTED_MAX: usize = 1 << 19;
-/// Before the index is tried again for the first time, and at the most.
 const RETRY_MIN: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(10);
 
-/// Each player's balances, and the commit that they hold for, where they changed since balances were put.
+/// Changed balances by player, with the position of the latest change.
 #[derive(Default)]
 struct Balances(HashMap<StreamId, (Position, Vec<(Currency, Minor)>)>);
 
 impl Balances {
-    /// Notes a commit's balances: they stand for all before them.
     fn note(&mut self, logged: &Logged) {
         let Logged { commit, balances_after, .. } = logged;
         if balances_after.is_empty() {
             return;
         }
-        // A copy: the commit itself is let go of while its memory is at hand.
+        // A copy, so the commit is freed early.
         match self.0.get_mut(&commit.stream) {
             Some((position, balances)) => {
                 *position = commit.position;
@@ -63,7 +59,6 @@ impl Balances {
         }
     }
 
-    /// Puts what was noted.
     fn put(&mut self, index: &Index) -> Result<(), IndexError> {
         let noted = self.0.drain();
         let each = noted.flat_map(|(stream, (position, balances))| {
@@ -78,26 +73,22 @@ impl Balances {
     }
 }
 
-/// Brings the index up to the log.
 pub(crate) struct Projector {
     projected: Arc<Projected>,
     folder: PathBuf,
     mark_commits: usize,
     noted_max: usize,
     balances: Balances,
-    /// Commits since the mark.
     unmarked: usize,
     trouble: Option<Trouble>,
 }
 
-/// The index can't be written.
 struct Trouble {
     again: Instant,
     pause: Duration,
 }
 
 impl Projector {
-    /// Of an index that was opened.
     pub(crate) fn new(projection: Projection, folder: &Path, mark_commits: usize) -> Self {
         Self {
             projected: Arc::new(Projected::new(projection)),
@@ -114,8 +105,7 @@ impl Projector {
         Arc::clone(&self.projected)
     }
 
-    /// Takes consecutive commits; those that it has already, and those that don't continue its state, are skipped. If
-    /// the index fails, it's closed.
+    /// Skips commits that are already in the index or do not continue it. A failure closes the index.
     pub(crate) fn take<L: Borrow<Logged>>(&mut self, logged: &[L]) {
         for some in logged.chunks(TOGETHER_MAX) {
             let put = self.projected.write(|projection| put(projection, &mut self.balances, self.noted_max, some));
@@ -127,7 +117,7 @@ impl Projector {
         }
     }
 
-    /// Syncs all that was taken up, which is the log up to `held`; where it isn't, or there's no index, nothing is done.
+    /// Syncs the index if it is at `held`.
     pub(crate) fn mark(&mut self, held: Held) {
         if self.projected.to() != held.position {
             return;
@@ -146,7 +136,6 @@ impl Projector {
         self.projected.close();
     }
 
-    /// Opens the index again where it's time to, or makes it anew.
     fn heal(&mut self, reader: &dyn Reader) {
         let Some(trouble) = self.trouble.as_mut().filter(|trouble| trouble.again <= Instant::now()) else { return };
         match Projection::open(reader, &self.folder) {
@@ -167,19 +156,17 @@ impl Projector {
         }
     }
 
-    /// Reads from the log what was not handed over.
     fn catch_up(&mut self, shared: &Shared) {
         while self.trouble.is_none() && self.projected.to() < shared.durable() {
             match shared.read(self.projected.to() + 1, TOGETHER_MAX) {
                 Ok(logged) if logged.is_empty() => return,
                 Ok(logged) => self.take(&logged),
-                // The log's own readers say so; what is missing is read later.
-                Err(error) => return tracing::warn!(%error, "the index is behind the log, which cannot be read"),
+                // The log's readers report the error.
+                Err(error) => return tracing::warn!(%error, "failed to read the log for the index"),
             }
         }
     }
 
-    /// Runs until the writer is gone.
     pub(crate) fn run(mut self, shared: &Arc<Shared>, handed: &Receiver<Handed>, snapshots: Snapshots) {
         loop {
             let wait = self.trouble.as_ref().map(|trouble| trouble.again.saturating_duration_since(Instant::now()));
@@ -212,14 +199,14 @@ impl Projector {
             self.mark(held);
         }
         if self.trouble.is_some() {
-            tracing::warn!("the index's mark stays behind; the next start puts the rest again");
+            tracing::warn!("the index's mark is behind: the next start indexes the rest again");
         }
         drop(snapshots);
-        // Handles may outlive the ledger that was closed: the folder is free for another when this thread has ended.
+        // Handles may outlive the closed ledger.
         self.projected.close();
     }
 
-    /// Marks what was taken up, wherever the log has come to since.
+    /// Marks the index's own position, which may be behind the log.
     fn mark_at(&mut self, shared: &Shared, held: Held) {
         let to = self.projected.to();
         let held = match held.position == to {
@@ -229,12 +216,13 @@ impl Projector {
         match held {
             Ok(Some(hash)) => self.mark(Held { position: to, hash }),
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "the index's mark stays behind: the log cannot be read"),
+            Err(error) => tracing::warn!(%error, "failed to move the index's mark: the log cannot be read"),
         }
     }
 }
 
-/// Puts commits that follow what is there; answers how many. Balances and rounds of fewer than `noted_max` players stay in memory.
+/// Writes commits that continue the index; returns their number. Balances and rounds of fewer than `noted_max` players
+/// stay in memory.
 fn put<L: Borrow<Logged>>(
     projection: &mut Projection,
     balances: &mut Balances,
@@ -260,7 +248,6 @@ fn put<L: Borrow<Logged>>(
     Ok(put)
 }
 
-/// Puts what is in memory only.
 fn put_noted(projection: &mut Projection, balances: &mut Balances) -> Result<(), IndexError> {
     let Projection { index, trails } = projection;
     let (portions, opens) = trails.take_rest();
@@ -305,7 +292,6 @@ mod tests {
         Logged { commit, balances_after: vec![(currency, Minor(7))], due_after: vec![], proposer: None }
     }
 
-    /// A replay of ten million players must not hold them all.
     #[test]
     fn pl_11_what_is_noted_of_too_many_players_is_put_and_marks_nothing() {
         let folder = tempfile::tempdir().unwrap();

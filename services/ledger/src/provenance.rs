@@ -1,4 +1,4 @@
-//! Build that folded the state or verified another build's fold.
+//! Build that folded or verified the state.
 
 use motherlode_log::Hash;
 use motherlode_runtime::program;
@@ -7,10 +7,9 @@ use tokio::sync::watch;
 
 #[derive(Debug)]
 pub(crate) struct Provenance {
-    /// Build named in the snapshot loaded at startup.
     before: Option<Hash>,
     is_own: AtomicBool,
-    /// Whether the latest snapshot names another build although this one verified the state.
+    /// Whether the latest snapshot names another build although this one verified it.
     is_stale: AtomicBool,
     failure: watch::Sender<Option<String>>,
 }

@@ -31,7 +31,7 @@ pub(crate) struct Proposed {
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,
-    /// Deadline; an expired proposal is dropped.
+    /// Expired proposals are dropped.
     pub(crate) until: Option<Instant>,
     pub(crate) traceparent: Option<Box<str>>,
     pub(crate) slot: QueueSlot,
@@ -89,7 +89,7 @@ impl QueueSlots {
         Self { quota, open_rounds_max: options.open_rounds_max }
     }
 
-    /// Other proposals than a player's or another process's need no slot.
+    /// Only proposals of players or other processes need a slot.
     pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
         let holder = match stream {
             StreamId::Player { operator, .. } => operator.clone(),

@@ -1,7 +1,7 @@
 //! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot) and updates the index.
 //!
-//! A commit that the books refuse stops the start. Records that the store has not verified have their chain verified
-//! when read, and all of them in the background by the [verifier](crate::verifier).
+//! A commit that the books refuse stops the start. The chain of unverified records is verified when read, and all of it
+//! in the background by the [verifier](crate::verifier).
 
 use crate::{
     appender::Appender,
@@ -44,7 +44,7 @@ use tokio::sync::{broadcast, watch};
 /// Further groups are read from the log.
 const HANDED_MAX: usize = 1024;
 
-/// State of another writer's log. When this process becomes the writer, only later records are applied.
+/// State of another writer's log. If this process becomes the writer, only later records are applied.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) projecting: JoinHandle<()>,
@@ -84,7 +84,7 @@ impl Recovered {
         }
     }
 
-    /// Returns whether the store continues this state. The state must come from the store's own reader.
+    /// Returns whether the store continues this state, which must come from the store's own reader.
     pub(crate) fn is_of(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let Held { position, hash } = *shared.head.borrow();
@@ -138,14 +138,10 @@ impl Recovered {
 fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     let Held { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
-    tracing::warn!(
-        partition,
-        position,
-        "damage of this log was found before: all of it is verified before it is served"
-    );
+    tracing::warn!(partition, position, "the log was damaged before: all of it is verified before it is served");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
-    // The sender stays open, so the verification is never cut short.
+    // The sender stays open, so the verification runs to its end.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }
@@ -248,7 +244,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Returns the books and the snapshot's record. A snapshot with damaged images is dropped.
+/// Returns the books and the snapshot's record. A snapshot with damaged tables is dropped.
 fn replay(
     reader: &dyn Reader,
     projector: &mut Projector,
@@ -260,7 +256,7 @@ fn replay(
     let (players, rests_on) = (Arc::clone(&snapshot.players), snapshot.held().unwrap_or(Held::NOTHING));
     match replay_past(reader, projector, mark, snapshot, requests, chain) {
         Err(OpenError::Player(error)) if rests_on.position > 0 => {
-            tracing::warn!(%error, "the snapshot is not used: the whole log is replayed");
+            tracing::warn!(%error, "the snapshot is unusable: the whole log is replayed");
             players.forget();
             let mut books = Books::new();
             books.watch();
@@ -288,7 +284,7 @@ fn replay_past(
     let mut next = from.position + 1;
     if from.position < reader.end() {
         let (snapshot, index, end) = (folded.position, mark.position, reader.end());
-        tracing::info!(snapshot, index, end, "the log is replayed from the snapshot and the index on, up to its end");
+        tracing::info!(snapshot, index, end, "the log is replayed from the snapshot and the index to its end");
     }
     let mut told = Instant::now();
     loop {
@@ -297,7 +293,7 @@ fn replay_past(
         next = last.position + 1;
         if told.elapsed() >= TELL_EVERY {
             told = Instant::now();
-            tracing::info!(position = last.position, end = reader.end(), "the log is being replayed");
+            tracing::info!(position = last.position, end = reader.end(), "the log is still being replayed");
         }
         if let Some((head, _)) = &mut chain {
             *head = verify(*head, &records)?;
@@ -330,12 +326,12 @@ fn replay_past(
             && requests
                 .write_replayed()
                 .inspect_err(|error| {
-                    tracing::warn!(%error, "names of requests are not written: they stay in memory until the end of the replay");
+                    tracing::warn!(%error, "failed to write names of requests: they stay in memory until the replay ends");
                 })
                 .is_ok();
         if unloads && players.wants_snapshot(&books) {
             unloads = players.unload(&mut books, next - 1, &requests.ids()).inspect_err(|error| {
-                tracing::warn!(%error, "players' states are not written: all that the log has are in memory until the end of the replay");
+                tracing::warn!(%error, "failed to write players' states: all players stay in memory until the replay ends");
             }).is_ok();
         }
     }

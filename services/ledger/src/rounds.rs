@@ -14,7 +14,6 @@ use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
 use std::{collections::BTreeMap, sync::Arc};
 
 const WALK_MAX: usize = 4096;
-/// Commits walked back before the index is queried.
 const NEAR: usize = 64;
 
 pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundView, FetchError> {
@@ -56,7 +55,7 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-/// Later commits, newest first; [`FetchError::Behind`] if there are too many.
+/// Newest first; [`FetchError::Behind`] beyond the limit.
 pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<Vec<Arc<Logged>>, FetchError> {
     let mut next = handle.books_of(stream, |books| books.head(stream).position)?;
     let mut commits = vec![];
@@ -88,7 +87,7 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
     if !(1..=started).contains(&number) {
         return Ok(None);
     }
-    // Read before the walk, which finds later commits.
+    // Read before the walk.
     let Found { to, found } = handle.projected().round(stream, number)?;
     gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
 }
@@ -96,7 +95,6 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     pub round: Vec<Position>,
-    /// Earlier commits that sealed its draws.
     pub sealing: Vec<Position>,
     pub over: bool,
 }
@@ -142,7 +140,6 @@ pub(crate) fn gather(
     known: &[Position],
     latest: &[Arc<Logged>],
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
-    // An index being rebuilt may already have them.
     let from = latest.last().map_or(Position::MAX, |first| first.commit.position);
     let known = known.iter().filter(|position| **position < from);
     let mut commits = known.map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
@@ -153,12 +150,11 @@ pub(crate) fn gather(
     }
     match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {
         true => Ok(commits),
-        // An incomplete index counts as behind.
         false => Err(FetchError::Behind),
     }
 }
 
-/// Returns a settled round for its void (PL-04).
+/// PL-04.
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
     let mut commits = commits(handle, stream, number)?.unwrap_or_default();
     let hits = commits.iter().flat_map(|logged| {
@@ -183,14 +179,14 @@ fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Res
     position.map(|position| handle.fetch(position)).transpose()
 }
 
-/// Returns whether a proposed void holds the awards (PL-38).
+/// PL-38.
 fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
     let now_ms = handle.now_ms();
     let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// Bets of earlier rounds whose money a commit moves, with the amounts credited before (PL-34).
+/// Bets of earlier rounds whose money a commit moves, with amounts credited before (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();
@@ -286,14 +282,14 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     Ok(view)
 }
 
-/// Removes an open round's seeds, which determine hidden outcomes (NP-12).
+/// An open round's seeds determine hidden outcomes (NP-12).
 fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());
     }
 }
 
-/// The award may be paid much later than its hit.
+/// May be paid much later than its hit.
 pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
     let Some(paid) = payment(handle, stream, pool, hit)? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());

@@ -53,13 +53,13 @@ impl LedgerApi {
         }
     }
 
-    /// Sets the seamless operators, for new players (PL-31).
+    /// For new players (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
     }
 
-    /// Sets the operators with capped campaigns (PL-36).
+    /// Operators with capped campaigns (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }
@@ -88,7 +88,7 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// A repetition gets its commit even if it would be refused now. A new player gets the first seal.
+    /// A repetition gets its commit even if it would now be refused. A new player gets the first seal.
     async fn commit(
         &self,
         caller: &Caller,
@@ -129,7 +129,6 @@ impl LedgerApi {
         }
     }
 
-    /// Returns whether the first account with real money gets a seamless wallet.
     fn keeps_elsewhere(&self, stream: &StreamId, player: Option<&PlayerState>) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
         let has_real = |player: &PlayerState| player.balances().any(|(currency, _)| currency.is_real());

@@ -29,7 +29,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Followers and the projector read a larger group from the log.
+/// Followers and the projector read larger groups from the log.
 pub(crate) const HANDED_BYTES_MAX: usize = 256 << 10;
 
 pub(crate) struct Handed {
@@ -77,7 +77,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Publishes the oldest staged group, which is durable. Commits and request ids come before the state, so a caller
+    /// Publishes the oldest staged group, which is durable. Commits and request ids precede the state, so a caller
     /// refused by that state finds the commit that caused it. `sizes` are in bytes.
     pub(crate) fn publish(
         &self,
@@ -88,8 +88,7 @@ impl Shared {
         held: Held,
     ) {
         self.recent.write().push(sizes.zip(logged.iter().cloned()));
-        // Before the head moves: a request not found here after reading the head has no commit up to it. The writer
-        // relies on that.
+        // Before the head moves: the writer relies on finding here every request with a commit up to the head.
         self.requests.push(names);
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         if let Some(last) = logged.last() {
@@ -179,7 +178,7 @@ impl Shared {
     }
 
     pub(crate) fn diverged(&self, why: &str) {
-        tracing::error!(why, "the ledger's records do not continue those of this replica: it stops");
+        tracing::error!(why, "the ledger's records do not continue this replica's: the replica stops");
         self.standings.fail(Standing::Failed(why.to_owned()));
     }
 

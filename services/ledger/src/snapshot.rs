@@ -1,14 +1,13 @@
-//! Snapshots: the books as of a position, so that a start folds only the records after it.
+//! Snapshots: the books at a position, so that startup folds only later records.
 //!
-//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state is the program, the key of the requests'
-//! names, and the books without their players, in [postcard's wire format](https://postcard.jamesmunns.com/wire-format); the
-//! [players](crate::players) and the requests are tables. Like the index it has only facts of the log, and may be
-//! missing, stale or damaged. A start uses the newest one that is whole, of this [version of the state](STATE_VERSION) and of this log,
-//! whose record at its position has its hash; without one it folds the log from the first record on. The audit never reads one.
+//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state is the program, the
+//! key of request names, and the books without players, in [postcard's wire
+//! format](https://postcard.jamesmunns.com/wire-format); [players](crate::players) and requests are tables. Startup
+//! uses the newest whole one of this [state version](STATE_VERSION) whose record hash the log confirms; otherwise it
+//! folds the whole log. The audit never reads one.
 //!
-//! It is written during operation. The writer waits only while the books without their players are serialized (pools, totals, a line
-//! for each open round). The books know the players changed since the latest snapshot, and keep their states as of the beginning of
-//! this one until they were written, a few at a time.
+//! The writer waits only while the books without players are serialized. Players changed since the latest snapshot keep
+//! their states as of the beginning of this one until they are written, a few at a time.
 
 use crate::{
     chain::record_hash,
@@ -35,34 +34,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// While the books are in use, a snapshot is worth so many times as many commits as at rest: the log's own writes go before.
+/// Factor for the commits between snapshots at runtime: the log's writes have priority.
 const RUNNING: u64 = 20;
-/// Before a snapshot that could not be written is tried again.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// The state of a checkpoint: the program behind it (`None` if its executable could not be read; see [`Provenance`]), the key of the
-/// requests' names, and the books without their players.
+/// The program is `None` if its executable could not be read.
 type State = (Option<Hash>, Key, Books);
 
-/// The state folded from a log up to a position.
 pub(crate) struct Snapshot {
-    /// Without its players.
+    /// Without players.
     pub(crate) books: Books,
     pub(crate) players: Arc<Players>,
-    /// The checkpoint, without its state, and the key of its requests' names; `None` for an empty log.
+    /// Without its state, with the key of its request names; `None` for an empty log.
     pub(crate) checkpoint: Option<(Key, Checkpoint)>,
-    /// The program named by the snapshot.
     pub(crate) program: Option<Hash>,
 }
 
-/// Why a checkpoint is not used.
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
     #[error("its state is damaged")]
     Damaged,
-    #[error("its state has another version than this program's, {STATE_VERSION}")]
+    #[error("the version of its state is not this program's, {STATE_VERSION}")]
     OtherVersion,
-    #[error("it was made from another log, whose record at its position has another hash")]
+    #[error("it is from another log: the record at its position has another hash")]
     OtherLog,
     #[error("its players: {0}")]
     Players(#[from] ViewError),
@@ -71,7 +65,6 @@ enum Unusable {
 }
 
 impl Snapshot {
-    /// The newest snapshot of the log; of an empty log without one.
     pub(crate) fn open(reader: &dyn Reader, store: &Arc<Store>, players_max: usize) -> Result<Self, OpenError> {
         for (id, checkpoint) in store.checkpoints() {
             let position = checkpoint.position;
@@ -81,7 +74,7 @@ impl Snapshot {
                     return Ok(snapshot);
                 }
                 Err(Unusable::Log(error)) => return Err(error),
-                Err(why) => tracing::warn!(position, %why, "a snapshot is not used"),
+                Err(why) => tracing::warn!(position, %why, "skipped an unusable snapshot"),
             }
         }
         let players = Arc::new(Players::new(store, players_max));
@@ -110,13 +103,11 @@ impl Snapshot {
         Ok(Self { books, players, checkpoint, program })
     }
 
-    /// The check of the state; `None` of an empty log.
     pub(crate) fn check(&self, partition: u32, reader: &Arc<dyn Reader>) -> Option<StateCheck> {
         let (reader, position) = (Arc::clone(reader), self.held()?.position);
         Some(StateCheck { partition, reader, position, players: self.players.fixed(), shared: self.books.shared() })
     }
 
-    /// The last record that is in it.
     pub(crate) fn held(&self) -> Option<Held> {
         self.checkpoint.as_ref().map(|(_, of)| Held { position: of.position, hash: of.hash })
     }
@@ -126,7 +117,6 @@ fn decode(state: &[u8]) -> Option<State> {
     postcard::from_bytes(state).ok()
 }
 
-/// Writes snapshots, behind the writer.
 pub(crate) struct Keeper {
     store: Arc<Store>,
     index: PathBuf,
@@ -134,14 +124,12 @@ pub(crate) struct Keeper {
     latest: Position,
     players: Arc<Players>,
     provenance: Arc<Provenance>,
-    /// Runs were merged since: the next start is to find that.
     merged: bool,
-    /// Until then nothing is tried while commits go on: the disk refused it.
     pause: Option<Instant>,
 }
 
 impl Keeper {
-    /// `latest` is where the latest snapshot stands; see [`Options::snapshot_commits`](crate::Options::snapshot_commits).
+    /// `latest` is the latest snapshot's position.
     pub(crate) fn new(
         store: &Arc<Store>,
         index: &Path,
@@ -154,19 +142,18 @@ impl Keeper {
         Self { store, index: index.to_owned(), every, latest, players, provenance, merged: false, pause: None }
     }
 
-    /// Writes a snapshot if it's worth it where nobody waits for the books: before anything is served, or when all is over.
+    /// Writes a due snapshot at startup and shutdown.
     pub(crate) fn keep_at_rest(&mut self, shared: &Shared) {
         let commits = if self.merged { 1 } else { self.every };
         self.keep(shared, if self.provenance.take_stale() { 0 } else { commits });
     }
 
-    /// The same while the books are in use.
     fn keep_running(&mut self, shared: &Shared) {
         if self.pause.is_some_and(|until| Instant::now() < until) {
             return;
         }
         self.pause = None;
-        // Now those may go that had changed; twice round at most, first those that were not used lately.
+        // Players are evictable once written; two rounds, least recently used first.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
             while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
@@ -174,15 +161,14 @@ impl Keeper {
         match self.tend(&shared.requests, shared.durable()) {
             Ok(merged) => self.merged |= merged,
             Err(WriteError::View(ViewError::Stopped)) => {}
-            // Reads take longer, and more names of requests stay in memory.
             Err(error) => {
-                tracing::warn!(%error, "tables of the views are not written");
+                tracing::warn!(%error, "failed to write tables of the views");
                 self.pause = Some(Instant::now() + PAUSE);
             }
         }
     }
 
-    /// Repairs and writes the runs of requests, and merges runs; answers whether it merged some.
+    /// Repairs, writes and merges runs; returns whether any were merged.
     fn tend(&self, requests: &Requests, durable: Position) -> Result<bool, WriteError> {
         requests.repair()?;
         requests.write_full(durable)?;
@@ -193,7 +179,6 @@ impl Keeper {
         Ok(merged)
     }
 
-    /// Answers whether it wrote one.
     fn keep(&mut self, shared: &Shared, commits: u64) -> bool {
         if self.players.has_failed() || self.provenance.has_failed() {
             return false;
@@ -206,20 +191,18 @@ impl Keeper {
             Ok(position) => {
                 tracing::info!(position, "a snapshot was written");
                 (self.latest, self.merged) = (position, false);
-                // It names this program if the check is done.
+                // The snapshot names this program if the check is done.
                 self.provenance.take_stale();
                 true
             }
-            // The next start folds more of the log, and nothing else is different.
             Err(error) => {
-                tracing::warn!(%error, "no snapshot was written");
+                tracing::warn!(%error, "failed to write a snapshot");
                 self.pause = Some(Instant::now() + PAUSE);
                 false
             }
         }
     }
 
-    /// Writes a snapshot in place of the one before, if any; answers its position.
     fn write(&self, shared: &Shared) -> io::Result<Position> {
         let begun = Begun::of(shared);
         let mut written = Written::default();
@@ -228,7 +211,7 @@ impl Keeper {
         if done.is_ok() {
             self.players.take(written);
         } else {
-            // On a full disk the log needs the room.
+            // On a full disk the log needs the space.
             drop(written);
             self.store.collect(&[self.players.ids(), shared.requests.ids()].concat());
         }
@@ -259,19 +242,17 @@ impl Keeper {
         };
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
-        // The check removes the snapshot; this one may have come right after.
+        // The check may have removed the snapshot just before.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
-            return Err(io::Error::other("the state is not the one that this build folds"));
+            return Err(io::Error::other("the state differs from this build's fold"));
         }
         Ok(())
     }
 }
 
-/// A snapshot that has begun.
 struct Begun {
     position: Position,
-    /// The books without their players.
     books: Vec<u8>,
     frozen: Frozen,
 }
@@ -282,7 +263,7 @@ impl Begun {
         let mut frozen = books.freeze();
         let books = RwLockWriteGuard::downgrade(books);
         let position = books.end(shared.partition).position;
-        // To write into memory cannot fail; if it did, the snapshot would be found damaged.
+        // Cannot fail in memory; if it did, the snapshot would be found damaged.
         let written = postcard::to_allocvec(&*books).unwrap_or_default();
         drop(books);
         each_once(&mut frozen);
@@ -290,8 +271,7 @@ impl Begun {
     }
 }
 
-/// The threads for snapshots: one writes them during operation, one checks the snapshot of the start. On drop both end, and a last
-/// snapshot is written.
+/// Threads that write snapshots and check the one used at startup. Drop ends both and writes a last snapshot.
 pub(crate) struct Snapshots {
     store: Arc<Store>,
     due: SyncSender<()>,
@@ -323,7 +303,6 @@ impl Snapshots {
         Ok(Self { store, due, threads })
     }
 
-    /// Has it look whether a snapshot is due.
     pub(crate) fn look(&self) {
         let _ = self.due.try_send(());
     }
@@ -341,12 +320,12 @@ impl Drop for Snapshots {
     }
 }
 
-/// Opens the store of views next to an index's folder: `index/0.views`.
+/// In `index/0.views`, next to the folder `index/0`.
 pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }
 
-/// Removes the files of earlier versions: the snapshot, its images and the requests.
+/// Removes files of earlier versions: the snapshot, its images and the requests.
 fn remove_old(index: &Path) {
     let _ = std::fs::remove_file(index.with_extension("snapshot"));
     for extension in ["requests", "images"] {
@@ -354,13 +333,11 @@ fn remove_old(index: &Path) {
     }
 }
 
-/// The state of a checkpoint of these books, without requests and players.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn state(books: &Books) -> Vec<u8> {
     postcard::to_allocvec(&(None::<Hash>, Key([7; 16]), books)).unwrap_or_default()
 }
 
-/// See [`crate::fuzzing::sealed_snapshot`].
 #[cfg(feature = "fuzzing")]
 pub(crate) fn decode_state(state: &[u8]) -> Option<Books> {
     decode(state).map(|(.., books)| books)

@@ -1,5 +1,5 @@
-//! Whether a ledger answers proposals and reads. Three hindrances are temporary and clear automatically; the worst
-//! determines the [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
+//! Whether a ledger answers proposals and reads. Three hindrances are temporary; the worst sets the [`Standing`].
+//! [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -19,10 +19,8 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Names of causes in metrics.
     pub const CAUSES: [&str; 5] = ["stalled", "unconfirmed", "failed", "damaged", "fenced"];
 
-    /// Returns one of [`CAUSES`](Self::CAUSES).
     #[must_use]
     pub fn cause(&self) -> Option<&'static str> {
         match self {
@@ -38,7 +36,6 @@ impl Standing {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hindrance {
-    /// The writer still judges proposals before it refuses them.
     Store,
     Append,
     Unconfirmed,

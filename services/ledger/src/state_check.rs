@@ -1,10 +1,10 @@
-//! Background check of another build's snapshot: a sample of the players is folded again and compared.
+//! Background check of another build's snapshot: folds a sample of players again and compares their states.
 //!
-//! Builds with one [version of the state](crate::snapshot) share snapshots. Figures of pools and totals of operators,
-//! which depend on all players, are not checked.
+//! Builds with one [state version](crate::snapshot) share snapshots. Pools' figures and operators' totals, which depend
+//! on all players, are not checked.
 //!
-//! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a hash with a random
-//! key, down to 1/256. Each narrower sample is a subset, so its players were folded from the start.
+//! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a keyed hash, down to
+//! 1/256. Each narrower sample is a subset, so its players were folded from the start.
 
 use crate::{applier::recall, error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY};
 use motherlode_books::{Commit, PlayerState, Refused, Share, Shared, StreamId};
@@ -109,13 +109,7 @@ impl StateCheck {
             if told.elapsed() >= TELL_EVERY {
                 told = Instant::now();
                 let (partition, players) = (self.partition, sample.players.len());
-                tracing::info!(
-                    partition,
-                    position = next - 1,
-                    to = self.position,
-                    players,
-                    "players are being folded again"
-                );
+                tracing::info!(partition, position = next - 1, to = self.position, players, "folding players again");
             }
         }
         self.compare(&sample, stop)
@@ -123,14 +117,14 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("{what}: not equal to this build's fold")));
+            return Ok(Err(format!("{what}: differs from this build's fold")));
         }
         for player in sample.players.values() {
             if stop() {
                 return Err(Unchecked::Closing);
             }
             if self.players.find(&player.stream)?.as_ref() != Some(&player.state) {
-                return Ok(Err(format!("the state of {} is not the one that this build folds", player.stream)));
+                return Ok(Err(format!("the state of {} differs from this build's fold", player.stream)));
             }
         }
         Ok(Ok(sample.players.len()))
@@ -222,7 +216,6 @@ fn has(key: [u8; 16], bits: u32, name: &str) -> bool {
 
 fn rand_key() -> [u8; 16] {
     let mut key = [0; 16];
-    // Without entropy each check has the same sample.
     let _ = getrandom::fill(&mut key);
     key
 }

@@ -1,5 +1,4 @@
-//! Switches (PL-25), which stop and restart new rounds. An operator's admin has those of its players, the platform's
-//! all.
+//! Switches (PL-25), which stop and restart new rounds. An operator's admin sets its own players', the platform's all.
 
 use crate::{
     append::fingerprint,

@@ -1,4 +1,4 @@
-//! Threads whose first panic is reported: it would make answers late or stale.
+//! Threads whose first panic is reported.
 
 use std::{
     any::Any,

@@ -1,11 +1,11 @@
-//! Timestamps of commits (PL-26, PL-30). The log's time never goes back; while the clock is behind it, it runs at half
-//! speed. A step of the clock is reported at most once a minute with the reason CLOCK_SKEW.
+//! Timestamps of commits (PL-26, PL-30). Log time is monotonic: half speed while the clock is behind it. A step of the
+//! clock is reported at most once a minute as CLOCK_SKEW.
 
 use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// Drift that counts as a step, plus a thousandth of the elapsed time.
+/// Tolerated drift, plus a thousandth of the elapsed time.
 const APART_MS_MAX: i64 = 1_000;
 
 /// Slower readings of both clocks are not compared.
@@ -30,13 +30,11 @@ pub(crate) struct LogTime {
 }
 
 struct At {
-    /// Latest log time, with its monotonic time.
     log_ms: i64,
     log_tick: i64,
     /// Clock and monotonic time of the latest reading.
     look: (i64, i64),
     skew_ms: i64,
-    /// Ignored jump ahead, and its monotonic time.
     doubt: Option<(i64, i64)>,
     warned: Option<i64>,
 }
@@ -120,7 +118,7 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// Returns the earliest possible time: no jump ahead in the last hour, no lead of the log over the clock.
+    /// Ignores jumps ahead in the last hour, and the log's lead over the clock.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());

@@ -1,8 +1,7 @@
 //! Positions of rounds' commits not yet in the index.
 //!
-//! A *group* is a player's rounds of one game in one currency, in order of their numbers. The index has 64 of them per
-//! value, or fewer at a mark. A value replaces all that begin among its rounds, since a restart can split them
-//! differently.
+//! A *group* is a player's rounds of one game in one currency, by number. The index has 64 of them per value, fewer at
+//! a mark. A value replaces all that begin among its rounds, since a restart can split them differently.
 
 use crate::index::{Change, Index, IndexError, key};
 use motherlode_books::{Currency, Event, RoundStarted, StreamId};
@@ -33,11 +32,10 @@ struct Open {
 
 #[derive(Debug, Default)]
 pub(crate) struct Trails {
-    /// Rounds up to here are in the index or here.
     pub(crate) to: Position,
     pending: BTreeMap<Vec<u8>, Vec<Entry>>,
     open: BTreeMap<(StreamId, u64), Open>,
-    /// Finished rounds still open in the index, until the next mark is durable: a restart begins at the previous mark.
+    /// Finished rounds still open in the index until the next mark is durable: a restart begins at the previous one.
     over: Vec<Vec<u8>>,
 }
 

@@ -9,7 +9,7 @@ pub(crate) struct Trouble {
     pause: Duration,
     /// `None` if only maintenance between appends fails.
     refusal: Option<AppendError>,
-    /// Requests that may be in the log although their append failed.
+    /// Failed requests that may be in the log.
     in_doubt: Vec<Name>,
 }
 

@@ -1,4 +1,4 @@
-//! Background verification of records not read at startup: checksums of their blocks, and the chain up to a known hash.
+//! Background verification of records not read at startup: block checksums, and the chain up to a known hash.
 
 use crate::{chain::verify, error::OpenError};
 use motherlode_log::{Hash, Position, ReadError, Reader};
@@ -18,7 +18,6 @@ const PAUSE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
     pub verified: Position,
-    /// Last position to verify, or 0.
     pub unread: Position,
     pub failure: Option<String>,
 }
@@ -91,7 +90,7 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // Such errors damage no record, but `--verify all`, `audit` and `copy` refuse them.
+        // Damages no record, but `--verify all`, `audit` and `copy` refuse it.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {

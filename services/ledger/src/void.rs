@@ -1,10 +1,10 @@
 //! Voids of rounds played on a malfunction (PL-04).
 //!
-//! A void refunds the bet or the free round (PL-18), and takes back the amounts credited, up to the balance (ME-16,
-//! PL-09). A collection's changes are reverted in the same commit. The contribution stays in the pool until the
-//! platform declares an incident (PL-38).
+//! A void refunds the bet or free round (PL-18), takes back credits up to the balance (ME-16, PL-09), and reverts a
+//! collection's changes in one commit. The contribution stays in the pool until the platform declares an incident
+//! (PL-38).
 //!
-//! With operators, the void of a jackpot round is proposed: `VoidProposed` holds unpaid awards, and the platform's
+//! With operators, a jackpot round's void is proposed: `VoidProposed` holds unpaid awards, and the platform's
 //! `ApproveChange` makes the void.
 
 use crate::{

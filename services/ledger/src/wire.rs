@@ -1,4 +1,4 @@
-//! Messages of proposals and verdicts, exact since a service's next step depends on the kind of refusal.
+//! Lossless messages of proposals and verdicts: callers depend on the kind of refusal.
 
 use crate::append::{AppendError, Proposal};
 use motherlode_proto::{

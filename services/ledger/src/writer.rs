@@ -1,15 +1,13 @@
 //! Single writer of a partition: orders proposals, and answers when their commits are durable.
 //!
-//! The caller's thread judges a proposal under one lock, against the durable books and staged commits, and stages its
+//! The caller's thread judges a proposal under one lock, against durable books and staged commits, and stages its
 //! commit in a group. The [`Appender`](crate::appender::Appender) appends groups in order. A durable group is
 //! published: the books absorb it and its answers are sent, so readers see durable state only. Publishing on the
 //! runtime of most waiting calls ([`Writer::publish_on`]) needs one wake-up per group.
 //!
-//! Verdicts that depend on staged commits wait for the youngest group. After a failed append all staged commits are
-//! dropped with those verdicts.
-//!
-//! While a full group waits for the disk, proposals are parked and judged in turns of the operators ([`Parked`]), so
-//! one operator delays another by at most two groups.
+//! Verdicts that depend on staged commits wait for the youngest group; a failed append drops both. While a full group
+//! waits for the disk, proposals are parked and judged in turns of the operators ([`Parked`]), so one operator delays
+//! another by at most two groups.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -35,7 +33,7 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Maximum bytes of a group, which limits the delay by one append.
+/// Limits the delay by one append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
@@ -46,20 +44,16 @@ pub(crate) struct Writer {
     /// Locked before the books, never while they are locked.
     staged: Mutex<Staged>,
     due: Condvar,
-    /// Signals durable groups to the publishing task; without one the appender publishes.
+    /// Without it the appender publishes.
     publisher: OnceLock<mpsc::Sender<()>>,
 }
 
 struct Staged {
     stage: Stage,
-    /// Last record, staged ones included.
     end: Held,
-    /// Oldest first, none empty.
     groups: VecDeque<Group>,
     room: Room,
-    /// Number of oldest groups that are durable but not yet published.
     durable: usize,
-    /// Start of the next group's append.
     appending: Option<Instant>,
     waiting: usize,
     parked: Parked,
@@ -139,7 +133,6 @@ impl Writer {
     }
 
     pub(crate) fn publish_on(self: &Arc<Self>, runtime: &runtime::Handle) {
-        // One signal is enough for all durable groups.
         let (sender, durable) = mpsc::channel(1);
         if self.publisher.set(sender).is_ok() {
             let mut publisher = Publisher { writer: Arc::downgrade(self), durable };
@@ -155,7 +148,7 @@ impl Writer {
         &self.shared
     }
 
-    /// Returns verdicts that depend on durable state only; others come with their group.
+    /// Verdicts that depend on staged commits come with their group.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
@@ -204,7 +197,6 @@ impl Writer {
             let mut subject = Subject::default();
             staged.stage.copy(&books, &proposal.stream, &mut subject);
             let mut head = subject.head();
-            // The player is new or, rarely, not in memory.
             if head.version == 0 {
                 drop(books);
                 let loaded = self.shared.books_with(&proposal.stream);
@@ -252,7 +244,6 @@ impl Writer {
         staged.parked.has(stream, request_id) || staged.made_by(name, stream, request_id).is_some()
     }
 
-    /// Returns whether a failed append may have left the commit in the log.
     pub(crate) fn is_in_doubt(&self, name: Name) -> bool {
         self.staged.lock().trouble.as_ref().is_some_and(|trouble| trouble.has_in_doubt(name))
     }
@@ -295,7 +286,7 @@ impl Writer {
         }
         self.shared.standings.clear(Hindrance::Store);
         self.shared.standings.clear(Hindrance::Append);
-        // A full channel has a signal that covers this group.
+        // A full channel already has a signal for this group.
         let told = self.publisher.get().map(|publisher| publisher.try_send(()));
         if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
             self.publish();
@@ -321,13 +312,11 @@ impl Writer {
                 self.shared.publish(&mut staged.stage, &logged, sizes(), &names, end);
                 waiters.extend(of_group);
                 if self.shared.tail.receiver_count() > 0 {
-                    // Followers read a long group from the log.
                     let records = if is_long { vec![] } else { Vec::from(records) };
                     let first = end.position + 1 - records.len() as Position;
                     let _ = self.shared.tail.send(Appended { first, records: records.into() });
                 }
                 let logged = if is_long { vec![] } else { logged };
-                // A projector that is behind reads the log.
                 let _ = staged.projector.as_ref().map(|projector| projector.try_send(Handed { logged }));
             }
         }
@@ -380,7 +369,7 @@ impl Writer {
         refusal
     }
 
-    /// Returns whether the store may do maintenance: after a failure, only at the next attempt.
+    /// After a failure, maintenance waits for the next attempt.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }
@@ -452,8 +441,7 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Judges a proposal in this order: request id, whole request (PL-42), version, conditions for new commits,
-    /// invariants of the books.
+    /// Order: request id, whole request (PL-42), version, conditions for new commits, invariants of the books.
     fn judge(
         self,
         staged: &mut Staged,

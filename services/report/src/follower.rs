@@ -211,7 +211,7 @@ impl Partition {
             kept.and_then(|(position, mut figures)| figures.read_events(&mut files).then_some((position, figures)));
         let (position, figures) = kept.unwrap_or_else(|| {
             if let Err(error) = files.delete() {
-                tracing::warn!(%error, "the files of significant events cannot be made anew");
+                tracing::warn!(%error, "the files of significant events cannot be rebuilt");
             }
             (0, Figures::new(config))
         });

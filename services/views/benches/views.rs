@@ -1,4 +1,5 @@
-//! Lookups in twelve runs of 12-byte entries, and the cost of an entry when tables are written and merged. `cargo bench -p motherlode-views`.
+//! Lookups in 12 runs of 12-byte entries, and the cost per entry of writing and merging. `cargo bench -p
+//! motherlode-views`.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -6,7 +7,6 @@ use motherlode_views::{Keyspace, Run, Store, Writer, filter_hash};
 use std::hint::black_box;
 
 const NAMES: Keyspace = Keyspace { name: "names", version: 1, widths: Some((12, 0)), filtered: 7 };
-/// Entries of a run.
 const ENTRIES: u64 = 1 << 17;
 const RUNS: u64 = 12;
 

@@ -1,13 +1,13 @@
-//! Catalogue: which checkpoint is the current one, and which ones are pinned. In sled.
+//! Catalogue, in sled: the current checkpoint and the pins.
 //!
-//! A checkpoint is committed when the catalogue names it: only then are the files of the one before removed. Nothing is in the
-//! catalogue alone. One that cannot be opened, is empty or is older is replaced, since checkpoints are numbered files. It is at most
-//! [`BYTES_MAX`] long: a longer one is written again, since sled does not return space.
+//! A checkpoint is committed when the catalogue names it; only then are older files removed. A catalogue that cannot be
+//! opened, is empty or is stale is replaced, since checkpoints are numbered files. Above [`BYTES_MAX`] it is rewritten,
+//! since sled does not free space.
 //!
 //! | key | value |
 //! |---|---|
 //! | `current` | digest of the checkpoint (32 bytes), its number (8) |
-//! | `pin/` name | digest of a checkpoint (32), time in milliseconds until which its files are not removed (8) |
+//! | `pin/` name | digest of a checkpoint (32), expiry in Unix milliseconds (8) |
 
 use crate::error::{ViewError, at};
 use motherlode_log::Hash;
@@ -20,19 +20,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most bytes of the catalogue.
 pub(crate) const BYTES_MAX: u64 = 16 << 20;
-/// Most pins.
 const PINS_MAX: usize = 64;
-/// How long sled may take to release its file.
+/// Longest wait for sled to release its file.
 const CLOSE_MAX: Duration = Duration::from_secs(10);
 const CURRENT: &[u8] = b"current";
 const PIN: &[u8] = b"pin/";
 
-/// A digest and the number with it.
+/// A digest, with a number or an expiry.
 pub(crate) type Named = (Hash, u64);
 
-/// The catalogue of a store.
 pub(crate) struct Catalogue {
     folder: PathBuf,
     database: Option<sled::Db>,
@@ -41,7 +38,7 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// Opens the catalogue in a folder. One that cannot be opened is replaced by an empty one.
+    /// A catalogue that cannot be opened is replaced by an empty one.
     pub(crate) fn open(folder: &Path) -> Result<Self, ViewError> {
         if File::open(folder.join("db"))
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
@@ -77,13 +74,13 @@ impl Catalogue {
         Ok(Self { folder: folder.to_owned(), database: Some(database), current, pins })
     }
 
-    /// Names the current checkpoint, durably.
+    /// The change is durable on return.
     pub(crate) fn set_current(&mut self, current: Option<Named>) -> Result<(), ViewError> {
         self.current = current;
         self.put(CURRENT, current)
     }
 
-    /// Pins a checkpoint, durably; false if there are too many pins.
+    /// Pins a checkpoint durably; returns false if there are too many pins.
     pub(crate) fn pin(&mut self, name: &str, pinned: Named) -> Result<bool, ViewError> {
         if self.pins.len() >= PINS_MAX && !self.pins.contains_key(name) {
             return Ok(false);
@@ -93,7 +90,6 @@ impl Catalogue {
         Ok(true)
     }
 
-    /// Removes the pins that have expired.
     pub(crate) fn expire(&mut self, now_ms: u64) -> Result<(), ViewError> {
         let expired: Vec<_> =
             self.pins.iter().filter(|(_, (_, until))| *until <= now_ms).map(|(name, _)| name.clone()).collect();
@@ -117,13 +113,12 @@ impl Catalogue {
             database.flush()
         }));
         match put {
-            // A flush of sled is no sync.
+            // sled's flush is no sync.
             Ok(Ok(_)) => sync(&self.folder),
             _ => self.rewrite(),
         }
     }
 
-    /// Writes all again into an empty database.
     fn rewrite(&mut self) -> Result<(), ViewError> {
         self.close();
         remove(&self.folder)?;
@@ -142,7 +137,7 @@ impl Catalogue {
         self.database.take().ok_or_else(|| failed(&self.folder, "it is closed"))
     }
 
-    /// Closes the database and waits until sled has released its file, which its own threads have for a moment longer.
+    /// sled's threads keep the file open for a moment after the drop.
     fn close(&mut self) {
         let Some(database) = self.database.take() else { return };
         let file = File::open(self.folder.join("db"));

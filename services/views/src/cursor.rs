@@ -1,33 +1,28 @@
-//! Cursor: reads entries in order of their keys; and the merge of several.
+//! Cursors read entries in key order; `merge` combines several.
 
 use crate::{error::ViewError, table::Table};
 use std::{ops::Range, sync::Arc};
 
-/// Reads the entries of tables whose keys follow one another.
 #[derive(Debug)]
 pub struct Cursor {
     tables: Vec<Arc<Table>>,
     table: usize,
-    /// The next block of the table.
+    /// Next block of the table.
     block: usize,
     bytes: Vec<u8>,
-    /// Where the next entry begins in the block.
+    /// Offset of the next entry in the block.
     next: usize,
     key: Range<usize>,
     value: Range<usize>,
 }
 
 impl Cursor {
-    /// A cursor before the first entry.
     #[must_use]
     pub fn new(tables: Vec<Arc<Table>>) -> Self {
         Self { tables, table: 0, block: 0, bytes: vec![], next: 0, key: 0..0, value: 0..0 }
     }
 
-    /// A cursor before the first entry whose key is at least `key`.
-    ///
-    /// # Errors
-    /// A block cannot be read.
+    /// Returns a cursor before the first entry whose key is at least `key`.
     pub fn seek(tables: Vec<Arc<Table>>, key: &[u8]) -> Result<Self, ViewError> {
         let mut cursor = Self::new(tables);
         let up_to = cursor.tables.partition_point(|table| table.first_key() <= key);
@@ -41,10 +36,7 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// Moves to the next entry; false at the end.
-    ///
-    /// # Errors
-    /// A block cannot be read.
+    /// Moves to the next entry; returns false at the end.
     pub fn advance(&mut self) -> Result<bool, ViewError> {
         if !self.load()? {
             return Ok(false);
@@ -54,19 +46,17 @@ impl Cursor {
         Ok(true)
     }
 
-    /// Key of the entry.
     #[must_use]
     pub fn key(&self) -> &[u8] {
         self.bytes.get(self.key.clone()).unwrap_or_default()
     }
 
-    /// Value of the entry.
     #[must_use]
     pub fn value(&self) -> &[u8] {
         self.bytes.get(self.value.clone()).unwrap_or_default()
     }
 
-    /// Reads the next block where this one is used up; false at the end.
+    /// Reads the next block once this one is used up; returns false at the end.
     fn load(&mut self) -> Result<bool, ViewError> {
         while self.next >= self.bytes.len() {
             let Some(table) = self.tables.get(self.table) else { return Ok(false) };
@@ -80,7 +70,6 @@ impl Cursor {
         Ok(true)
     }
 
-    /// Skips the block's entries with smaller keys.
     fn skip_to(&mut self, key: &[u8]) -> Result<(), ViewError> {
         let Some(table) = self.tables.get(self.table) else { return Ok(()) };
         if let Some((width, value)) = table.keyspace().widths {
@@ -105,11 +94,8 @@ impl Cursor {
     }
 }
 
-/// Reads the entries of several cursors, the oldest first, in order of their keys. Of several entries with one key only the newest is
-/// passed on.
-///
-/// # Errors
-/// A block cannot be read, or `each` fails.
+/// Passes on the entries of several cursors, oldest first, in key order. Of equal keys only the newest entry is passed
+/// on.
 pub fn merge<E: From<ViewError>>(
     mut cursors: Vec<Cursor>,
     mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,

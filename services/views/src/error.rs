@@ -1,60 +1,31 @@
-//! Errors of the store.
-
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-/// Error of a file of the store. Nothing is lost with a file: the log has its facts.
+/// A damaged file loses no data: the log has all of it.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
-    /// A file operation failed.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Error of the file system.
-        source: io::Error,
-    },
-    /// A file has other bytes than were written, or is of another partition, keyspace or version.
+    Io { path: PathBuf, source: io::Error },
+    /// Damaged, or of another partition, keyspace or version.
     #[error("{}: {reason}", path.display())]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// Why it cannot be used.
-        reason: &'static str,
-    },
-    /// A block of a table has other bytes than were written.
+    Unusable { path: PathBuf, reason: &'static str },
     #[error("{}: the block at byte {at} is damaged", path.display())]
     Block {
-        /// The table.
         path: PathBuf,
-        /// Where the block begins.
+        /// Offset of the block in bytes.
         at: u64,
     },
-    /// An entry cannot be written or decoded.
     #[error("an entry of {keyspace}: {reason}")]
-    Entry {
-        /// Name of the keyspace.
-        keyspace: &'static str,
-        /// Why not.
-        reason: &'static str,
-    },
-    /// The catalogue cannot be used.
+    Entry { keyspace: &'static str, reason: &'static str },
     #[error("catalogue {}: {reason}", path.display())]
-    Catalogue {
-        /// Its folder.
-        path: PathBuf,
-        /// Error of sled.
-        reason: String,
-    },
-    /// The store is being closed.
+    Catalogue { path: PathBuf, reason: String },
     #[error("the store of views is closing")]
     Stopped,
 }
 
 impl ViewError {
-    /// Whether a file was read and has other bytes than it should have.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Unusable { .. } | Self::Block { .. })
@@ -65,7 +36,6 @@ impl ViewError {
     }
 }
 
-/// Adds the path to an error of the file system.
 pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> ViewError {
     move |source| ViewError::Io { path: path.to_owned(), source }
 }

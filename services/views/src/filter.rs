@@ -1,20 +1,18 @@
-//! Filter of keys: excludes most absent keys without a read.
+//! Filter that excludes most absent keys without a read.
 //!
-//! It is the split block Bloom filter of Apache Parquet: a key has one block of 32 bytes, and one bit in each of its eight words, so
-//! a lookup reads one cache line. Cost: 12 bits per key; about 6 in 1,000 absent keys are not excluded.
+//! It is the split block Bloom filter of Apache Parquet: a key sets one bit in each of the eight words of one 32-byte
+//! block, so a lookup reads one cache line. It takes 12 bits per key and passes about 6 in 1,000 absent keys.
 
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
-/// Bytes of a block.
+/// Bytes.
 const BLOCK: usize = 32;
-/// Bits for each key.
 const BITS: usize = 12;
-/// Odd constants of the format, one for each word.
+/// Odd constants of the format, one per word.
 const SALTS: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
-/// Hash of a key, by which filters find it.
 #[must_use]
 pub fn filter_hash(key: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
@@ -22,34 +20,30 @@ pub fn filter_hash(key: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Bytes of a filter of so many keys.
 fn length(keys: usize) -> usize {
     keys.saturating_mul(BITS).div_ceil(8 * BLOCK).max(1) * BLOCK
 }
 
-/// Bits of a key in its block. The block follows from the upper half of the hash, the bits from the lower half.
+/// The upper half of the hash selects the block, the lower half the bits.
 fn mask(hash: u64) -> [u32; 8] {
     let low = u32::try_from(hash & u64::from(u32::MAX)).unwrap_or_default();
     SALTS.map(|salt| 1 << (low.wrapping_mul(salt) >> 27))
 }
 
-/// First byte of a key's block.
 fn block(hash: u64, length: usize) -> usize {
     let place = (u128::from(hash) * (length / BLOCK) as u128) >> u64::BITS;
     usize::try_from(place).unwrap_or_default() * BLOCK
 }
 
-/// A filter, as its bytes in the file.
 #[derive(Debug)]
 pub(crate) struct Filter(Vec<u8>);
 
 impl Filter {
-    /// Reads a filter; `None` unless the bytes are whole blocks.
+    /// Returns `None` unless the bytes are whole blocks.
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         (!bytes.is_empty() && bytes.len().is_multiple_of(BLOCK)).then_some(Self(bytes))
     }
 
-    /// Filter of keys with these hashes.
     pub(crate) fn new(hashes: &[u64]) -> Self {
         let mut bytes = vec![0; length(hashes.len())];
         for hash in hashes {
@@ -62,7 +56,6 @@ impl Filter {
         Self(bytes)
     }
 
-    /// False for no key of the table.
     pub(crate) fn may_contain(&self, hash: u64) -> bool {
         let at = block(hash, self.0.len());
         let Some(block) = self.0.get(at..at + BLOCK) else { return true };

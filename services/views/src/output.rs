@@ -1,4 +1,4 @@
-//! Output: a file written once, from its first byte to its last.
+//! File written once, sequentially, with a digest per section.
 
 use motherlode_log::Hash;
 use sha2::{Digest, Sha256};
@@ -6,10 +6,9 @@ use std::{fs::File, io, io::Write, mem, path::Path};
 
 /// Bytes gathered before a write.
 const GATHER: usize = 256 << 10;
-/// Bytes after which the file is synced, so that a sync of the log never waits for more.
+/// Bytes between syncs: a sync of the log never waits for more.
 const SYNC_EVERY: usize = 1 << 20;
 
-/// A file with a digest for each of its sections.
 pub(crate) struct Output {
     file: File,
     gathered: Vec<u8>,
@@ -19,13 +18,11 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Creates a file, in place of an unfinished one with this name.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let file = File::create(path)?;
         Ok(Self { file, gathered: Vec::with_capacity(GATHER), digest: Sha256::new(), section: 0, unsynced: 0 })
     }
 
-    /// Appends bytes to the section.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         for bytes in bytes.chunks(GATHER) {
             self.gathered.extend_from_slice(bytes);
@@ -49,18 +46,15 @@ impl Output {
         Ok(())
     }
 
-    /// Ends a section; returns its length and digest.
     pub(crate) fn end_section(&mut self) -> io::Result<(u64, Hash)> {
         self.write()?;
         Ok((mem::take(&mut self.section), self.digest.finalize_reset().into()))
     }
 
-    /// Number of bytes in the section.
     pub(crate) fn section(&self) -> u64 {
         self.section
     }
 
-    /// Writes the rest and syncs the file.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.write()?;
         self.file.sync_all()

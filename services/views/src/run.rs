@@ -1,5 +1,3 @@
-//! Run: the tables of one keyspace for one range of positions.
-
 use crate::{cursor::Cursor, error::ViewError, filter::filter_hash, table::Table};
 use motherlode_log::{Hash, Position};
 use std::{ops::Range, sync::Arc};
@@ -8,17 +6,16 @@ use std::{ops::Range, sync::Arc};
 const MERGED: usize = 4;
 /// Most runs in a merge.
 const TOGETHER_MAX: usize = 16;
-/// Largest run of the lowest level.
+/// Largest run of the lowest level, in bytes.
 const LEVEL_BYTES: u64 = 1 << 20;
 
-/// Tables of one range of positions whose keys follow one another.
 #[derive(Debug, Clone)]
 pub struct Run {
     tables: Vec<Arc<Table>>,
 }
 
 impl Run {
-    /// A run of at least one table, with their keys in order; `None` for tables of several ranges.
+    /// Returns `None` without tables, or for tables of several ranges. The tables are in key order.
     #[must_use]
     pub fn new(tables: Vec<Arc<Table>>) -> Option<Self> {
         let follow = |pair: &[Arc<Table>]| match pair {
@@ -28,69 +25,59 @@ impl Run {
         (!tables.is_empty() && tables.windows(2).all(follow)).then_some(Self { tables })
     }
 
-    /// Digests of its tables.
     pub fn ids(&self) -> impl Iterator<Item = Hash> {
         self.tables.iter().map(|table| table.id())
     }
 
-    /// Bytes of memory for its indexes and filters.
+    /// Bytes of memory for indexes and filters.
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.tables.iter().map(|table| table.memory()).sum()
     }
 
-    /// Bytes of memory for its filters.
     #[must_use]
     pub fn filter_bytes(&self) -> u64 {
         self.tables.iter().map(|table| table.filter_bytes()).sum()
     }
 
-    /// Its tables, in order of their keys.
     #[must_use]
     pub fn tables(&self) -> &[Arc<Table>] {
         &self.tables
     }
 
-    /// Position before its first.
+    /// Exclusive.
     #[must_use]
     pub fn from(&self) -> Position {
         self.tables.first().map_or(0, |table| table.from())
     }
 
-    /// Its last position.
+    /// Inclusive.
     #[must_use]
     pub fn to(&self) -> Position {
         self.tables.first().map_or(0, |table| table.to())
     }
 
-    /// Bytes of its files.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.tables.iter().map(|table| table.file_bytes()).sum()
     }
 
-    /// Whether a read found a damaged block.
+    /// Returns whether a read found a damaged block.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.tables.iter().any(|table| table.is_damaged())
     }
 
-    /// The same run without filters.
     #[must_use]
     pub fn without_filters(&self) -> Self {
         Self { tables: self.tables.iter().map(|table| Arc::new(table.without_filter())).collect() }
     }
 
-    /// A cursor before its first entry.
     #[must_use]
     pub fn cursor(&self) -> Cursor {
         Cursor::new(self.tables.clone())
     }
 
-    /// The value of a key.
-    ///
-    /// # Errors
-    /// A block cannot be read.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ViewError> {
         let Some(table) = self.tables.partition_point(|table| table.first_key() <= key).checked_sub(1) else {
             return Ok(None);
@@ -103,7 +90,7 @@ impl Run {
         Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
     }
 
-    /// Whether entries with this prefix may be there. `hash` is that of the filtered part of the key.
+    /// Returns false only without entries of this prefix. `hash` is that of the filtered part of the key.
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {
@@ -113,10 +100,6 @@ impl Run {
         }
     }
 
-    /// Passes on the entries whose keys have a prefix.
-    ///
-    /// # Errors
-    /// A block cannot be read.
     pub fn find(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), ViewError> {
         let mut cursor = Cursor::seek(self.tables_of(prefix).to_vec(), prefix)?;
         while cursor.advance()? && cursor.key().starts_with(prefix) {
@@ -125,7 +108,7 @@ impl Run {
         Ok(())
     }
 
-    /// The tables in which keys with a prefix would be: mostly one.
+    /// Returns the tables that can have keys with a prefix: usually one.
     fn tables_of(&self, prefix: &[u8]) -> &[Arc<Table>] {
         let begin = self.tables.partition_point(|table| table.first_key() <= prefix).saturating_sub(1);
         let after = |table: &Arc<Table>| table.first_key() <= prefix || table.first_key().starts_with(prefix);
@@ -138,11 +121,11 @@ impl Run {
     }
 }
 
-/// Which runs are to become one: the newest ones up to a level of size, once there are more than three for each level that they have. So
-/// four of the lowest level become one of the next. The number of runs is bounded by the logarithm of their size.
+/// Returns the runs to merge: the newest ones up to a size level, once there are more than three per level among them.
+/// Four runs of the lowest level become one of the next, so the number of runs is logarithmic in their size.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
-    // Runs before a gap of positions are left until it is filled.
+    // Runs before a gap of positions stay until it is filled.
     let gap = runs.windows(2).rposition(|pair| pair.first().map(Run::to) < pair.last().map(Run::from));
     let runs_after = gap.map_or(0, |gap| gap + 1);
     let levels: Vec<_> = runs.iter().map(Run::level).collect();
@@ -150,7 +133,6 @@ pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     levels_up.sort_unstable();
     levels_up.dedup();
     levels_up.into_iter().zip(1..).find_map(|(level, number)| {
-        // The newest runs of at most this level.
         let begin = levels.iter().rposition(|of| *of > level).map_or(0, |larger| larger + 1).max(runs_after);
         (runs.len() - begin > (MERGED - 1) * number).then(|| begin..runs.len().min(begin + TOGETHER_MAX))
     })

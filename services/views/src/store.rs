@@ -1,5 +1,3 @@
-//! Store: the folder of a partition's views.
-
 use crate::{
     catalogue::Catalogue,
     checkpoint::{Checkpoint, RunTables},
@@ -26,12 +24,10 @@ use std::{
 /// Extension of unfinished files.
 const UNFINISHED: &str = "new";
 
-/// The folder of a partition's views.
 pub struct Store {
     folder: PathBuf,
     partition: u32,
     is_stopped: AtomicBool,
-    /// Number of files begun.
     begun: AtomicU64,
     state: Mutex<State>,
 }
@@ -40,18 +36,16 @@ pub struct Store {
 struct State {
     catalogue: Option<Catalogue>,
     current: Option<Current>,
-    /// Greatest number of a checkpoint.
     sequence: u64,
 }
 
-/// The current checkpoint.
 struct Current {
     id: Hash,
     tables: Vec<Hash>,
 }
 
 impl Store {
-    /// Opens the store in a folder. The folder is created with the first file. A catalogue that cannot be opened is replaced.
+    /// The folder is created with the first file. A catalogue that cannot be opened is replaced.
     #[must_use]
     pub fn open(folder: &Path, partition: u32) -> Self {
         let store = Self {
@@ -69,19 +63,17 @@ impl Store {
         if folder.is_dir() {
             match Catalogue::open(&store.catalogue()) {
                 Ok(catalogue) => store.state.lock().catalogue = Some(catalogue),
-                Err(error) => tracing::warn!(%error, "the catalogue of views is not used"),
+                Err(error) => tracing::warn!(%error, "the catalogue of views is unusable"),
             }
         }
         store
     }
 
-    /// The folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The partition.
     #[must_use]
     pub fn partition(&self) -> u32 {
         self.partition
@@ -92,21 +84,20 @@ impl Store {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the store is being closed.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// The whole checkpoints, the newest first. Mostly there is one. After a crash before a commit, or with an older catalogue, the
-    /// newest one differs from the catalogue's: each one is right at its own position.
+    /// Returns the whole checkpoints, newest first; usually one. After a crash before a commit, or with an older
+    /// catalogue, the newest differs from the catalogue's; each is correct at its own position.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
         let mut found = vec![];
         for (path, id) in files(&self.checkpoints_folder()) {
             match id.map(|id| Checkpoint::read(&path, &id, self.partition).map(|checkpoint| (id, checkpoint))) {
                 Some(Ok(checkpoint)) => found.push(checkpoint),
-                Some(Err(error)) => tracing::warn!(%error, "a checkpoint of the views is not used"),
+                Some(Err(error)) => tracing::warn!(%error, "skipped an unusable checkpoint of the views"),
                 None => {}
             }
         }
@@ -120,7 +111,7 @@ impl Store {
         found
     }
 
-    /// Makes one of [`checkpoints`](Self::checkpoints) the current one.
+    /// Makes one of [`checkpoints`](Self::checkpoints) current.
     pub fn adopt(&self, id: Hash, checkpoint: &Checkpoint) {
         let mut state = self.state.lock();
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
@@ -130,10 +121,7 @@ impl Store {
         }
     }
 
-    /// Opens a run. Filters beyond `filter_bytes_max` bytes are not loaded.
-    ///
-    /// # Errors
-    /// As [`Table::open`]; or the run has another range.
+    /// Opens a run. Filters above `filter_bytes_max` bytes are not loaded.
     pub fn run(&self, named: &RunTables, keyspace: &'static Keyspace, filter_bytes_max: u64) -> Result<Run, ViewError> {
         let (mut tables, mut rest) = (vec![], filter_bytes_max);
         for id in &named.tables {
@@ -142,14 +130,11 @@ impl Store {
             tables.push(Arc::new(table));
         }
         let run = Run::new(tables).filter(|run| (run.from(), run.to()) == (named.from, named.to));
-        run.ok_or_else(|| ViewError::unusable(&self.tables(), "a run has tables of another one"))
+        run.ok_or_else(|| ViewError::unusable(&self.tables(), "a run has tables of another run"))
     }
 
-    /// Writes a checkpoint, commits it, and removes the files that neither it nor a pin names. Its number is set. All its tables were
-    /// written by [`Writer`](crate::Writer)s.
-    ///
-    /// # Errors
-    /// A file cannot be written: then the checkpoint before is still the current one.
+    /// Sets the checkpoint's number, writes and commits it, and removes files without a checkpoint or pin. After an
+    /// error, the previous checkpoint stays current.
     pub fn commit(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         let id = self.write(&mut state, checkpoint)?;
@@ -163,7 +148,6 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the file of a checkpoint: up to here it is not committed.
     fn write(&self, state: &mut State, checkpoint: &mut Checkpoint) -> Result<Hash, ViewError> {
         state.sequence += 1;
         checkpoint.sequence = state.sequence;
@@ -179,7 +163,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Has the catalogue name a checkpoint: the commit.
+    /// Commits: the catalogue names the checkpoint.
     fn name(&self, state: &mut State, current: Option<(Hash, u64)>) -> Result<(), ViewError> {
         if state.catalogue.is_none() {
             let catalogue = Catalogue::open(&self.catalogue())?;
@@ -192,7 +176,7 @@ impl Store {
         }
     }
 
-    /// Removes the files that neither the current checkpoint, a pin nor `live` names.
+    /// Removes the files not named by the current checkpoint, a pin or `live`.
     pub fn collect(&self, live: &[Hash]) {
         let state = self.state.lock();
         let mut checkpoints: HashSet<Hash> = state.current.iter().map(|current| current.id).collect();
@@ -211,10 +195,7 @@ impl Store {
         }
     }
 
-    /// Removes all checkpoints: the next start reads the whole log.
-    ///
-    /// # Errors
-    /// A file cannot be removed.
+    /// Removes all checkpoints: the next startup reads the whole log.
     pub fn forget(&self) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         state.current = None;
@@ -232,26 +213,18 @@ impl Store {
         Ok(())
     }
 
-    /// Pins the current checkpoint under a name: until then its files are not removed. Returns its digest; `None` if there is none, or
-    /// if there are too many pins.
-    ///
-    /// # Errors
-    /// The catalogue cannot be written.
+    /// Keeps the files of the current checkpoint until a Unix time in milliseconds. Returns its digest; `None` without
+    /// a checkpoint, or with too many pins.
     pub fn pin(&self, name: &str, until_ms: u64) -> Result<Option<Hash>, ViewError> {
         let mut state = self.state.lock();
         let State { catalogue: Some(catalogue), current: Some(current), .. } = &mut *state else { return Ok(None) };
         Ok(catalogue.pin(name, (current.id, until_ms))?.then_some(current.id))
     }
 
-    /// Removes expired pins.
-    ///
-    /// # Errors
-    /// The catalogue cannot be written.
     pub fn expire_pins(&self, now_ms: u64) -> Result<(), ViewError> {
         self.state.lock().catalogue.as_mut().map_or(Ok(()), |catalogue| catalogue.expire(now_ms))
     }
 
-    /// Path for the next table.
     pub(crate) fn unfinished_table(&self) -> Result<PathBuf, ViewError> {
         self.unfinished(&self.tables())
     }
@@ -284,7 +257,6 @@ impl Store {
     }
 }
 
-/// Gives a finished file its name, durably.
 fn rename(path: &Path, folder: &Path, id: &Hash) -> Result<(), ViewError> {
     fs::rename(path, folder.join(hex(id))).map_err(at(path))?;
     sync_folder(folder)
@@ -294,7 +266,6 @@ fn sync_folder(folder: &Path) -> Result<(), ViewError> {
     File::open(folder).and_then(|file| file.sync_all()).map_err(at(folder))
 }
 
-/// Files of a folder, with their digests.
 fn files(folder: &Path) -> Vec<(PathBuf, Option<Hash>)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let file = |entry: fs::DirEntry| {
@@ -308,7 +279,7 @@ fn is_unfinished(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == UNFINISHED)
 }
 
-/// Removes a file. One that stays is removed by a later start.
+/// A file that remains is removed by a later start.
 fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound

@@ -1,16 +1,16 @@
 //! Table: a file with sorted entries of one keyspace.
 //!
 //! ```text
-//! blocks    entries in order of their keys, 8 KB a block; only a longer entry makes a longer block
-//! filter    blocks of 32 bytes, see `filter`; nothing for a keyspace without one
+//! blocks    entries in key order, 8 KB per block unless one entry is longer
+//! filter    blocks of 32 bytes, see `filter`; empty for a keyspace without one
 //! index     for each block its offset (4 bytes), CRC-32C (4), length of its first key (2), first key
 //! footer    256 bytes: MAGIC, a Footer in postcard's wire format, zeros
 //! ```
 //!
-//! All integers are little-endian. An entry of a keyspace with fixed widths is its key and its value, and nothing else; an entry of
-//! another keyspace is preceded by the lengths of its key (2 bytes) and its value (4 bytes). The file's name is the SHA-256 of the
-//! footer, which has the SHA-256 of each other section. Opening verifies footer, filter and index; each read of a block verifies its
-//! checksum. Costs of 12-byte entries, with a filter: 13.5 bytes per entry on disk; 1.5 in memory, and 24 per block.
+//! Integers are little-endian. An entry is its key and value; without fixed widths, the lengths of the key (2 bytes)
+//! and the value (4 bytes) precede it. The file's name is the SHA-256 of the footer, which has the SHA-256 of each
+//! other section. Opening verifies footer, filter and index; each read of a block verifies its checksum. A 12-byte
+//! entry with a filter costs 13.5 bytes on disk and 1.5 in memory, plus 24 per block.
 
 use crate::{
     error::{ViewError, at},
@@ -31,30 +31,29 @@ use std::{
     },
 };
 
-/// First bytes of the footer, with the version of the format.
+/// Magic bytes and format version.
 pub(crate) const MAGIC: [u8; 8] = *b"MLTABL01";
-/// Bytes of the footer.
 pub(crate) const FOOTER: usize = 256;
 /// Most bytes of a block, unless one entry has more.
 pub(crate) const BLOCK_BYTES: usize = 8192;
 /// Bytes of a block's line in the index before its key.
 const LINE: usize = 10;
 
-/// A keyspace: the entries of one view.
+/// Entries of one view.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Keyspace {
-    /// Its name, of at most 32 bytes.
+    /// At most 32 bytes.
     pub name: &'static str,
-    /// Version of its entries. Another version is not read.
+    /// Entries of another version are not read.
     pub version: u32,
-    /// Bytes of each key and each value, if they are the same for all entries.
+    /// Bytes of each key and value, if fixed.
     pub widths: Option<(u16, u16)>,
-    /// Number of a key's first bytes in the filter; 0 for no filter.
+    /// Length of the key prefix in the filter, in bytes; 0 for no filter.
     pub filtered: u16,
 }
 
 impl Keyspace {
-    /// Part of a key in the filter; `None` without a filter, or for a shorter prefix.
+    /// Returns the part of a key in the filter; `None` without a filter, or for a shorter prefix.
     #[must_use]
     pub fn filtered<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         match self.filtered {
@@ -65,15 +64,14 @@ impl Keyspace {
     }
 }
 
-/// The last section of the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Footer {
     pub(crate) keyspace: String,
     pub(crate) version: u32,
     pub(crate) partition: u32,
-    /// Position before the first whose entries the table has.
+    /// Exclusive.
     pub(crate) from: Position,
-    /// The last position whose entries it has.
+    /// Inclusive.
     pub(crate) to: Position,
     pub(crate) entries: u64,
     pub(crate) widths: Option<(u16, u16)>,
@@ -85,7 +83,6 @@ pub(crate) struct Footer {
 }
 
 impl Footer {
-    /// Bytes of the file.
     fn file_bytes(&self) -> u64 {
         [self.blocks.0, self.filter.0, self.index.0].into_iter().fold(FOOTER as u64, u64::saturating_add)
     }
@@ -99,17 +96,15 @@ impl Footer {
     }
 }
 
-/// The index: where each block begins, its checksum and its first key.
 #[derive(Debug, Default)]
 struct Index {
     keys: Vec<u8>,
-    /// Where each block's first key ends in `keys`.
+    /// Ends of the first keys in `keys`.
     key_ends: Vec<u32>,
     offsets: Vec<u32>,
     sums: Vec<u32>,
 }
 
-/// A block's line of the index, as it is written.
 pub(crate) fn index_line(offset: u32, sum: u32, first: &[u8]) -> Option<Vec<u8>> {
     let length = u16::try_from(first.len()).ok()?;
     Some([&offset.to_le_bytes()[..], &sum.to_le_bytes(), &length.to_le_bytes(), first].concat())
@@ -156,7 +151,6 @@ impl Index {
     }
 }
 
-/// A table, open for reading.
 #[derive(Debug)]
 pub struct Table {
     id: Hash,
@@ -169,15 +163,12 @@ pub struct Table {
     is_damaged: Arc<AtomicBool>,
 }
 
-/// An entry in a block: where its key and its value are, and where the next entry begins.
+/// Ranges of an entry's key and value in a block, and the offset of the next entry.
 pub(crate) type Place = (Range<usize>, Range<usize>, usize);
 
 impl Table {
-    /// Opens a file and verifies all sections except the blocks. A filter of more than `filter_bytes_max` bytes is not loaded:
-    /// then each lookup reads a block.
-    ///
-    /// # Errors
-    /// [`ViewError::Unusable`] for damage, another partition, keyspace or version; [`ViewError::Io`].
+    /// Verifies all sections except the blocks. A filter of more than `filter_bytes_max` bytes is not loaded: each
+    /// lookup then reads a block.
     pub fn open(
         path: &Path,
         id: Hash,
@@ -193,7 +184,7 @@ impl Table {
         if Sha256::digest(&sealed)[..] != id[..] {
             return Err(unusable("its footer is damaged"));
         }
-        let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("it is no table"))?;
+        let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("it is not a table"))?;
         let (footer, _) =
             postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("its footer is damaged"))?;
         let same = (&*footer.keyspace, footer.version, footer.widths, footer.filtered)
@@ -229,7 +220,6 @@ impl Table {
         })
     }
 
-    /// The same table without its filter.
     #[must_use]
     pub fn without_filter(&self) -> Self {
         Self {
@@ -244,67 +234,63 @@ impl Table {
         }
     }
 
-    /// SHA-256 of its footer, and the name of its file.
+    /// SHA-256 of the footer, and the file's name.
     #[must_use]
     pub fn id(&self) -> Hash {
         self.id
     }
 
-    /// Its keyspace.
     #[must_use]
     pub fn keyspace(&self) -> &'static Keyspace {
         self.keyspace
     }
 
-    /// Position before the first whose entries it has.
+    /// Exclusive.
     #[must_use]
     pub fn from(&self) -> Position {
         self.footer.from
     }
 
-    /// The last position whose entries it has.
+    /// Inclusive.
     #[must_use]
     pub fn to(&self) -> Position {
         self.footer.to
     }
 
-    /// Number of its entries.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.footer.entries
     }
 
-    /// Bytes of its file.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.footer.file_bytes()
     }
 
-    /// Bytes of memory for its index and its filter.
+    /// Bytes of memory for index and filter.
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.index.bytes() + self.filter_bytes()
     }
 
-    /// Bytes of memory for its filter.
     #[must_use]
     pub fn filter_bytes(&self) -> u64 {
         self.filter.as_ref().map_or(0, |filter| filter.bytes().len() as u64)
     }
 
-    /// Whether a read found a damaged block.
+    /// Returns whether a read found a damaged block.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Acquire)
     }
 
-    /// False only if the table has no key with this [hash](crate::filter_hash).
+    /// Returns false only if the table has no key with this [hash](crate::filter_hash).
     #[must_use]
     pub fn may_contain(&self, hash: u64) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(hash))
     }
 
-    /// Its first key; empty for a table without entries.
+    /// Empty for a table without entries.
     #[must_use]
     pub fn first_key(&self) -> &[u8] {
         self.index.first_key(0)
@@ -314,12 +300,10 @@ impl Table {
         self.index.blocks()
     }
 
-    /// The block in which a key would be.
     pub(crate) fn block_of(&self, key: &[u8]) -> usize {
         self.index.blocks_up_to(key).saturating_sub(1)
     }
 
-    /// Reads a block and verifies its checksum.
     pub(crate) fn read_block(&self, block: usize) -> Result<Vec<u8>, ViewError> {
         let offsets = &self.index.offsets;
         let begin = offsets.get(block).map_or(0, |offset| u64::from(*offset));
@@ -333,7 +317,6 @@ impl Table {
         Ok(bytes)
     }
 
-    /// The entry at a byte of a block.
     pub(crate) fn entry(&self, block: &[u8], begin: usize) -> Result<Place, ViewError> {
         let malformed = || {
             self.is_damaged.store(true, Ordering::Release);

@@ -1,5 +1,3 @@
-//! Writer: writes entries in order of their keys as tables.
-
 use crate::{
     cursor::merge,
     error::{ViewError, at},
@@ -13,10 +11,9 @@ use motherlode_log::{Hash, Position};
 use sha2::{Digest, Sha256};
 use std::{fs, io, path::PathBuf, sync::Arc};
 
-/// Bytes of blocks after which a table is closed and another one begun.
+/// Bytes of blocks after which the next table begins.
 pub const TABLE_BYTES_MAX: u64 = 32 << 20;
 
-/// Writes the tables of a run.
 pub struct Writer<'a> {
     store: &'a Store,
     keyspace: &'static Keyspace,
@@ -26,11 +23,10 @@ pub struct Writer<'a> {
     open: Option<Open>,
     last: Option<Vec<u8>>,
     done: Vec<Arc<Table>>,
-    /// An entry could not be written, so that entries are missing.
+    /// An entry could not be written, so entries are missing.
     has_failed: bool,
 }
 
-/// An unfinished table.
 struct Open {
     path: PathBuf,
     output: Output,
@@ -42,8 +38,8 @@ struct Open {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer of a run with the entries of the positions after `from` up to `to`. A filter of more than `filter_bytes_max` bytes is
-    /// written and not loaded.
+    /// Writes the entries of the positions after `from` up to `to`. A filter of more than `filter_bytes_max` bytes is
+    /// written but not loaded.
     #[must_use]
     pub fn new(
         store: &'a Store,
@@ -64,10 +60,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Merges runs whose positions follow one another, the oldest first: of equal keys the newest run's entry counts.
-    ///
-    /// # Errors
-    /// A file cannot be read or written, or the store is closing.
+    /// Merges runs of consecutive ranges, oldest first; of equal keys the newest run's entry stays. Fails while the
+    /// store closes.
     pub fn merge(
         store: &'a Store,
         keyspace: &'static Keyspace,
@@ -83,21 +77,17 @@ impl<'a> Writer<'a> {
         writer.finish()
     }
 
-    /// Closes tables after fewer bytes.
     #[must_use]
     pub fn with_table_bytes(mut self, table_bytes_max: u64) -> Self {
         self.table_bytes_max = table_bytes_max;
         self
     }
 
-    /// Writes the next entry.
-    ///
-    /// # Errors
-    /// A file cannot be written, the key is not greater than the one before, or the entry is too long.
+    /// Fails if a file cannot be written, the key is not greater than the previous one, or the entry is too long.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), ViewError> {
         let wrong = |reason| ViewError::Entry { keyspace: self.keyspace.name, reason };
         if self.last.as_ref().is_some_and(|last| key <= &last[..]) {
-            return Err(wrong("its key is not greater than the one before"));
+            return Err(wrong("its key is not greater than the previous one"));
         }
         let lengths = match self.keyspace.widths {
             Some((of_key, of_value)) if (key.len(), value.len()) == (of_key.into(), of_value.into()) => None,
@@ -113,8 +103,7 @@ impl<'a> Writer<'a> {
         }
         let open = match &mut self.open {
             Some(open) => open,
-            // The entries before the failure are missing.
-            None if self.has_failed => return Err(wrong("the one before could not be written")),
+            None if self.has_failed => return Err(wrong("the previous entry could not be written")),
             None => {
                 let open = self.begin()?;
                 self.open.insert(open)
@@ -143,7 +132,6 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Ends a block, and the table at its greatest length.
     fn end_block(&mut self) -> Result<(), ViewError> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         self.has_failed = true;
@@ -156,13 +144,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Closes the last table; returns the run. A run without entries has one table without entries.
-    ///
-    /// # Errors
-    /// A file cannot be written, or could not be.
+    /// Closes the last table; returns the run. A run without entries has one empty table. Fails if any write failed.
     pub fn finish(mut self) -> Result<Run, ViewError> {
         if self.has_failed {
-            return Err(ViewError::Entry { keyspace: self.keyspace.name, reason: "one before could not be written" });
+            return Err(ViewError::Entry {
+                keyspace: self.keyspace.name,
+                reason: "a previous entry could not be written",
+            });
         }
         match self.open.take() {
             Some(open) => self.end(open)?,
@@ -188,7 +176,7 @@ impl<'a> Writer<'a> {
         }
         let id = self.seal(&mut open).map_err(at(&open.path))?;
         let path = self.store.take_table(&open.path, id)?;
-        // What was written is read back before anything rests on it.
+        // Verifies the written file before it is used.
         let table = Table::open(&path, id, self.store.partition(), self.keyspace, self.filter_bytes_max)?;
         self.done.push(Arc::new(table));
         Ok(())
@@ -237,7 +225,7 @@ impl Open {
 }
 
 impl Drop for Open {
-    /// Removes the file unless it was renamed: on a full disk the log needs the room.
+    /// Removes an unfinished file: on a full disk the log needs the space.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

@@ -7,7 +7,6 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 impl Handle {
-    /// Returns the number of durable commits to index.
     pub fn index_behind(&self) -> u64 {
         self.durable().saturating_sub(self.shared.index.to())
     }
@@ -25,17 +24,16 @@ impl Handle {
         self.books(Books::players_in_memory) as u64
     }
 
-    /// Returns the number of evicted players loaded since startup.
     pub fn players_read(&self) -> u64 {
         self.shared.players.players_read()
     }
 
-    /// Receives the first failed read of a player.
+    /// First failed read of a player.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
         self.shared.players.failure.subscribe()
     }
 
-    /// Receives the first difference between another build's state and the log.
+    /// First difference between another build's state and the log.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }
@@ -64,7 +62,6 @@ impl Handle {
         self.shared.read(from, max)
     }
 
-    /// Decodes outside the threads that answer calls.
     pub async fn read_apart(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         if let Some(recent) = self.shared.recent(from, max) {
             return Ok(recent);
@@ -74,7 +71,7 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// Returns at most `max` and `bytes_max`, except a single longer record.
+    /// At most `max` and `bytes_max`, except a single longer record.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
     }

@@ -1,5 +1,3 @@
-//! Runs of players: what was written is read, the latest state of a player, and damage is an error.
-
 use super::*;
 use motherlode_books::NextDraw;
 use std::{

@@ -30,8 +30,7 @@ impl Actors {
         (!operators.is_empty()).then_some(Self(actors))
     }
 
-    /// Each actor must exist, have the role for its act, and act for its own operator; a change for two actors needs
-    /// its approval.
+    /// Each actor must exist, have the role, and act for its own operator; a change for two actors needs its approval.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
         // Home has checked the original.
@@ -99,7 +98,7 @@ fn actor(event: &Event) -> Option<&str> {
     }
 }
 
-/// One of these roles suffices. An event that only signs needs those of its commit.
+/// One of these roles suffices.
 fn act(event: &Event, events: &[Event]) -> Roles {
     let of = |event: &Event| match event {
         Event::AccountOpened { .. }

@@ -1,5 +1,5 @@
-//! Limits of other processes' proposals in memory (PL-44). A stream at its limit is not read. Beyond the limits of a
-//! credential or in total, proposals are refused with RESOURCE_EXHAUSTED.
+//! Memory limits of other processes' proposals (PL-44). A stream at its limit is not read; beyond a credential's or the
+//! total limit, proposals fail with RESOURCE_EXHAUSTED.
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;
@@ -8,7 +8,6 @@ use parking_lot::Mutex;
 use prost::Message as _;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// This program's proposals have a few kilobytes.
 const PROPOSAL_MAX: usize = 256 << 10;
 const EVENTS_MAX: usize = 1024;
 const STREAM_MAX: usize = 2 << 20;
@@ -60,7 +59,6 @@ impl StreamBytes {
         self.bytes < STREAM_MAX
     }
 
-    /// Reserves all bytes or none.
     pub(crate) fn take(&mut self, proposals: &[Proposal]) -> Result<(), Refusal> {
         self.charge(proposals.iter().map(|proposal| (proposal.ticket, cost(proposal))).collect())
     }

@@ -1,5 +1,4 @@
-//! Campaigns in other processes' proposals (PL-36): an operator with a cap needs a reservation, whose cost is
-//! recomputed here.
+//! Campaigns in other processes' proposals (PL-36): a capped operator needs a reservation, whose cost is recomputed.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -19,7 +18,6 @@ type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Syn
 #[derive(Default)]
 pub struct CampaignCosts {
     highest: Option<Box<HighestCost>>,
-    /// Position, terms and cost of the last reservation.
     last: Mutex<Option<(u64, Campaign, Option<Nano>)>>,
 }
 
@@ -84,8 +82,8 @@ pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [Strin
     [format!("campaign/{operator}/{request_id}"), format!("campaign/{operator}/{player}/{request_id}")]
 }
 
-/// CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation for the player, campaign and
-/// expiry; [`AppendError::Unavailable`] if it may not be here yet. RESERVATION_TOO_LOW: the campaign can cost more.
+/// CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation; [`AppendError::Unavailable`] if
+/// it may not be here yet. RESERVATION_TOO_LOW: the campaign can cost more.
 pub(super) fn check(
     (caps, costs): (&BTreeMap<String, Nano>, &CampaignCosts),
     proposal: &Proposal,

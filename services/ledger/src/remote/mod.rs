@@ -1,6 +1,6 @@
-//! Checks of other processes' proposals before the writer (PL-44): the role allows the events, actors exist and may
-//! act, seals match the draw keys, and steps resolve to the logged outcome. They read durable state. Cost: for steps, a
-//! copy of the player and each step of the round resolved again.
+//! Checks of other processes' proposals (PL-44): the role allows the events, actors may act, seals match the draw keys,
+//! and steps resolve to the logged outcome. They read durable state; a step costs a copy of the player and a replay of
+//! its round.
 
 mod actors;
 mod budget;
@@ -61,7 +61,7 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// [`AppendError::Conflict`]: decided on another version, or on positions of another partition that are not here.
+    /// [`AppendError::Conflict`]: another version, or unknown positions of another partition.
     pub(crate) fn check(
         &self,
         node: &Node,

@@ -1,4 +1,4 @@
-//! Draws and steps in other processes' proposals, checked with this process's draw keys.
+//! Checks draws and steps in other processes' proposals with this process's draw keys.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -14,14 +14,13 @@ use std::sync::Arc;
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
-        // The log must not name a key that this process lacks: its next start would be refused.
+        // The log must not name an unknown key: the next start would be refused.
         let reason = format!("this process has no draw key {}", EpochNames(vec![key]));
         return Err(AppendError::not_allowed(Reason::DrawKeyUnknown, reason));
     }
     if !matches!(stream, StreamId::Player { .. }) || !events.iter().any(is_play) {
         return Ok(());
     }
-    // The books check a void against its round.
     if events.iter().any(|event| matches!(event, Event::RoundVoided { .. })) {
         return Ok(());
     }

@@ -68,7 +68,6 @@ fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, posit
     if same { Ok(()) } else { Err(differs()) }
 }
 
-/// Returns whether other partitions copy the event.
 #[must_use]
 pub fn is_copied(event: &Event) -> bool {
     matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. })

@@ -9,7 +9,6 @@ use std::{collections::BTreeSet, sync::Arc};
 #[derive(Debug, Clone, Default)]
 pub struct SupersededRules(Arc<BTreeSet<(String, String)>>);
 
-/// Unknown or current version in the configuration.
 #[derive(Debug, thiserror::Error)]
 #[error("rules: {0:?} is not the name of a game and of a superseded version of its rules, with a space between")]
 pub struct UnknownRules(String);
@@ -30,7 +29,7 @@ impl SupersededRules {
             || self.0.iter().any(|(game, enabled)| (game.as_str(), enabled.as_str()) == (name, version))
     }
 
-    /// Refuses bets on superseded versions, except granted free rounds.
+    /// Refuses bets except granted free rounds.
     pub(super) fn check_events(&self, events: &[Event]) -> Result<(), AppendError> {
         let refused = events.iter().find_map(|event| match event {
             Event::RoundStarted(bet) if bet.campaign.is_none() && !self.takes_bets(&bet.game, &bet.rules_version) => {

@@ -1,5 +1,5 @@
-//! Forwards a replica's proposals to the writer. After a lost link or an unknown outcome a proposal is sent again with
-//! the same request id.
+//! Forwards a replica's proposals to the writer. After a lost link or unknown outcome a proposal is resent with its
+//! request id.
 
 use super::link::{Client, Link, status_text};
 use crate::{
@@ -38,7 +38,7 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Outstanding>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Verdicts waiting for the replica to apply their position.
+    /// Verdicts by the position that the replica must apply first.
     decided: BTreeMap<Position, Vec<Decided>>,
 }
 
@@ -194,7 +194,6 @@ impl Forwarder {
         ProposeRequest { partition: self.shared.partition, proposals }
     }
 
-    /// Fails if the process cannot determine an outcome.
     fn hear(&mut self, message: ProposeResponse) -> Result<(), String> {
         for Judged { ticket, outcome } in message.verdicts {
             let decided = outcome_from_wire(outcome).map_err(|error| error.to_string())?;
@@ -225,7 +224,7 @@ impl Forwarder {
         let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
             let commit = shared.fetch(position).map_err(AppendError::unread)?;
             if !is_by(&commit, stream, request_id) {
-                // The writer has another log, such as a restored one.
+                // The writer has another log.
                 let reason = format!("position {position} belongs to different requests in the writer's log and here");
                 shared.diverged(&reason);
                 return Err(AppendError::Unknown { reason });

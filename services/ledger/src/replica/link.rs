@@ -1,4 +1,4 @@
-//! Link to the writer, found among several candidates by concurrent queries, so one that hangs causes no delay.
+//! Link to the writer, found by concurrent queries, so a hanging candidate causes no delay.
 
 use crate::{error::FIRST_POSITION, handle::is_taking_over, index::Held};
 use futures_util::future::select_all;
@@ -27,7 +27,6 @@ pub(super) type Client = LogServiceClient<Connection>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     pub targets: Vec<String>,
-    /// Credentials with a node role.
     pub credentials: Credentials,
     pub partitions: u32,
 }
@@ -40,7 +39,7 @@ pub(super) struct Head {
 pub(super) struct Link {
     origin: Origin,
     pub(super) partition: u32,
-    /// Locked during a search, so that all callers wait for one link.
+    /// Locked during a search: all callers wait for one link.
     current: Mutex<Current>,
     contact: Lock<Contact>,
     lost: watch::Sender<u64>,
@@ -56,9 +55,7 @@ struct Current {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contact {
     pub(super) answered: Instant,
-    /// Time of a standby's last report.
     pub(super) takeover: Option<Instant>,
-    /// Whether the writer has since reported that it may be replaced.
     pub(super) is_unconfirmed: bool,
 }
 

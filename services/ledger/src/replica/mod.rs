@@ -1,8 +1,8 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
-//! It replays and verifies the log from the first record, then follows it. Proposals go to the writer ([`forward`]). A
-//! verdict returns after the replica has applied its commit, so a service reads its own writes; after
-//! [`Handle::current`] also those of other processes. A log that does not continue the state stops the replica.
+//! It verifies and replays the log from the first record, then follows it. Proposals go to the writer ([`forward`]). A
+//! verdict returns once its commit is applied here, so a service reads its own writes; after [`Handle::current`] also
+//! others'. A log that does not continue the state stops the replica.
 
 mod follow;
 mod forward;

@@ -1,5 +1,5 @@
-//! Polls the writer; after a long silence, calls are refused. The limit is longer while a standby takes over, and
-//! shorter once the writer has reported that it may be replaced.
+//! Polls the writer; calls are refused after a long silence. The limit is longer during a takeover, and shorter once
+//! the writer reports that it may be replaced.
 
 use super::link::{Contact, Link};
 use crate::{options::Options, shared::Shared, standing::Hindrance};

@@ -1,5 +1,5 @@
-//! Reads earlier records from the process with the log. Histories are read backwards, so a read also caches the records
-//! before. Callers block their thread.
+//! Reads earlier records from the process with the log. Histories are read backwards, so a read also caches earlier
+//! records. Blocking.
 
 use super::link::{Link, archived, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};
@@ -30,7 +30,6 @@ pub(super) struct Remote {
     runtime: Handle,
     link: Arc<Link>,
     end: Arc<AtomicU64>,
-    /// First position according to the last refused read.
     first: AtomicU64,
     stretch: Mutex<Vec<Record>>,
 }

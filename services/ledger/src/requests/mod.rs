@@ -1,12 +1,12 @@
-//! Table of requests: which commit a request made, for all commits of the log.
+//! Table of requests: positions of the commits by request, for the whole log.
 //!
-//! It answers with positions. The caller reads the commit there and compares stream and request id, so that equal hashes cost a read of
-//! the log and never a wrong answer. The newest names are in memory, at 16 bytes per commit; those before are in the runs of the
-//! [keyspace](table::REQUESTS) in the store of views. A new request costs one memory access per run's filter, a repeated one a read of a block.
-//! While a run cannot be read, a request that may be in it is refused as unknown, and the run is rebuilt from the log.
+//! The caller compares stream and request id at each position, so equal hashes cost a log read, never a wrong answer.
+//! The newest names are in memory, the others in runs of the [keyspace](table::REQUESTS) in the store of views. A new
+//! request costs one memory access per filter, a repeated one a block read. While a run is unreadable, a request that
+//! may be in it is refused as unknown, and the run is rebuilt from the log.
 //!
-//! Costs: 1.5 bytes of memory per commit until the budget of filters is used up, then a read for each lookup in a run without a filter;
-//! 13.5 bytes per commit on disk, written about six times at 1 G commits.
+//! Costs per commit: 16 bytes of memory for the newest, 1.5 for others within the budget of filters; beyond it a read
+//! per lookup and run. 13.5 bytes on disk, written about six times at 1 G commits.
 
 mod name;
 mod stretch;

@@ -1,4 +1,4 @@
-//! The names of requests as the table knows them: 64 bits of a hash whose key is the folder's own.
+//! Names of requests: 64 bits of a hash with a random key per folder.
 
 use motherlode_books::StreamId;
 use motherlode_log::Position;
@@ -6,31 +6,29 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
-/// A request's name, hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Name(pub(crate) u64);
 
 impl Name {
-    /// Its place among so many: names in order have places in order, and all places get about as many names.
+    /// Scales the name to 0..`of`: monotonic and uniform.
     pub(crate) fn place(self, of: u64) -> u64 {
         let place = (u128::from(self.0) * u128::from(of)) >> u64::BITS;
         u64::try_from(place).unwrap_or_default()
     }
 }
 
-/// Bytes of a name in a table: its upper 56 bits.
+/// Bytes of a name in a table.
 pub(super) const PREFIX: usize = 7;
-/// Bytes of an entry of a table: a name's upper 56 bits, a position of 40 bits.
+/// Bytes of a table entry: 56 bits of a name, 40 of a position.
 pub(super) const ENTRY: usize = 12;
 
 impl Name {
-    /// Its upper bits, by which tables find it.
     pub(super) fn prefix(self) -> [u8; PREFIX] {
         let [prefix @ .., _] = self.0.to_be_bytes();
         prefix
     }
 
-    /// Entry of a table; `None` for a position of more than 40 bits.
+    /// Returns `None` for a position of more than 40 bits.
     pub(super) fn entry(self, position: Position) -> Option<[u8; ENTRY]> {
         let [0, 0, 0, position @ ..] = position.to_be_bytes() else { return None };
         let mut entry = [0; ENTRY];
@@ -40,32 +38,29 @@ impl Name {
     }
 }
 
-/// Position of an entry.
 pub(super) fn position(entry: &[u8]) -> Position {
     let position = entry.iter().skip(PREFIX).take(ENTRY - PREFIX);
     position.fold(0, |position, byte| position << 8 | u64::from(*byte))
 }
 
-/// The key of the hash. It's random, so nobody can choose names that collide; files of another key are of no use.
+/// Random, so clients cannot choose colliding names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Key(pub(crate) [u8; 16]);
 
 impl Key {
     pub(crate) fn random() -> Self {
         let mut key = [0; 16];
-        // Without the system's entropy nothing is dealt either. Names are compared anyway: a known key costs time only.
+        // Without entropy no game is dealt either. Names are compared anyway: a known key only costs time.
         if let Err(error) = getrandom::fill(&mut key) {
-            tracing::warn!(%error, "no entropy for the table of requests");
+            tracing::warn!(%error, "no random bytes for the key of request names");
         }
         Self(key)
     }
 
-    /// The name of a request on a stream.
     pub(crate) fn name(&self, stream: &StreamId, request_id: &str) -> Name {
         let mut hasher = SipHasher13::new_with_key(&self.0);
         let mut part = |bytes: &[u8]| {
             hasher.write(bytes);
-            // In no name.
             hasher.write(&[0]);
         };
         match stream {
@@ -95,7 +90,7 @@ mod tests {
         assert_ne!(key.name(&alice, "r-1"), Key([8; 16]).name(&alice, "r-1"));
     }
 
-    /// Entries of before are read by the same bytes: another form needs another version of the keyspace.
+    /// Another form needs another version of the keyspace.
     #[test]
     fn pl_11_an_entry_has_the_bytes_of_its_version() {
         let name = Key([7; 16]).name(&StreamId::player("acme", "alice"), "r-1");

@@ -1,30 +1,26 @@
-//! Names of consecutive commits in memory.
-//!
-//! Names stand in the order of their commits, so that a position costs nothing; a table of half as many again free slots
-//! finds them. All memory is taken at the beginning: nothing ever grows while a bet waits. Cost: 16 bytes a commit.
+//! Names of consecutive commits in memory, found by a hash table of their indexes. All memory is allocated up front, so
+//! no bet waits for a reallocation. Cost: 16 bytes per commit.
 
 use super::name::Name;
 use motherlode_log::Position;
 
-/// The names of the commits after a position.
 #[derive(Debug)]
 pub(super) struct Stretch {
-    /// The position before its first.
+    /// Exclusive.
     pub(super) from: Position,
     names: Vec<Name>,
-    /// Twice as many as names; each has the number of a name from 1 on, or 0. Probed onwards from the name's place.
+    /// Twice as many as names; each has a 1-based name number, or 0. Linear probing.
     slots: Vec<u32>,
     most: usize,
 }
 
 impl Stretch {
-    /// Of no commit yet, and of `most` at most.
+    /// `most` is the capacity in commits.
     pub(super) fn after(from: Position, most: usize) -> Self {
         let most = most.clamp(1, 1 << 24);
         Self { from, names: Vec::with_capacity(most), slots: vec![0; most * 2], most }
     }
 
-    /// Position of its last commit.
     pub(super) fn to(&self) -> Position {
         self.from + self.names.len() as u64
     }
@@ -33,12 +29,12 @@ impl Stretch {
         self.names.len() >= self.most
     }
 
-    /// Names in the order of their commits.
+    /// In commit order.
     pub(super) fn names(&self) -> &[Name] {
         &self.names
     }
 
-    /// Notes the name of the next commit; of one that is full, nothing.
+    /// Ignored if full.
     pub(super) fn push(&mut self, name: Name) {
         if self.is_full() {
             return;
@@ -51,14 +47,13 @@ impl Stretch {
         }
     }
 
-    /// Adds the positions of commits with a name.
     pub(super) fn find(&self, name: Name, found: &mut Vec<Position>) {
         let numbers = self.probe(name).map(|slot| self.slots[slot]).take_while(|number| *number != 0);
         let alike = numbers.filter(|number| self.names.get(*number as usize - 1) == Some(&name));
         found.extend(alike.map(|number| self.from + u64::from(number)));
     }
 
-    /// The commits after a position alone; room for as many as before.
+    /// Returns the commits after a position, with the same capacity.
     pub(super) fn after_position(&self, position: Position) -> Self {
         let mut rest = Self::after(position.max(self.from), self.most);
         let skip = usize::try_from(rest.from - self.from).unwrap_or(usize::MAX);
@@ -66,12 +61,10 @@ impl Stretch {
         rest
     }
 
-    /// Bytes of memory.
     pub(super) fn bytes(&self) -> u64 {
         (self.names.capacity() * size_of::<Name>() + self.slots.capacity() * size_of::<u32>()) as u64
     }
 
-    /// All slots, from the name's own on and round.
     fn probe(&self, name: Name) -> impl Iterator<Item = usize> + use<> {
         let length = self.slots.len();
         let first = usize::try_from(name.place(length as u64)).unwrap_or_default();
@@ -91,7 +84,6 @@ mod tests {
 
     #[test]
     fn pl_11_every_request_is_found_until_the_stretch_is_full() {
-        // Some are spread, some all have the same place.
         for name in [|number: u64| Name(number.wrapping_mul(0x9E37_79B9_7F4A_7C15)), Name] {
             let mut stretch = Stretch::after(100, 1_000);
             let mut number = 0;

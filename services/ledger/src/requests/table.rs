@@ -1,5 +1,3 @@
-//! Table of requests: the newest names in memory, the others in runs.
-
 use super::{
     name::{ENTRY, Key, Name, PREFIX, position},
     stretch::Stretch,
@@ -12,20 +10,18 @@ use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewErr
 use parking_lot::RwLock;
 use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 
-/// Names of requests: the upper 56 bits of a name, and the position of its commit in 40 bits.
+/// Upper 56 bits of a name, and its commit's position in 40 bits.
 pub(crate) static REQUESTS: Keyspace = Keyspace { name: "requests", version: 1, widths: Some((12, 0)), filtered: 7 };
 const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
-/// Full stretches in memory that are worth a run.
+/// Full stretches that make a run.
 const STRETCHES: usize = 2;
-/// Most names of a run, except of a merged one.
 const NAMES_MAX: usize = 1 << 20;
-/// Runs above which a replay merges some, too.
+/// Runs above which a replay merges, too.
 const RUNS_MAX: usize = 64;
 /// Bytes of the log per read.
 const BYTES: usize = 4 << 20;
 
-/// Table of a partition's requests.
 pub(crate) struct Requests {
     key: Key,
     store: Arc<Store>,
@@ -33,21 +29,19 @@ pub(crate) struct Requests {
     stretch_commits: usize,
     filter_bytes_max: u64,
     state: RwLock<State>,
-    /// Wakes the thread of the store.
     wake: OnceLock<SyncSender<()>>,
 }
 
 /// Each commit is in one of these.
 #[derive(Default)]
 struct State {
-    /// The oldest first.
+    /// Oldest first.
     runs: Vec<Run>,
-    /// Full stretches, the oldest first.
+    /// Oldest first.
     full: Vec<Arc<Stretch>>,
     open: Option<Stretch>,
 }
 
-/// Why names were not written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WriteError {
     #[error(transparent)]
@@ -57,11 +51,7 @@ pub(crate) enum WriteError {
 }
 
 impl Requests {
-    /// Opens the table as of a checkpoint, or an empty one. Runs that are missing, damaged or of another version are rebuilt from the
-    /// log.
-    ///
-    /// # Errors
-    /// The log cannot be read.
+    /// Opens the table of a checkpoint, or an empty one. Missing, damaged or outdated runs are rebuilt from the log.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<(Key, &Checkpoint)>,
@@ -85,7 +75,7 @@ impl Requests {
 
     fn load(&self, checkpoint: &Checkpoint) -> Result<(), OpenError> {
         let (mut runs, mut filters) = (vec![], self.filter_bytes_max);
-        // The newest first: they are the shortest, and get the memory for filters.
+        // Newest first: they are the shortest and get the memory for filters.
         for named in checkpoint.runs(&REQUESTS).unwrap_or_default().iter().rev() {
             match self.store.run(named, &REQUESTS, filters) {
                 Ok(run) => {
@@ -105,17 +95,14 @@ impl Requests {
         self.rebuild(to, checkpoint.position)
     }
 
-    /// The name of a request on a stream.
     pub(crate) fn name(&self, stream: &StreamId, request_id: &str) -> Name {
         self.key.name(stream, request_id)
     }
 
-    /// The key of the names.
     pub(crate) fn key(&self) -> Key {
         self.key
     }
 
-    /// Adds the names of the next commits, in their order.
     pub(crate) fn push(&self, names: &[Name]) {
         let mut state = self.state.write();
         for name in names {
@@ -130,15 +117,11 @@ impl Requests {
         }
     }
 
-    /// Position of its last commit.
     pub(crate) fn to(&self) -> Position {
         self.state.read().to()
     }
 
-    /// Positions of which one is the request's commit, if it made one.
-    ///
-    /// # Errors
-    /// A run that may have it cannot be read. It is rebuilt from the log.
+    /// Returns the possible positions of a request's commit. Fails if a run that may have it is unreadable.
     pub(crate) fn candidates(&self, name: Name) -> Result<Vec<Position>, Unreadable> {
         let (prefix, mut found) = (name.prefix(), vec![]);
         let hash = filter_hash(&prefix);
@@ -147,7 +130,7 @@ impl Requests {
             state.stretches().for_each(|stretch| stretch.find(name, &mut found));
             state.runs.iter().rev().filter(|run| run.may_contain(&prefix, hash)).cloned().collect()
         };
-        // No lock is held while a file is read.
+        // No lock is held during file reads.
         for run in runs {
             run.find(&prefix, |entry, _| found.push(position(entry))).map_err(|error| self.unreadable(&error))?;
         }
@@ -162,28 +145,24 @@ impl Requests {
         Unreadable(error.to_string())
     }
 
-    /// Has the thread of the store woken after damage was found.
+    /// Sets the channel that wakes the store's thread after damage.
     pub(crate) fn wake_by(&self, wake: SyncSender<()>) {
         let _ = self.wake.set(wake);
     }
 
-    /// Runs of the table, for a checkpoint.
     pub(crate) fn tables(&self) -> KeyspaceTables {
         KeyspaceTables::new(&REQUESTS, &self.state.read().runs)
     }
 
-    /// Digests of the tables in use.
     pub(crate) fn ids(&self) -> Vec<Hash> {
         self.state.read().runs.iter().flat_map(Run::ids).collect()
     }
 
-    /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
         let state = self.state.read();
         state.runs.iter().map(Run::memory).sum::<u64>() + state.stretches().map(Stretch::bytes).sum::<u64>()
     }
 
-    /// Writes the names up to a position as runs.
     pub(crate) fn write(&self, to: Position) -> Result<(), ViewError> {
         loop {
             let names = self.state.read().names(to);
@@ -195,13 +174,13 @@ impl Requests {
         Ok(())
     }
 
-    /// The same once there are many in memory.
+    /// Writes names once [`STRETCHES`] stretches are full.
     pub(crate) fn write_full(&self, to: Position) -> Result<(), ViewError> {
         let full = self.state.read().full.len();
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// The same during a replay, which merges runs only above [`RUNS_MAX`].
+    /// The same during a replay, which merges only above [`RUNS_MAX`] runs.
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -220,7 +199,7 @@ impl Requests {
         writer.finish()
     }
 
-    /// Merges some runs, if it is worth it; answers whether it did. The files of the merged ones stay until a checkpoint.
+    /// Merges some runs if worthwhile; returns whether it did. The old files stay until a checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -230,7 +209,6 @@ impl Requests {
         Ok(true)
     }
 
-    /// Rebuilds damaged runs.
     pub(crate) fn repair(&self) -> Result<(), WriteError> {
         let damaged = || self.state.read().runs.iter().find(|run| run.is_damaged()).cloned();
         while let Some(run) = damaged() {
@@ -247,7 +225,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Rebuilds the runs of a range of commits from the log. If they cannot be written, the names stay in memory.
+    /// If the runs cannot be written, the names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -277,7 +255,6 @@ impl Requests {
         })
     }
 
-    /// Reads the names of the commits after a position up to another, as many at a time as a run has.
     fn read_log(
         &self,
         mut from: Position,
@@ -309,7 +286,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Drops filters of the oldest runs, which are the longest, until the others are within the budget.
+    /// Drops filters of the oldest, longest runs until the others are within the budget.
     fn bound_filters(&self) {
         let (mut state, mut bytes) = (self.state.write(), 0_u64);
         for run in state.runs.iter_mut().rev() {
@@ -321,7 +298,6 @@ impl Requests {
         }
     }
 
-    /// Its runs.
     #[cfg(test)]
     pub(super) fn runs(&self) -> Vec<Run> {
         self.state.read().runs.clone()
@@ -339,7 +315,7 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// The first names in memory that follow one another, up to a position; with the position before them.
+    /// Returns the first consecutive names in memory up to a position, and the position before them.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
         let from = stretches().next()?.from;
@@ -354,7 +330,7 @@ impl State {
         (!names.is_empty()).then_some((from, names))
     }
 
-    /// Puts a run in the place of the names in memory.
+    /// Replaces names in memory by a run.
     fn take(&mut self, run: Run) {
         let to = run.to();
         self.full.retain(|stretch| stretch.to() > to);
@@ -369,7 +345,7 @@ impl State {
     }
 }
 
-/// A run that may have a request cannot be read, so that it is unknown whether the request is a new one.
+/// A run that may have a request is unreadable: the request may be new or not.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unreadable(String);

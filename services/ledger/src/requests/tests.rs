@@ -1,4 +1,4 @@
-//! Requests in memory and in runs: whatever is in the folder at a start, each request is found at its commit, and no other one is.
+//! Requests in memory and in runs: for any folder at startup, each request is found at its commit, and no other one is.
 
 use super::{Name, Requests, table::REQUESTS};
 use crate::{chain::record_hash, error::OpenError, options::Options, requests::Key};
@@ -14,10 +14,8 @@ use std::{
     sync::Arc,
 };
 
-/// Commits of a stretch.
 const STRETCH: usize = 8;
 
-/// A log of commits by made-up requests.
 struct Log {
     store: MemoryStore,
     name: &'static str,
@@ -61,14 +59,13 @@ fn options() -> Options {
     Options { request_run_commits: STRETCH, ..Options::default() }
 }
 
-/// A table and its store.
 struct Table {
     requests: Requests,
     store: Arc<Store>,
 }
 
 impl Table {
-    /// Opens a table as a start does: with the newest checkpoint of the log, and the names of the records after it.
+    /// Opens a table as startup does: from the log's newest checkpoint and the records after it.
     fn open_with(folder: &Path, log: &Log, options: &Options) -> Result<Self, OpenError> {
         let (store, reader) = (Arc::new(Store::open(folder, 0)), log.store.reader());
         let confirmed = |of: &Checkpoint| record_hash(&*reader, of.position).unwrap() == Some(of.hash);
@@ -87,7 +84,6 @@ impl Table {
         Self::open_with(folder, log, &options()).unwrap()
     }
 
-    /// Adds the names of the log's new commits.
     fn take(&self, log: &Log) {
         for number in self.requests.to() + 1..=log.store.end() {
             let (stream, request_id) = log.request(number);
@@ -95,7 +91,6 @@ impl Table {
         }
     }
 
-    /// Writes a checkpoint at a position.
     fn checkpoint(&self, log: &Log, position: Position) {
         self.requests.write(position).unwrap();
         let hash = record_hash(&*log.store.reader(), position).unwrap().unwrap();
@@ -114,7 +109,6 @@ impl Table {
         self.requests.candidates(self.requests.name(&stream, &request_id)).map_err(|error| error.to_string())
     }
 
-    /// Each request of the log is found, and no other one is.
     fn check(&self, log: &Log) {
         let end = log.store.end();
         assert_eq!(self.requests.to(), end);
@@ -184,7 +178,6 @@ fn uf_11_a_missing_or_damaged_run_is_rebuilt_at_the_start() {
             }
             let table = Table::open(folder.path(), &log);
             table.check(&log);
-            // The same entries make the same file.
             assert_eq!(fs::read(&file).unwrap(), sound);
         }
     }
@@ -241,7 +234,7 @@ fn uf_11_while_runs_cannot_be_written_all_is_in_memory() {
     table.checkpoint(&log, 120);
     table.check(&log);
     assert_eq!(table.requests.runs().iter().map(|run| run.to() - run.from()).sum::<u64>(), 120);
-    // The same while damaged runs of a checkpoint are rebuilt: a run between others stays in memory.
+    // A damaged run between others is rebuilt, too, and stays in memory.
     let lost = files(sound.path()).remove(3);
     fs::remove_file(&lost).unwrap();
     fs::create_dir(&lost).unwrap();
@@ -274,7 +267,6 @@ fn pl_11_without_memory_for_filters_requests_are_found_all_the_same() {
     }
 }
 
-/// The aim of runs: memory does not grow with the log except for the filters, which have a budget.
 #[test]
 fn pl_11_a_commit_costs_less_than_two_bytes_of_memory() {
     let folder = tempfile::tempdir().unwrap();
@@ -329,7 +321,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
-    /// Whatever happens to the table and its files, it answers as a plain map does, or with an error until the next repair.
+    /// After any steps and file damage, the table answers as a plain map, or with an error until the next repair.
     #[test]
     fn pl_11_the_table_answers_as_a_plain_map_does(deeds in deeds()) {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The version of the state: digests of the serialized state of logs with every event.
+//! State version: digests of the serialized state of logs with every event.
 
 use super::*;
 use crate::{players::key, recovery::fold};
@@ -9,10 +9,8 @@ use motherlode_testkit::{
     shape::Shape,
 };
 
-/// The key of the names.
 const KEY: Key = Key([7; 16]);
 
-/// The books after the first records of a log. `each` sees the books at every position.
 fn folded(log: &Log, records: usize, mut each: impl FnMut(&Books)) -> Books {
     let mut store = MemoryStore::new(log.partition);
     store.append(0, &log.records).unwrap();
@@ -26,7 +24,7 @@ fn folded(log: &Log, records: usize, mut each: impl FnMut(&Books)) -> Books {
     books
 }
 
-/// The state of a checkpoint after the first records of a log, and the digests of its players' tables.
+/// Checkpoint state after the first records of a log, with the digests of its players' tables.
 fn body(log: &Log, records: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let mut books = folded(log, records, |_| ());
@@ -37,7 +35,7 @@ fn body(log: &Log, records: usize) -> Vec<u8> {
     postcard::to_allocvec(&(None::<Hash>, KEY, &books, players.tables(&written))).unwrap()
 }
 
-/// The serialized state at every position of a log, and the checkpoint's at its end.
+/// Serialized state at every position of a log, and the checkpoint's at its end.
 fn states(log: &Log) -> Vec<u8> {
     let mut states = vec![];
     folded(log, log.records.len(), |books| {
@@ -53,7 +51,7 @@ fn state_version_the_state_is_that_of_its_version() {
     digests::check("state.digests", "STATE_VERSION", STATE_VERSION, &logs::all().iter().map(digest).collect());
 }
 
-/// The serialization of a field could change without changing a digest if the field were empty in all logs.
+/// A field that is empty in all logs could change its serialization without changing a digest.
 #[test]
 fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
     let mut shape = Shape::default();
@@ -63,12 +61,11 @@ fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
             books.players().for_each(|(_, _, player)| shape.note(player));
         });
     }
-    // A proposed retirement is without its figures.
+    // A proposed retirement has no figures yet.
     let empty: Vec<_> = shape.empty().into_iter().filter(|field| !field.starts_with("PoolRetired.")).collect();
     assert_eq!(empty, [] as [&str; 0], "add a log with a value of them to tests/kit/src/logs");
 }
 
-/// The digests can differ: each record of a log counts, and so do the players' states.
 #[test]
 fn state_version_another_state_has_another_digest() {
     for log in logs::all() {
@@ -88,7 +85,6 @@ fn state_version_another_state_has_another_digest() {
     assert_ne!(tables(one.path(), 1), tables(other.path(), 2));
 }
 
-/// A snapshot with the same number is used by any build, and one with another number by none.
 #[test]
 fn state_version_only_snapshots_of_this_version_are_used() {
     let log = &logs::golden()[0];

@@ -21,13 +21,11 @@ impl Folder {
         self.0.path().join("index")
     }
 
-    /// The file of the latest checkpoint.
     fn snapshot(&self) -> Option<PathBuf> {
         let files = fs::read_dir(self.index().with_extension("views").join("checkpoints")).into_iter().flatten();
         files.map(|file| file.unwrap().path()).next()
     }
 
-    /// Tables of players.
     fn tables(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(self.index().with_extension("views").join("tables")).into_iter().flatten().flatten();
         let is_players = |file: &PathBuf| fs::read(file).unwrap().windows(7).any(|bytes| bytes == b"players");

@@ -85,7 +85,6 @@ impl Folder {
         self.index().with_extension("views")
     }
 
-    /// The file of the latest checkpoint, while nothing is written.
     fn snapshot(&self) -> PathBuf {
         files(self.views().join("checkpoints")).next().unwrap()
     }
@@ -354,7 +353,6 @@ async fn pl_30_a_snapshot_whose_players_are_damaged_missing_or_anothers_is_not_u
     let (folder, other) = (Folder::new(), Folder::new());
     let before = folder.commit(0..20).await;
     other.commit(20..40).await;
-    // A table of players.
     let file = |folder: &Folder| {
         let is_players = |file: &PathBuf| fs::read(file).unwrap().windows(7).any(|bytes| bytes == b"players");
         files(folder.views().join("tables")).find(is_players).unwrap()

@@ -294,7 +294,6 @@ async fn pl_11_of_an_append_in_doubt_only_its_own_requests_are_unknown() {
     desk.ledger.clone().close().await;
 }
 
-/// One durable, unpublished group; the next is being appended.
 fn one_durable() -> (Desk, Runtime) {
     let (mut desk, runtime) = (Desk::open(), Builder::new_current_thread().build().unwrap());
     desk.ledger.publish_on(runtime.handle());
@@ -354,7 +353,6 @@ fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendErr
     verdicts.unwrap().into_iter().map(|(ticket, verdict)| (ticket, verdict.map(|made| made.commit.position))).collect()
 }
 
-/// Another operator's proposal is delayed by one group, and keeps its order.
 #[tokio::test]
 async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     const GROUP: u64 = 32;

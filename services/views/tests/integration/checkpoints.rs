@@ -1,4 +1,4 @@
-//! Checkpoints: whatever a crash or damage leaves in the folder, a start finds the views at a position of its log, or none.
+//! After any crash or damage, startup finds the views at some position of its log, or none.
 
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, Writer};
 use std::{
@@ -10,14 +10,13 @@ use tempfile::TempDir;
 
 const NUMBERS: Keyspace = Keyspace { name: "numbers", version: 1, widths: Some((8, 0)), filtered: 8 };
 
-/// Hash of a record of the log.
 fn hash(log: u8, position: u64) -> [u8; 32] {
     let mut hash = [log; 32];
     hash[..8].copy_from_slice(&position.to_be_bytes());
     hash
 }
 
-/// The views of a log whose record at each position adds ten numbers.
+/// Views of a log whose record at each position adds ten numbers.
 struct Views {
     store: Store,
     log: u8,
@@ -26,7 +25,7 @@ struct Views {
 }
 
 impl Views {
-    /// Starts as a ledger does: with the newest checkpoint of the log with whole tables.
+    /// Uses the newest checkpoint of the log with whole tables, as a ledger does.
     fn start(folder: &Path, log: u8) -> Self {
         let store = Store::open(folder, 0);
         for (id, checkpoint) in store.checkpoints() {
@@ -57,7 +56,6 @@ impl Views {
         vec![7; usize::try_from(self.position).unwrap() * 100]
     }
 
-    /// Adds a record, and commits a checkpoint at it.
     fn commit(&mut self) {
         let before = self.position;
         self.position += 1;
@@ -93,13 +91,12 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Replaces a folder by a copy of another one.
 fn replace(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     copy(from, to);
 }
 
-/// Folders of a store at the first checkpoint and at the second one.
+/// Folders of a store at the first and second checkpoint.
 fn two() -> (TempDir, TempDir) {
     let (before, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     Views::start(before.path(), 1).commit();
@@ -108,13 +105,11 @@ fn two() -> (TempDir, TempDir) {
     (before, after)
 }
 
-/// Checks the number of files.
 fn assert_tidy(folder: &Path, checkpoints: usize, tables: usize) {
     let count = |of: &str| fs::read_dir(folder.join(of)).unwrap().count();
     assert_eq!((count("checkpoints"), count("tables")), (checkpoints, tables));
 }
 
-/// Starts, commits and starts again.
 fn assert_starts(folder: &Path, position: u64) {
     let mut views = Views::start(folder, 1);
     assert_eq!(views.position, position);
@@ -229,7 +224,6 @@ fn a_checkpoint_that_is_damaged_or_of_another_log_or_partition_is_not_used() {
     fs::write(&file, &sound).unwrap();
     assert_eq!(Views::start(folder.path(), 2).position, 0, "another log");
     assert_eq!(Store::open(folder.path(), 1).checkpoints(), []);
-    // The newest one whose tables are whole.
     let [_, table] = <[PathBuf; 2]>::try_from(Vec::from_iter(files(&after.path().join("tables")))).unwrap();
     let first: Vec<_> =
         files(&before.path().join("tables")).iter().map(|file| file.file_name().unwrap().to_owned()).collect();

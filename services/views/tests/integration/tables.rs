@@ -1,5 +1,3 @@
-//! Tables: what was written is read, and damage is an error and never a wrong value.
-
 use motherlode_views::{
     Cursor, Keyspace, KeyspaceTables, Run, RunTables, Store, ViewError, Writer, filter_hash, merge, mergeable,
 };
@@ -24,7 +22,6 @@ fn write(store: &Store, keyspace: &'static Keyspace, range: (u64, u64), entries:
     writer.finish().unwrap()
 }
 
-/// Opens a run again.
 fn opened(store: &Store, run: &Run) -> Result<Run, ViewError> {
     let keyspace = run.tables()[0].keyspace();
     store.run(&named(run), keyspace, u64::MAX)
@@ -74,7 +71,6 @@ fn of_kind(keyspace: &'static Keyspace) -> impl Strategy<Value = Entries> {
             let bytes = |width: u16| prop::collection::vec(0_u8..4, usize::from(width));
             (bytes(key), bytes(value)).boxed()
         }
-        // Some are longer than a block.
         None => {
             let value = prop_oneof![9 => 0_usize..300, 1 => 8_000_usize..9_000].prop_map(|length| vec![7; length]);
             (prop::collection::vec(0_u8..4, 0..7), value).boxed()
@@ -86,7 +82,7 @@ fn of_kind(keyspace: &'static Keyspace) -> impl Strategy<Value = Entries> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Tables answer as a plain map does, alone and merged: of equal keys the newest entry counts.
+    /// Tables return the same entries as a plain map, alone and merged.
     #[test]
     fn tables_answer_as_a_map_does(
         parts in prop_oneof![Just(&PACKED), Just(&LENGTHS), Just(&PLAIN)]
@@ -183,7 +179,7 @@ fn runs_are_merged_once_there_are_more_than_three_of_a_size() {
     assert_eq!(mergeable(&all(&[0; 20])), Some(0..16));
 }
 
-/// Bytes of the format. A change of them needs another MAGIC, so that tables of before are not read as damaged.
+/// Another format needs another MAGIC; otherwise older tables are reported as damaged.
 #[test]
 fn the_bytes_of_a_table_are_those_of_its_format() {
     let folder = tempfile::tempdir().unwrap();
@@ -203,7 +199,7 @@ fn the_bytes_of_a_table_are_those_of_its_format() {
     }
 }
 
-/// Each byte, flipped: the table is not opened, or each of its blocks is read as it was written or not at all.
+/// With one byte flipped, the table is not opened, or each block is read unchanged or not at all.
 #[test]
 fn no_flipped_byte_makes_a_wrong_value() {
     let folder = tempfile::tempdir().unwrap();
