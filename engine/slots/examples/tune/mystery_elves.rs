@@ -1,5 +1,5 @@
-//! Shuffles the runs, keeps the order nearest to the target hit frequency, moves weight between two Bonus values until
-//! the paid spin has the promised return, and adds Bonus symbols to the bought reels until theirs is near it.
+//! Shuffles the runs for the target hit frequency, moves weight between two Bonus values for the return of the paid
+//! spin, and adds Bonus symbols to the bought reels for theirs.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -22,7 +22,6 @@ const HIGH: usize = 7;
 const MYSTERY: u32 = 36_000;
 const MULTIPLYING: u32 = 80_000;
 const BUY_BETS: u32 = 70;
-/// Groups of three stops per bought reel.
 const GROUPS: usize = 12;
 const FILLERS: &str = "La Mu Be Co Ow La Mu Be Co Ar La Mu Be Co Qu La Mu Be Co Ki";
 
@@ -130,7 +129,7 @@ fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error:
     Ok((decimal(&rtp, 6), strips))
 }
 
-/// Groups have one Bonus symbol, or two on the middle reel; `extra` groups of the outer reels have one more.
+/// Groups have one Bonus symbol, on the middle reel two; `extra` groups of the outer reels have one more.
 fn bought(extra: usize) -> Vec<String> {
     let reel = |reel: usize| {
         let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);

@@ -1,5 +1,4 @@
-//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the Explosion's chance for the
-//! return.
+//! Shuffles the strips for the target hit frequency, and solves the Explosion's chance for the return.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -77,7 +76,6 @@ fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut ReelsData) -> Result
         *strips = strips.iter().map(|strip| crate::shared::shuffle(strip, &mut draws)).collect();
         let strips = strips.clone();
         let model = Model::new(&GameData { reels: ReelsData { strips: strips.clone() }, ..candidate.clone() });
-        // Respin strips need no Free Spins symbol; only the hit frequency counts.
         let Ok(model) = model else { continue };
         let wanted = model.base.reels.cycle() / 1000 * HITS_PER_MILLE;
         let off = moments::hits(&model.base, 50).abs_diff(wanted);

@@ -6,9 +6,7 @@ pub const FEATURES_MAX: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
-    /// Independent of carried figures.
     Cash,
-    /// Depends on figures of earlier rounds.
     Collected,
     Jackpot,
 }

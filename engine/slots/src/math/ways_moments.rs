@@ -36,7 +36,6 @@ impl Law {
         shown
     }
 
-    /// Adds a random cell.
     #[must_use]
     pub fn and_cell(&self, symbols: &[(u8, u32)]) -> Self {
         Self::new(self.0.iter().flat_map(|(shown, weight)| {

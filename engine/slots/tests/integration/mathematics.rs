@@ -21,8 +21,7 @@ fn windows(model: &Model) -> Vec<Window> {
     (1..=15).map(|lines| Window::new(model, &moments::spin_table(&model.windows, lines), lines)).collect()
 }
 
-/// 94.10 % without the jackpot, 94.60 % with its seed, plus the increments, for each of the 150 stakes at each coin
-/// value.
+/// 94.10 % without the jackpot, 94.60 % with its seed, plus increments, for each of the 150 stakes at each coin value.
 #[test]
 fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let model = model();

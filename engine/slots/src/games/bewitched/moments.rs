@@ -69,7 +69,6 @@ impl Window {
         }
     }
 
-    /// `phi`: mean free spins awarded.
     #[must_use]
     pub fn awarded(&self, wheel: &WheelMoments) -> Exact {
         &self.spins + &self.bonus * &wheel.spins

@@ -1,4 +1,4 @@
-//! Time and cost of unlocking all features for a new player, and returns of the first spins (WF-11, WF-21, PL-43).
+//! Time and cost of unlocking all features, and returns of a new player's first spins (WF-11, WF-21, PL-43).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,6 @@ pub(super) struct Unlocking {
 struct Level {
     /// Chances of the next unlocked features and shelf, by shelf.
     moves: Vec<BTreeMap<(usize, usize), Exact>>,
-    /// Mean win of the next spin in bets, by shelf.
     wins: Vec<Exact>,
 }
 
