@@ -1,4 +1,4 @@
-//! Arithmetic of pools in exact integers. Above 10^9 EUR it can return an error, never a wrong figure.
+//! Pools in exact integers. Above 10^9 EUR it can return an error, never a wrong figure.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
@@ -116,7 +116,6 @@ pub struct TakenBack {
     pub from_house: Nano,
 }
 
-/// See BW-19.
 #[must_use]
 pub fn take_back(pool: &PoolState, void: &TakeBack) -> TakenBack {
     let running = void.contributed_at > pool.marks(void.partition).cycle_from;

@@ -59,7 +59,6 @@ impl Books {
         is_new.then_some(report)
     }
 
-    /// Reports up to the next decision or a position, even without news.
     #[must_use]
     pub fn partition_report_to(
         &self,
@@ -190,7 +189,7 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// A hit waits while the pool is suspended (BW-20).
+/// A hit waits during a suspension (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),

@@ -22,7 +22,6 @@ pub struct PoolState {
     pub increments: Nano,
     /// R.
     pub reserve: Nano,
-    /// H, seed funding.
     pub house_funding: Nano,
     /// Without those taken back.
     pub contributions: Nano,
@@ -137,12 +136,11 @@ impl PoolState {
         self.status != PoolStatus::Suspended || hit.position <= awarded_to()
     }
 
-    /// With returnable contributions (PL-38).
     pub fn incidents(&self) -> impl Iterator<Item = &Incident> {
         self.incidents.values()
     }
 
-    /// Returns whether another partition's mirror may lack awards.
+    /// Whether another partition's mirror may lack awards.
     #[must_use]
     pub fn awards_for(&self, partition: u32) -> bool {
         self.reports.get(&partition).is_some_and(|reported| !reported.awards.is_empty())

@@ -21,7 +21,7 @@ pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     digits.parse().ok()
 }
 
-/// Returns whether a character is visible or a space. Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable.
+/// Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable.
 #[must_use]
 pub fn is_visible(letter: char) -> bool {
     !matches!(letter,
