@@ -1,5 +1,5 @@
-//! Settled rounds voided later (PL-04). The books do not keep them, so at the first such void the log is read twice
-//! more: for all voided rounds, then for their events.
+//! Settled rounds voided later (PL-04). At the first such void the log is read twice more: for all voided rounds, then
+//! for their events.
 
 use crate::divergence::{Fault, open};
 use motherlode_books::{Commit, Event, SettledRound, StreamId};

@@ -38,7 +38,6 @@ pub(crate) struct TreeCheck {
 }
 
 impl TreeCheck {
-    /// `None` if there is nothing to compare.
     pub(crate) fn new(of: &Checkpoints) -> Result<Option<Self>, Fault> {
         if of.signed.is_empty() && of.files.is_none() {
             return Ok(None);

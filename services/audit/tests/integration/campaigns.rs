@@ -1,4 +1,4 @@
-//! The audit finds faults of campaigns (PL-18) that the books accept.
+//! Faults of campaigns (PL-18) that the books accept.
 
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Campaign, CoinValue, Currency, Event, Minor, SettledRound};

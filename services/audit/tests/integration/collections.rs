@@ -1,5 +1,3 @@
-//! Collections carried between rounds, and the gamble's limit.
-
 use crate::common::{Tale, audited, found, player, step};
 use motherlode_books::{Currency, Event, FxRate, LoggedTerms, Minor, RoundTerms, StreamId};
 use motherlode_proto::convert::record::Logged;

@@ -55,14 +55,12 @@ pub struct Tale {
     pub head: Option<RecordHash>,
     pub now_ms: i64,
     pub double: bool,
-    /// Pays for the bets as free rounds.
     pub campaign: Option<String>,
     pub partition: u32,
     pub request_id: Option<String>,
     pub seeds: u64,
     /// Of sealed players; older logs have none.
     pub key: Option<[u8; 32]>,
-    /// EUR by default.
     pub currency: Option<Currency>,
     /// Of bets; also defines the shared figures.
     pub version: Option<&'static str>,
@@ -172,7 +170,6 @@ impl Tale {
         self.bet_on("bewitched", name, stake, wish)
     }
 
-    /// Like [`Self::spin`], on any game and stake.
     pub fn bet_on(&mut self, game: &str, name: &str, stake: slots::Stake, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let stream = player(name);
         let player = self.books.player(&stream).expect("a player");
