@@ -1,4 +1,4 @@
-//! Folds the figures of the reports from each partition's log. They depend on the log only.
+//! Folds the figures of the reports from each partition's log only.
 
 use crate::{
     events::files::EventFiles,
@@ -164,7 +164,7 @@ impl Follower {
     }
 
     /// Figures are no older than the logs' ends at the call. Fails with REPORT_BEHIND after a bounded wait, and with
-    /// PARTITION_ELSEWHERE if this process does not have all partitions.
+    /// PARTITION_ELSEWHERE if this process lacks partitions.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
         self.catch_up().await?;
         Ok(self.now(|figures, position| (read(figures), position)))
@@ -220,7 +220,7 @@ impl Partition {
         Self { ledger, past, figures, position, wanted, config: config.clone(), file, kept, events }
     }
 
-    /// After a failure the events stay, and the next attempt waits for more.
+    /// After a failure the next attempt waits for more events.
     fn put_away(&self) {
         let Some((first, events)) = self.figures.read().significant.events.to_put_away() else { return };
         match self.events.lock().append(first, &events) {
@@ -239,7 +239,7 @@ impl Partition {
         }
         let (position, figures) = {
             let figures = self.figures.read();
-            // The folding task waits for this, so the position is that of the figures.
+            // The folding task waits, so the position is that of the figures.
             (*self.position.borrow(), postcard::to_allocvec(&*figures))
         };
         let written = figures
@@ -292,8 +292,7 @@ impl Partition {
     }
 }
 
-/// Counts from the log's start are empty until the follower has read the existing log, so that rates do not include the
-/// past.
+/// Counts from the log's start are empty until the existing log is read, so that rates exclude the past.
 #[derive(Debug, Clone)]
 pub struct Counts {
     /// Per partition.

@@ -34,7 +34,6 @@ pub struct ReportApi {
 }
 
 impl ReportApi {
-    /// `stop` ends the service's streams.
     #[must_use]
     pub fn new(follower: Follower, check: SelfCheck, vitals: Vitals, stop: Stop) -> Self {
         Self { follower, check, vitals, stop }

@@ -120,7 +120,6 @@ impl Vitals {
     }
 }
 
-/// Rounds from before the start do not count when read again.
 fn second(looks: &[Look]) -> wire::Second {
     let [before, after] = looks else { return wire::Second::default() };
     let calls = |look: &Look| look.calls.iter().sum::<u64>();
