@@ -1,7 +1,7 @@
 //! Durable appends per second on segment files, one JetStream server, and three.
 //!
-//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians over the turns, absolute
-//! and relative to segment files. All servers share the disk, so three replicas pay threefold.
+//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians, absolute and relative to
+//! segment files. All servers share the disk, so three replicas pay threefold.
 
 mod parts;
 

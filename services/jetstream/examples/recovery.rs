@@ -1,7 +1,7 @@
 //! Records per second of a start on segment files, one JetStream server, and three.
 //!
-//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians over the turns, absolute
-//! and relative to segment files. *Opening* verifies all records and takes the log over, *reading* replays them.
+//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians, absolute and relative to
+//! segment files. *Opening* verifies all records and takes the log over, *reading* replays them.
 
 mod parts;
 

@@ -1,5 +1,3 @@
-//! Connects to a partition's stream, creates it if needed, and checks its safety.
-
 use crate::{
     check::{self, Unsafe},
     expected::Expected,
@@ -117,7 +115,6 @@ impl Stream {
         stream.authenticated(config, false)
     }
 
-    /// Connects for reading up to a gap.
     pub(crate) fn find_damaged(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         let info = stream.found()?;

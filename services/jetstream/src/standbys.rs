@@ -1,5 +1,5 @@
-//! Reports of the standbys' positions to the log's writer, for display only: one small message per second and partition
-//! on a subject outside the streams.
+//! Reports of the standbys' positions to the log's writer, for display only: one message per second and partition,
+//! outside the streams.
 
 use crate::{following::Following, presence::Presence};
 use futures_util::{StreamExt, stream::SelectAll};

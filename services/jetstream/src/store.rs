@@ -1,5 +1,3 @@
-//! Writer: publishes each append as one message.
-
 use crate::{
     check::MAX_PAYLOAD_MIN,
     expected::Expected,
@@ -163,7 +161,7 @@ impl JetStreamStore {
         }
     }
 
-    /// Skips foreign messages in the place of an append. Another writer's message is an error.
+    /// Another writer's message is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();

@@ -1,7 +1,7 @@
 //! Distinguishes an interrupted append from damage.
 //!
 //! A *torn* append was never acknowledged and may be removed. It lacks a whole sector or its end, and nothing follows
-//! it. No change of a single byte looks like this, because each sector of a block has two nonzero bytes.
+//! it. No single changed byte looks like this: each sector of a block has two nonzero bytes.
 
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
