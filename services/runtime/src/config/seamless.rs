@@ -86,7 +86,6 @@ const fn credits_max() -> usize {
     64
 }
 
-/// Whether requests use TLS or stay on this machine.
 pub(super) fn is_private(target: &str) -> bool {
     let Ok(uri) = target.parse::<Uri>() else { return true };
     let host = uri.host().unwrap_or_default();
@@ -96,7 +95,6 @@ pub(super) fn is_private(target: &str) -> bool {
 }
 
 impl Seamless {
-    /// Whether requests use TLS or stay on this machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
         is_private(&self.url)

@@ -1,5 +1,3 @@
-//! Calls of a connection through all layers, one task each.
-
 use super::table::Connection;
 use bytes::Bytes;
 use h2::{RecvStream, SendStream, server::SendResponse};

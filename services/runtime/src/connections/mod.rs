@@ -1,8 +1,7 @@
 //! Connections, their limits and timeouts.
 //!
-//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]: the table of connections
-//! and the limit of TLS handshakes. A connection is dropped for late handshakes, unanswered pings or inactivity. At a
-//! limit of all connections, of an address or of an operator, the least useful one is closed, see
+//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is dropped
+//! for late handshakes, unanswered pings or inactivity. At a limit the least useful one is closed, see
 //! [`Table`](table::Table).
 //!
 //! The limits are below that of descriptors, some of which are reserved for the log. If descriptors run out, one

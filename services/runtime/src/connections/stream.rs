@@ -26,7 +26,7 @@ pub(super) enum Wire {
 /// Time to wait for the peer's end. An earlier close resets the connection, and the peer may lose unread answers (RFC
 /// 9112, 9.6, for HTTP/1.1).
 const LINGER: Duration = Duration::from_secs(2);
-/// Unanswered probes before a connection is closed.
+/// Unanswered probes before the close.
 const PROBES: u32 = 4;
 const LINGER_BYTES: usize = 4 << 10;
 

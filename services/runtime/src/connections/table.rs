@@ -22,25 +22,21 @@ use tokio::sync::Notify;
 
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 const WARN_EVERY: Duration = Duration::from_secs(10);
-/// Age up to which a connection without handshakes ranks like one without a known caller.
+/// Age up to which a connection without handshakes ranks as one without a known caller.
 const YOUNG: Duration = Duration::from_secs(1);
 /// Time for a peer to read its answers after a stop.
 const READ_MAX: Duration = Duration::from_millis(300);
 
-/// Limits of connections.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// Connections.
     pub all: usize,
-    /// Connections per address.
+    /// Per address.
     pub per_peer: usize,
-    /// Limits of single addresses.
     pub peers: BTreeMap<IpAddr, usize>,
-    /// Connections per operator.
+    /// Per operator.
     pub per_operator: usize,
-    /// Concurrent TLS handshakes.
     pub tls_handshakes: usize,
-    /// Time for TLS and HTTP/2, or the first HTTP/1.1 request.
+    /// For TLS and HTTP/2, or the first HTTP/1.1 request.
     pub handshake: Duration,
     /// Time without a call.
     pub idle: Duration,
@@ -48,24 +44,22 @@ pub struct Bounds {
     pub keep_alive: Duration,
     /// Time for a ping's answer.
     pub keep_alive_answer: Duration,
-    /// Calls in progress per connection.
+    /// Per connection.
     pub calls: u32,
-    /// Bytes of a call's headers.
     pub header_bytes: u32,
-    /// Cancelled calls per connection in 10 seconds.
+    /// Per connection in 10 seconds.
     pub cancelled: u32,
-    /// HTTP/2 frames outside calls, per second and connection.
+    /// Outside calls, per second and connection.
     pub control_frames: u32,
-    /// Weights of operators; default 1.
+    /// By operator; default 1.
     pub weights: BTreeMap<String, u32>,
 }
 
 impl Bounds {
-    /// Takes the configured limits, within the number of descriptors.
     #[must_use]
     pub fn for_limits(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        // Both connections and log get some, however few there are.
+        // Connections and log each get some, however few there are.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
@@ -105,7 +99,7 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// The connections of all listeners of a process, shared by clones.
 ///
-/// At a limit one connection is closed. It is of the least useful kind (not greeted, then without a known caller, then
+/// At a limit one connection is closed: of the least useful kind (not greeted, then without a known caller, then
 /// without a call), of the address with the most connections, and the oldest of these. A connection with calls in
 /// progress is closed only for an address with at least two fewer, so an address with many connections mainly displaces
 /// its own. Credentials share their operator's connections likewise.
@@ -128,7 +122,6 @@ struct State {
     warned: Option<Instant>,
 }
 
-/// A connection.
 pub struct Connection {
     id: u64,
     peer: IpAddr,
@@ -220,7 +213,7 @@ impl Table {
 }
 
 impl State {
-    /// Closes a connection for an address with `own` connections.
+    /// For an address with `own` connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -307,7 +300,6 @@ impl Connection {
         self.known.get().and_then(Option::as_ref)
     }
 
-    /// Reports whether a call was admitted.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.known.get().is_some()
@@ -361,7 +353,7 @@ impl Connection {
         self.called();
     }
 
-    /// Counts the begin of a call, or of one within a stream.
+    /// Counts a call, or one within a stream.
     pub fn called(&self) {
         self.table.turns.called(self.share(), || self.table.now());
     }
@@ -370,8 +362,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Number of calls to start before others have their turn: the rest of the operator's work in the thread's round, at
-    /// least 1. `alone` if no operators compete.
+    /// Number of calls to start before others: the rest of the operator's work in the thread's round, at least 1.
+    /// `alone` without competition.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
@@ -379,7 +371,7 @@ impl Connection {
         }
     }
 
-    /// Counts calls begun or answered in a turn.
+    /// Counts calls begun or answered.
     pub fn spend(&self, calls: usize) {
         rounds::spend(self.share().number, calls);
     }
