@@ -12,7 +12,6 @@ use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 60;
 const HITS_PER_MILLE: u64 = 250;
-/// Weights of 1 to 18. Weight moves between the two below.
 const VALUES: [u32; 18] = [
     250_000, 195_000, 150_000, 110_000, 82_000, 60_000, 43_000, 31_000, 22_000, 16_000, 11_500, 8_500, 6_300, 4_700,
     3_500, 2_700, 2_100, 1_700,
@@ -73,7 +72,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no orders")?.1)
 }
 
-/// Shuffles sorted runs without equal neighbours on the ring. The file's strips don't start within a run.
+/// Leaves no equal neighbours on the ring. The file's strips don't start within a run.
 fn shuffle(strip: &str, draws: &mut Draws) -> String {
     let codes: Vec<&str> = strip.split_whitespace().collect();
     let mut runs: Vec<&[&str]> = codes.chunk_by(|a, b| a == b).collect();

@@ -19,7 +19,6 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     order(&mut data, |data| &mut data.reels)?;
     order(&mut data, |data| &mut data.respin_reels)?;
     order(&mut data, |data| &mut data.free_reels)?;
-    // The return is a + x b in the Explosion's chance x.
     let with = |times| -> Result<Exact, Box<dyn std::error::Error>> {
         let data = GameData { explosion_chance: ChanceData { times, of: 1 }, ..data.clone() };
         let model = Model::new(&data)?;
@@ -41,7 +40,6 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     if chance.is_negative() || chance > exact(1) {
         return Err("no chance of an Explosion meets the return: change the paytable or the features".into());
     }
-    // Fifteen digits keep the return within 10^-15.
     let of = 1_000_000_000_000_000u64;
     let times = (chance * exact(of)).round().to_integer().to_u64().ok_or("a chance below 1 has 64 bits")?;
     let section = |name: &str, strips: &[String]| {

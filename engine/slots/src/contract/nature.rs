@@ -1,5 +1,3 @@
-//! Dependence of wins on earlier rounds, for reports.
-
 use crate::contract::outcome::{Spin, SpinKind};
 
 pub const FEATURES_MAX: usize = 16;

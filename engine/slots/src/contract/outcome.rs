@@ -1,4 +1,4 @@
-//! Outcome of a step, in a reusable buffer. Wins are whole coins with multipliers.
+//! Reusable outcome of a step. Wins are whole coins with multipliers.
 
 use std::ops::Range;
 

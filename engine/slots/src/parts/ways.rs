@@ -1,4 +1,4 @@
-//! Wins on ways: a symbol on adjacent reels, times the product of its counts (DM-02, DM-03). About 10 ns per window.
+//! Wins on ways (DM-02, DM-03). About 10 ns per window.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;

@@ -151,7 +151,6 @@ impl RoundMoments {
         let dies = Exact::one() - &phi;
         let (one, k) = (Exact::one(), exact(model.multiplier));
         let mu = window.mean(&k, wheel) / &dies;
-        // Second moment of a spin, without the variance `v` of each free spin.
         let square = |k: &Exact| {
             window.square(k, wheel)
                 + exact(2u64) * &mu * window.with_awarded(k, wheel)

@@ -114,7 +114,6 @@ fn reel_set(model: &Model) -> ReelSet {
             (_, true) => anywhere.iter().map(|by_bonuses| by_bonuses[count]).sum(),
             _ => on_line[usize::from(row.symbol)][count],
         };
-        // Lines relative to their coins equal all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
     };

@@ -64,7 +64,6 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = if shown.bonus { Awaiting::Pick } else { self.next() };
     }
 
-    /// Plays until they end, a bonus starts, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {

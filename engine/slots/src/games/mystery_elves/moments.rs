@@ -81,7 +81,7 @@ impl Window {
     }
 }
 
-/// In bets, without the feature's price.
+/// Without the feature's price.
 pub struct RoundMoments {
     pub lines: Exact,
     pub feature: Exact,

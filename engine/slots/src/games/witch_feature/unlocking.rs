@@ -15,7 +15,7 @@ const ALL: usize = FEATURES as usize;
 
 pub(super) struct Unlocking {
     pub(super) spins: Exact,
-    /// Mean loss of return in those spins, in bets.
+    /// In bets.
     pub(super) cost_bets: Exact,
 }
 
