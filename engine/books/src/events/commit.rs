@@ -23,7 +23,6 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Returns the actor and the caller's remark (PL-22).
     #[must_use]
     pub fn acted_by(&self) -> Option<(&str, &str)> {
         match self.events.last()? {

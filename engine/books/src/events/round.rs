@@ -96,7 +96,7 @@ pub struct StepResolved {
     pub draw: Option<Draw>,
 }
 
-/// Reason of an automatic step (PL-03).
+/// PL-03.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
     Skipped,

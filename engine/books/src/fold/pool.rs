@@ -189,7 +189,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Requires that nothing is outstanding (BW-20).
     pub fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let view = self.view;
         let pool = self.pool_in(name, &PoolStatus::Suspended)?;

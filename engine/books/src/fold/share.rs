@@ -108,7 +108,6 @@ impl Share {
         Ok(())
     }
 
-    /// Covers the parts updated by [`take_over`](Self::take_over).
     #[must_use]
     pub fn difference(&self, shared: &Shared, is_kept: impl Fn(&StreamId) -> bool) -> Option<&'static str> {
         let Self(books) = self;

@@ -10,9 +10,8 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns a partition's contributions up to its next hit or void, and the decision. Consecutive voids are decided
-    /// together, up to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a decision come first, then the
-    /// furthest behind.
+    /// Returns contributions up to the next hit or void, and the decision. Consecutive voids are decided together, up
+    /// to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a decision come first, then the furthest behind.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {

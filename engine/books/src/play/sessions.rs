@@ -118,7 +118,7 @@ impl<K> Sessions<K> {
         Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// Divides the slots (see [`Quota`]).
+    /// See [`Quota`].
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }

@@ -319,7 +319,7 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Returns the nonzero sums over all accounts; always empty (PL-09).
+    /// Empty at every position (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

@@ -31,7 +31,7 @@ pub struct PoolState {
     pub moved_in: Nano,
     /// At retirement.
     pub moved_out: Nano,
-    /// Time of the hit (BW-17).
+    /// BW-17.
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,

@@ -81,7 +81,6 @@ pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 3
     lines.text("motherlode/seed/v1").hex(dealt).hex(client_seed).text(round).number(step.into()).hash()
 }
 
-/// Names have at most 64 characters.
 const ROOM: usize = 512;
 
 /// Hashes faster than pieces.
