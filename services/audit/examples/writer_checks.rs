@@ -20,7 +20,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bets for each round with a pick: its seed is searched for.
 const PICK_EVERY: u32 = 100;
 
 fn main() {

@@ -156,7 +156,6 @@ fn judged_with(log: &[(Logged, Bytes)]) -> Option<Box<Divergence>> {
     [folded, played].into_iter().flatten().min_by_key(|divergence| divergence.position)
 }
 
-/// Rounds of one step, of several, voided and open; each began with a window.
 fn tale() -> Tale {
     let mut tale = Tale::sealed(&["alice", "bob"]);
     tale.plain_spin("alice");

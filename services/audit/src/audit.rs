@@ -31,7 +31,6 @@ use std::{
 };
 
 pub(crate) const BEHIND: usize = 4;
-/// Batches waiting, one in progress, and a spare.
 const DONE: usize = BEHIND + 2;
 const THREADS_MAX: usize = 64;
 
@@ -45,14 +44,12 @@ pub struct Options {
     pub partition: u32,
     pub checkpoints: Checkpoints,
     pub draws: Option<DrawKeys>,
-    /// Threads that decode and resolve, besides one that reads and one that folds; 0 for one per core.
+    /// Threads that decode and resolve; 0 for one per core.
     pub threads: usize,
-    /// Records read, for a progress display.
     pub read: Option<Arc<AtomicU64>>,
     pub stop: Option<Arc<AtomicBool>>,
 }
 
-/// A fault within the log is a [`divergence`](Report::divergence), not an error.
 pub fn audit(options: &Options) -> Result<Report, Unusable> {
     audit_sending(options, None)
 }

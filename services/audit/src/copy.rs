@@ -67,8 +67,8 @@ impl Digesting {
     }
 }
 
-/// A complete copy has the same digest as the log. Omits records after a damaged one, which [`audit`](crate::audit())
-/// finds.
+/// A complete copy has the same digest as the log. Omits records after a damaged one, found by
+/// [`audit`](crate::audit()) finds.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
     for record in open(log)? {

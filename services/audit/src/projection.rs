@@ -55,7 +55,6 @@ pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     Ok(Projection { balances: balances.into(), held: mark.held() })
 }
 
-/// The lock taken by this test is released at once.
 fn in_use(database: &Path) -> io::Result<bool> {
     match File::open(database)?.try_lock_shared() {
         Ok(()) => Ok(false),

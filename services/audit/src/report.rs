@@ -61,7 +61,7 @@ pub struct Return {
     /// Includes those of free rounds, paid by promotions.
     pub bets: i128,
     pub free_bets: i128,
-    /// Settled, without the jackpot.
+    /// Without the jackpot.
     pub wins: i128,
     pub hits: u64,
     pub awarded: i128,
@@ -77,7 +77,6 @@ pub struct Voids {
     pub wins_left: i128,
 }
 
-/// Draws sealed apart from steps, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
     pub opened: u64,

@@ -75,7 +75,6 @@ impl TreeCheck {
         self.reached()
     }
 
-    /// Levels with at least this many waiting hashes.
     fn compare(&mut self, least: usize) -> Result<(), Fault> {
         let Some((files, _)) = &self.files else { return Ok(()) };
         for (level, (first, hashes)) in self.pending.iter_mut().enumerate() {

@@ -103,7 +103,6 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     })
 }
 
-/// Checks a stream's replicas, storage, and how its servers sync.
 pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Unsafe> {
     let allow = config.allow_unsafe;
     let of = &info["config"];

@@ -200,7 +200,7 @@ impl Feed {
         }
     }
 
-    /// Reads the last sequence number first, to notice later messages.
+    /// Notices later messages.
     async fn look(&self) -> Result<StreamEnd, FeedError> {
         let info = self.info().await?;
         let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;

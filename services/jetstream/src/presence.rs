@@ -40,7 +40,6 @@ use tokio::{
 };
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// Silence before a takeover.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// Silence before the writer steps down, shorter than the standby's.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);

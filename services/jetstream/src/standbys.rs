@@ -18,7 +18,6 @@ fn subject(stream: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandbyReport {
     pub partition: u32,
-    /// Address as the servers see it, and port.
     pub name: String,
     pub position: Position,
 }

@@ -16,7 +16,6 @@ use motherlode_testkit::conformance::records;
 
 const PAYLOAD: [u8; 213] = [0xA5; 213];
 
-/// Preallocated, synced file: the floor for an append.
 struct Plain {
     file: File,
     at: u64,

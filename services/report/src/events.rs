@@ -36,7 +36,6 @@ struct Stretch {
 }
 
 pub(crate) type Name = (u32, u64, u32);
-/// Orders events of all partitions by logged time.
 pub(crate) type Order = (i64, i32, Name);
 
 pub(crate) fn name(event: &SignificantEvent) -> Name {

@@ -302,7 +302,7 @@ pub struct Counts {
     pub rounds: Vec<(String, u64)>,
     /// Today, by operator.
     pub voids: Vec<(String, VoidShare)>,
-    /// Includes kinds at 0, so that a rate has a start.
+    /// With zeros, so that rates have a start.
     pub significant: Vec<(String, u64)>,
 }
 

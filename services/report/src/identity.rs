@@ -149,7 +149,7 @@ impl SelfCheck {
         Some(now_ms)
     }
 
-    /// Joins a running check; findings are recorded as significant events.
+    /// Joins a running check.
     pub async fn check(&self) -> Arc<[String]> {
         self.join_or_begin(false).await
     }

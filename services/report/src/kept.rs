@@ -93,7 +93,6 @@ pub(crate) fn write(
         written.sync_all()
     });
     if let Err(error) = written.and_then(|()| fs::rename(&new, file)) {
-        // In case the disk is full.
         let _ = fs::remove_file(&new);
         return Err(error);
     }

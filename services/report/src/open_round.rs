@@ -14,7 +14,6 @@ pub(crate) struct OpenRound<'a> {
     collects: bool,
     in_free_spins: bool,
     spun: bool,
-    /// Bits in the order of [`slots::Game::features`].
     pub(crate) features: u16,
 }
 

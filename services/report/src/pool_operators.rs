@@ -108,7 +108,6 @@ pub(crate) fn of_day<'a>(
     .collect()
 }
 
-/// The remainder goes to the largest part.
 fn charges(seeds: i128, turnover: &[i128]) -> Vec<i128> {
     let all: i128 = turnover.iter().sum();
     if all == 0 {

@@ -25,7 +25,6 @@ pub(crate) struct Significant {
     thresholds: Report,
     terms: BTreeMap<String, PoolTerms>,
     rates: BTreeMap<Currency, FxRate>,
-    /// Partition and position of the hit.
     set_aside: BTreeSet<(u32, u64)>,
 }
 

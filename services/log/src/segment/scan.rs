@@ -30,7 +30,6 @@ pub(super) const MAX_SEGMENT: u64 = 1 << 30;
 const AHEAD: u64 = 1 << 17;
 const LOOKS: usize = 16;
 
-/// Bytes after the last whole append.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Tail {
     #[default]
@@ -195,7 +194,6 @@ impl Walk {
         }
     }
 
-    /// Returns the later records of the block.
     fn skip(&mut self, position: Position, head: Hash) -> Result<Vec<Bytes>, ScanError> {
         (self.next, self.head) = (position + 1, head);
         while self.files.get(1).is_some_and(|(first, _)| *first <= self.next) {

@@ -33,7 +33,7 @@ const UNFINISHED: &str = "unfinished";
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Largest segment or append, 4 KiB to 1 GiB.
+    /// 4 KiB to 1 GiB; also limits an append.
     pub segment_bytes: u64,
     /// Zeros written ahead at a time, at least 512 bytes.
     pub zero_bytes: u64,
@@ -61,7 +61,6 @@ pub struct SegmentStore {
     opened: bool,
     folder: Arc<dyn Folder>,
     block: Vec<u8>,
-    /// Full segments without an outline, with their last hash.
     full: Vec<(Position, Hash)>,
     unread: Position,
     _lock: LockGuard,

@@ -35,7 +35,6 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
-/// Reports whether a part is missing and nothing follows.
 fn lacks_a_part(tail: &[u8], offset: u64, used: usize, bytes: usize) -> bool {
     let Some(block) = tail.get(..bytes) else { return false };
     let unfinished = block.ends_with(&[0; LACKING]);

@@ -37,7 +37,7 @@ fn segments(dir: &TempDir) -> Vec<String> {
 fn the_segment_store_conforms_on_the_real_disk() {
     let mut dirs = Vec::new();
     conformance::suite(&mut || {
-        // The folder for temporary files may be in memory.
+        // Temporary folders may be in memory.
         dirs.push(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
         Box::new(open(dirs.last().unwrap()))
     });

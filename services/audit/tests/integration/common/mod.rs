@@ -295,7 +295,6 @@ impl Tale {
         Some(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Highest stake; returns the hit's position.
     pub fn hit(&mut self, name: &str, coin_value: CoinValue) -> u64 {
         let round = self.bet(name, 15, 10, coin_value, |outcome| outcome.awaiting == Awaiting::Pick);
         self.choose(name, round, Choice::Pick(slots::Picked::new(&[0, 2, 4]).expect("three vials")), |outcome| {
@@ -316,7 +315,6 @@ impl Tale {
         }
     }
 
-    /// All kinds of steps, a jackpot, a void and an open round.
     pub fn of_everything() -> Self {
         Self::everything(Self::with_players(&["alice", "bob"]))
     }
