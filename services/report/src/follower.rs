@@ -33,7 +33,6 @@ use tokio::{
 const KEEP_AT_START: u64 = 10_000;
 const KEEP_EVERY: u64 = 200_000;
 const BATCH: usize = 512;
-/// Wait for more commits, unless a call is waiting.
 const GATHER_FOR: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -170,7 +169,7 @@ impl Follower {
         Ok(self.now(|figures, position| (read(figures), position)))
     }
 
-    /// Uses a separate thread, for longer reads; can also fail with READS_BUSY.
+    /// On a separate thread; can also fail with READS_BUSY.
     pub(crate) async fn read_apart<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -232,7 +231,6 @@ impl Partition {
         }
     }
 
-    /// After a failure, the next start folds more of the log.
     fn keep(&self) {
         if !self.events.lock().are_sound() {
             return;

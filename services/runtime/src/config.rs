@@ -335,7 +335,6 @@ impl Config {
         }
     }
 
-    /// The error names the line, key or range.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text)?;
         let limits = &config.limits;
@@ -441,7 +440,6 @@ impl Config {
         Store { own_key_file: Some(self.data.join("keys").join("stream")), ..self.store.clone() }
     }
 
-    /// Partitions that this process writes, if its role has the log.
     #[must_use]
     pub fn writes(&self) -> BTreeSet<u32> {
         match self.ledger.writes.is_empty() {
@@ -468,7 +466,7 @@ impl Config {
         self.operators.iter().map(|operator| (operator.id.as_str(), operator.weight))
     }
 
-    /// Number of operators with players, at least 1.
+    /// At least 1.
     #[must_use]
     pub fn sharing(&self) -> usize {
         self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)

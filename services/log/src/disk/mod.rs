@@ -1,5 +1,5 @@
-//! File system interface, which tests replace by a faulty one. After a crash the log relies only on bytes after `sync`
-//! of their file, names after `sync` of their directory, and atomic `rename`.
+//! File system interface. After a crash the log relies only on bytes after `sync` of their file, names after `sync` of
+//! their directory, and atomic `rename`.
 
 pub mod os;
 

@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// Bytes per read. Allocators do not reuse larger blocks.
+/// Allocators do not reuse larger blocks.
 const AHEAD: u64 = 1 << 17;
 const LOOKS: usize = 16;
 

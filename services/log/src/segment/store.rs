@@ -202,7 +202,6 @@ impl SegmentStore {
         active.reserve(room.min(zero_bytes / 2), zero_bytes, segment_bytes)
     }
 
-    /// The next segment's header is durable before its name appears.
     fn roll(&mut self, first: Position) -> io::Result<()> {
         let header = SegmentHeader { partition: self.partition, first, previous: self.head }.encode();
         let mut next = match self.spare.take() {
@@ -225,7 +224,6 @@ impl SegmentStore {
         self.shared.disk.create(&self.shared.dir.join(UNFINISHED))
     }
 
-    /// Runs once half of the current segment is used.
     fn make_spare(&mut self) -> io::Result<()> {
         let Options { segment_bytes, zero_bytes } = self.options;
         let is_due = self.active.as_ref().is_some_and(|active| active.used >= segment_bytes / 2);

@@ -204,7 +204,6 @@ fn any_position_can_be_read_in_any_size() {
     }
 }
 
-/// A read of 64 KiB, the distance of two marks, and sometimes a second one.
 #[test]
 fn a_record_is_read_without_what_follows_it() {
     const MARKS: u64 = 64 << 10;

@@ -100,7 +100,6 @@ impl Seamless {
         is_private(&self.url)
     }
 
-    /// The error names the file.
     pub fn credentials(&self) -> Result<WalletCredentials, String> {
         let read = |path: &PathBuf| fs::read(path).map_err(|error: io::Error| format!("{}: {error}", path.display()));
         let token = self.token_file.as_ref().map(read).transpose()?;

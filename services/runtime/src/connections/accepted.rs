@@ -47,7 +47,6 @@ pub(super) struct Listening {
     pub(super) listener: TcpListener,
     pub(super) acceptor: Option<Acceptor>,
     pub(super) admission: Admission,
-    /// Sent before the close.
     pub(super) refusal: &'static [u8],
     pub(super) stop: Stop,
 }

@@ -15,7 +15,7 @@ use tower::{Service, ServiceExt};
 
 pub(super) struct UnderWay {
     pub(super) connection: Arc<Connection>,
-    /// Whether the transport has the whole answer; otherwise the caller cancelled.
+    /// False if the caller cancelled.
     pub(super) answered: bool,
 }
 

@@ -20,12 +20,12 @@ pub trait Direct: Send + Sync {
 }
 
 pub trait DirectCalls: Send {
-    /// Begins a call with one uncompressed message, without waiting.
+    /// Never waits.
     fn begin(&mut self, number: u64, head: Parts, message: Bytes);
 
     fn hand_in(&mut self);
 
-    /// Returns the next answer by call number: a length-prefixed message or a refusal.
+    /// By call number: a length-prefixed message or a refusal.
     fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Bytes, Status>)>;
 }
 

@@ -72,7 +72,6 @@ where
         Ok((Self { http, service, connection, peer, direct, coming: vec![], patience: None }, pings))
     }
 
-    /// Refuses new calls, and ends after the last answer.
     pub(super) fn leave(&mut self) {
         self.http.graceful_shutdown();
     }
@@ -153,7 +152,6 @@ where
     }
 }
 
-/// Polls a call's future in its operator's turns.
 async fn in_turn(answered: impl Future<Output = ()>, connection: Arc<Connection>) {
     let (mut turn, mut answered) = (InTurn::new(connection), pin!(answered));
     poll_fn(|context| turn.poll(context, |context| answered.as_mut().poll(context))).await;

@@ -7,7 +7,6 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Polls a task of a connection in its operator's turns.
 pub(super) struct InTurn {
     connection: Arc<Connection>,
     place: Option<Place>,
@@ -18,7 +17,6 @@ impl InTurn {
         Self { connection, place: None }
     }
 
-    /// Does the task's work, unless it has to wait.
     pub(super) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,

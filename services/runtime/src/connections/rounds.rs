@@ -95,8 +95,7 @@ pub(super) fn spend(share: usize, work: usize) {
     });
 }
 
-/// Admits a task of an operator, or keeps its waker and place. Returns whether it was admitted. `most` is the
-/// operator's work per round.
+/// Like `Round::enter`; `most` is the operator's work per round.
 pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Place>, waker: &Waker) -> bool {
     let (entered, begins) = ROUND.with_borrow_mut(|round| {
         let begins = round.lanes.is_empty();
@@ -113,10 +112,9 @@ pub(super) fn leave(place: Place) {
     let _ = ROUND.try_with(|round| round.borrow_mut().leave(place));
 }
 
-/// Ends rounds until no task waits.
 async fn rounds() {
     loop {
-        // Resumed behind all ready tasks, once the sockets have been polled.
+        // Resumes once the sockets have been polled.
         yield_now().await;
         if !ROUND.with_borrow_mut(Round::end) {
             return;

@@ -1,4 +1,4 @@
-//! The connections of a process, and the choice of one to close at a limit.
+//! The connections of a process.
 //!
 //! Cost: a new connection, and its first admitted call, walk all connections; other calls touch only their own.
 
@@ -40,9 +40,7 @@ pub struct Bounds {
     pub handshake: Duration,
     /// Time without a call.
     pub idle: Duration,
-    /// Time between pings.
     pub keep_alive: Duration,
-    /// Time for a ping's answer.
     pub keep_alive_answer: Duration,
     /// Per connection.
     pub calls: u32,
@@ -88,7 +86,7 @@ impl Bounds {
     }
 }
 
-/// Returns the network counted as one address: 64 bits of IPv6.
+/// IPv6 counts by /64.
 #[must_use]
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -128,13 +126,12 @@ pub struct Connection {
     table: Arc<Shared>,
     greeted: AtomicBool,
     began: Instant,
-    /// Caller of the first admitted call; `None` without operators.
+    /// `None` without operators.
     known: OnceLock<Option<Holder>>,
     share: OnceLock<Arc<Share>>,
     calls: AtomicU32,
-    /// Calls whose answers are not read yet.
     unread: AtomicU32,
-    /// Time of the last work on its calls, in milliseconds since the table's creation.
+    /// Milliseconds since the table's creation.
     rests_since: AtomicU64,
     cancelled: Mutex<Option<(Instant, u32)>>,
     shed: Notify,
@@ -196,7 +193,6 @@ impl Table {
         Some(Admitted(connection))
     }
 
-    /// Closes one connection, as for a new address.
     pub(super) fn make_way(&self) {
         let _ = self.0.state.lock().make_way(Ipv6Addr::UNSPECIFIED.into(), 0);
     }
@@ -213,7 +209,7 @@ impl Table {
 }
 
 impl State {
-    /// For an address with `own` connections.
+    /// `own` counts the address's connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -371,7 +367,6 @@ impl Connection {
         }
     }
 
-    /// Counts calls begun or answered.
     pub fn spend(&self, calls: usize) {
         rounds::spend(self.share().number, calls);
     }
@@ -397,15 +392,13 @@ impl Connection {
         }
     }
 
-    /// Marks an answer as unread until the result is dropped.
     pub(super) fn wait_for_reader(self: &Arc<Self>) -> Unread {
         self.rests_since.store(self.table.now(), Ordering::Relaxed);
         self.unread.fetch_add(1, Ordering::Relaxed);
         Unread(Arc::clone(self))
     }
 
-    /// Returns the time before the close after a stop, at most [`READ_MAX`]; `None` while a known caller's call is in
-    /// progress.
+    /// At most [`READ_MAX`]; `None` while a known caller's call is in progress.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
         if calls > unread && self.is_known() {
@@ -427,7 +420,7 @@ impl Connection {
         self.shed.notified().await;
     }
 
-    /// Returns the remaining idle time; `None` if it is over.
+    /// `None` if it is over.
     pub(super) fn left(&self) -> Option<Duration> {
         let idle = self.table.bounds.idle;
         if self.calls.load(Ordering::Relaxed) > 0 {

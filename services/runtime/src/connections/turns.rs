@@ -15,19 +15,16 @@ use std::{
     },
 };
 
-/// Calls per turn without competition.
 pub(super) const TOGETHER_MAX: usize = 64;
 /// Work per round at the greatest weight. A smaller number shortens the wait of others.
 const COMPETING_MAX: usize = 16;
-/// Milliseconds of competition after a call of another operator.
+/// After a call of another operator.
 const COMPETE_MS: u64 = 1_000;
 
 pub(super) struct Turns {
     weights: BTreeMap<String, u32>,
     heaviest: u32,
-    /// Share of connections without a known caller.
     unknown: Arc<Share>,
-    /// Share of the latest call.
     latest: AtomicUsize,
     /// Milliseconds since the table's creation.
     compete_until: AtomicU64,

@@ -1,4 +1,4 @@
-//! Threads for connections, each with its own runtime. A connection and its calls' wake-ups stay on their thread.
+//! A connection and its calls' wake-ups stay on their thread.
 
 use std::{
     io,
