@@ -181,7 +181,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// Changes the next place each time.
+/// Changes the next place each time; the fault must be found there or later.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
     assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();

@@ -200,7 +200,7 @@ impl Feed {
         }
     }
 
-    /// Notices later messages.
+    /// The last sequence number is read first, so later messages are noticed.
     async fn look(&self) -> Result<StreamEnd, FeedError> {
         let info = self.info().await?;
         let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;

@@ -35,7 +35,7 @@ impl Default for Dues {
 }
 
 impl Dues {
-    /// Then it must get all earlier commits of the player in turn.
+    /// Afterwards it must get all earlier commits of the player in turn.
     pub(crate) fn add(
         &mut self,
         ledger: &Handle,

@@ -66,7 +66,7 @@ pub(crate) async fn list(
         }
         _ => return Err(fields::page_token_unknown()),
     };
-    // PL-27: as if unknown.
+    // PL-27: the answer is that for an unknown operator.
     let own = caller.owns(&operator);
     let wanted = Wanted { operator, currency, day, size };
     let page = match player {

@@ -244,7 +244,7 @@ pub enum Event {
     SwitchSet { switch: Switch, on: bool, reason: String, actor: String },
     /// System: check of the program, books or a game's return (PL-22, PL-23, PL-29).
     IntegrityFailed { check: String, finding: String },
-    /// System: after an [`IntegrityFailed`](Event::IntegrityFailed).
+    /// System: a start verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
     LogVerified {
         /// Last verified position.
         to: u64,

@@ -85,7 +85,7 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returned from K in the same cycle, else R, else H (BW-19).
+    /// Returns contributions from K in the same cycle, else R, else H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,

@@ -65,7 +65,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// It must be the oldest, and everything before it pooled.
+    /// The decision must be the oldest, and everything before it pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -74,7 +74,7 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// Must be exactly the hit's price (BW-16, BW-17).
+    /// The award must be exactly the hit's price (BW-16, BW-17).
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });

@@ -1,4 +1,4 @@
-//! Pools in exact integers. Above 10^9 EUR it can return an error, never a wrong figure.
+//! Arithmetic of pools in exact integers. Above 10^9 EUR it can return an error, never a wrong figure.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;

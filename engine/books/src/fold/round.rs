@@ -80,7 +80,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// The house pays; the pool takes it up later (BW-11).
+    /// Posts the contribution, which the house pays and the pool takes up later (BW-11).
     fn contribute(
         &mut self,
         house: Account<'s>,

@@ -127,7 +127,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// PL-09.
+/// Rounds half to even (PL-09).
 pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
     i128::from(coins)
         .checked_mul(i128::from(coin.0))
