@@ -1,5 +1,5 @@
-//! Exact sums over the full cycle of a line game, from symbol counts per reel. Independent of the evaluator, so that
-//! [`crate::math::scan`] checks it.
+//! Exact sums over the full cycle of a line game, from symbol counts per reel. Does not use the evaluator, so that
+//! [`crate::math::scan`] is an independent check.
 
 use std::collections::BTreeMap;
 

@@ -81,7 +81,7 @@ impl Window {
     }
 }
 
-/// Without the feature's price.
+/// In bets, without the feature's price.
 pub struct RoundMoments {
     pub lines: Exact,
     pub feature: Exact,
