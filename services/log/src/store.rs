@@ -25,7 +25,7 @@ pub trait Store: Send {
     /// A log with a later start MUST have a segment.
     fn start(&self) -> LogStart;
 
-    /// 0 for an empty log.
+    /// Last durable position, 0 for an empty log.
     fn end(&self) -> Position;
 
     /// Hash at [`end`](Store::end), or the genesis hash.

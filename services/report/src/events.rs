@@ -30,7 +30,7 @@ struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// A bit per operator; operators share bits.
+    /// Bit set of operators; several can share a bit.
     operators: u64,
     of_all: bool,
 }

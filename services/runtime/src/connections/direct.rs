@@ -25,7 +25,7 @@ pub trait DirectCalls: Send {
 
     fn hand_in(&mut self);
 
-    /// By call number: a length-prefixed message or a refusal.
+    /// Returns the next answer and its call number: a length-prefixed message or a refusal.
     fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Bytes, Status>)>;
 }
 

@@ -15,7 +15,7 @@ thread_local! {
 }
 
 struct Round {
-    /// By the number of the share.
+    /// Operators with work in it, keyed by the number of their share.
     lanes: BTreeMap<usize, Lane>,
     /// Age of the newest waiting task.
     newest: u64,
@@ -26,7 +26,7 @@ struct Lane {
     most: usize,
     /// In this round.
     left: usize,
-    /// By age.
+    /// Waiting tasks, keyed by age.
     waiting: BTreeMap<u64, Waker>,
 }
 

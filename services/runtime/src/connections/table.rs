@@ -49,7 +49,7 @@ pub struct Bounds {
     pub cancelled: u32,
     /// Outside calls, per second and connection.
     pub control_frames: u32,
-    /// By operator; default 1.
+    /// Weights of operators; default 1.
     pub weights: BTreeMap<String, u32>,
 }
 
