@@ -1,4 +1,4 @@
-//! Cost of folding a spin, replayed alone and staged in batches, over a thousand players.
+//! Cost of folding a spin, alone and staged in batches, over a thousand players.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use motherlode_books::{

@@ -1,4 +1,4 @@
-//! Cost of scan combinations, simulated rounds, and the first step of a round. `cargo bench -p motherlode-slots`
+//! Cost of scans, simulated rounds, and first steps. `cargo bench -p motherlode-slots`
 
 use std::hint::black_box;
 

@@ -1,5 +1,5 @@
-//! Prints one JSON line per step of random rounds, for the second implementation in `tests/independent`. The first line
-//! names the data file; with 0 rounds it also has the exact returns. The seed determines the output.
+//! Prints one JSON line per step of random rounds, for `tests/independent`. The first line names the data file; with 0
+//! rounds it also has the exact returns. The seed determines the output.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
 
@@ -123,7 +123,7 @@ fn any<T: Copy>(random: &mut Draws, from: &[T]) -> T {
     from[random.below(u32::try_from(from.len()).unwrap_or(1)) as usize]
 }
 
-/// Draws a stake. Half have the lowest coin value, which most often needs rounding.
+/// Half of the stakes have the lowest coin value, which most often needs rounding.
 fn stake(game: &dyn Game, coins: &[u64], random: &mut Draws) -> Stake {
     let limits = &game.info().limits;
     let mut within = |(min, max): (u32, u32)| min + random.below(max - min + 1);

@@ -1,5 +1,5 @@
-//! Writes a log of spins of any length with sealed draws, for measurements. A service can continue it. Players take
-//! turns in groups, which bounds memory.
+//! Writes a log of spins with sealed draws, for measurements. A service can continue it. Players take turns in groups,
+//! which bounds memory.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 

@@ -1,4 +1,4 @@
-//! Measures audits of a log of spins with sealed draws.
+//! Measures audits of a log of spins.
 //!
 //! `cargo run --release -p motherlode-audit --example speed [ROUNDS] [PLAYERS] [FOLDER]`; FOLDER keeps the log for
 //! reuse.

@@ -1,7 +1,7 @@
 //! Costs per commit of a round: the checks of another process's proposal (PL-44), and admission.
 //!
-//! Check: copy of the player, computation of the new seal, resolution of the step and of the round's earlier steps. Admission: rules of new
-//! commits, fold, record and hash, merge into the books. Single-threaded, in memory.
+//! Check: copy of the player, computation of the new seal, resolution of the step and the round's earlier steps.
+//! Admission: rules of new commits, fold, record and hash, merge into the books. Single-threaded, in memory.
 //!
 //! `cargo run --release -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
 
@@ -20,7 +20,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bets for each round with a pick: its seed is searched for.
 const PICK_EVERY: u32 = 100;
 
 fn main() {
@@ -30,7 +29,7 @@ fn main() {
     let names: Vec<_> = (0..players).map(|number| format!("player-{number:05}")).collect();
     let mut tale = Tale::sealed(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for round in 0..rounds {
-        // A stride that is coprime to the players, so that neighbours in the log are strangers.
+        // The stride is coprime to the number of players, so neighbours differ.
         let name = &names[round as usize * 617 % names.len()];
         match round % PICK_EVERY {
             0 => {
@@ -65,7 +64,6 @@ fn main() {
     }
 }
 
-/// Sums of durations.
 #[derive(Default)]
 struct Costs {
     count: u32,
@@ -112,7 +110,6 @@ fn check_commit(books: &Books, keys: &DrawKeys, commit: &Commit) {
     check(&before, &commit.events).expect("the log is sound");
 }
 
-/// Admits a commit, and applies it as the writer does.
 fn admit(books: &mut Books, head: &mut RecordHash, commit: &Commit) {
     books.admit(commit).expect("the log is sound");
     let (mut stage, mut balances_after, mut due_after) = (Stage::new(), vec![], vec![]);

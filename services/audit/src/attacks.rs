@@ -1,5 +1,5 @@
-//! Generated attacks by the log's own writer, who rebuilds and signs chain and tree. The audit's stages and `verify`
-//! find attacks on draws; kept checkpoints and a witness find attacks on the whole log.
+//! Generated attacks by the log's own writer, who rebuilds and signs chain and tree. The audit and `verify` find
+//! attacks on draws; kept checkpoints and a witness find attacks on the whole log.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test may panic")]
 #[path = "../tests/integration/common/mod.rs"]
@@ -156,7 +156,6 @@ fn judged_with(log: &[(Logged, Bytes)]) -> Option<Box<Divergence>> {
     [folded, played].into_iter().flatten().min_by_key(|divergence| divergence.position)
 }
 
-/// Rounds of one step, of several, voided and open; each began with a window.
 fn tale() -> Tale {
     let mut tale = Tale::sealed(&["alice", "bob"]);
     tale.plain_spin("alice");
@@ -182,7 +181,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// Changes the next place each time. The fault must be found there or later.
+/// Changes the next place each time; the fault must be found there or later.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
     assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
@@ -239,7 +238,7 @@ fn a_missing_reveal_is_found() {
             });
             let (round, is_void) =
                 (round.expect("a reveal"), matches!(logged.commit.events[0], Event::RoundVoided { .. }));
-            // A lost key is a public statement in the log, so it refuses a void.
+            // A lost key is stated in the log, so it refuses a void.
             let instead = Event::DrawsLost { round: if is_void { round + 1 } else { round } };
             let place = logged.commit.events.iter_mut().find(|event| reveals(event));
             *place.expect("a reveal") = instead;

@@ -1,6 +1,6 @@
-//! The audit as a pipeline of threads: one reads and verifies records, workers decode, judge and resolve those of their
-//! players, one folds the shared state in the log's order. A stage with a fault stops, and the others process all
-//! earlier batches, so the first divergence does not depend on the number of threads.
+//! The audit as a pipeline of threads: one reads and verifies records, workers judge and resolve those of their
+//! players, one folds the shared state in log order. After a fault the other stages process all earlier batches, so the
+//! first divergence does not depend on the number of threads.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -31,7 +31,6 @@ use std::{
 };
 
 pub(crate) const BEHIND: usize = 4;
-/// Batches waiting, one in progress, and a spare.
 const DONE: usize = BEHIND + 2;
 const THREADS_MAX: usize = 64;
 
@@ -45,15 +44,12 @@ pub struct Options {
     pub partition: u32,
     pub checkpoints: Checkpoints,
     pub draws: Option<DrawKeys>,
-    /// Number of threads that decode and resolve, besides one that reads and one that folds; 0 for one per core.
+    /// Threads that decode and resolve; 0 for one per core.
     pub threads: usize,
-    /// Records read, for a progress display.
     pub read: Option<Arc<AtomicU64>>,
-    /// Ends the audit with [`Unusable::Stopped`] when set.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
-/// A fault within the log is a [`divergence`](Report::divergence), not an error.
 pub fn audit(options: &Options) -> Result<Report, Unusable> {
     audit_sending(options, None)
 }
@@ -113,7 +109,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if position == 0 && scan.partition_number().is_none() && read.is_ok() {
         return Err(Unusable::NoLog(options.log.clone()));
     }
-    // A misplaced event explains a wrong outcome, so the books' fault comes first at the same position.
+    // A misplaced event explains a wrong outcome, so the books' fault comes first.
     let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
     if found.is_empty() {
         let whole =

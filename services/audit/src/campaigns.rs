@@ -1,4 +1,4 @@
-//! Independent count of campaigns from the events (PL-18), compared with the books at the end.
+//! Independent count of campaigns (PL-18), compared with the books at the end.
 
 use crate::divergence::Fault;
 use motherlode_books::{Account, Books, Campaign, Commit, Currency, Event, RoundStarted, StreamId};

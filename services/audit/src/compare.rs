@@ -1,5 +1,5 @@
 //! Comparison of sound partitions: reports with the partition's log, and copies of pools, rates and switches with
-//! home's log. Home is read in order; at each report, the partition's facts are read up to the report's end.
+//! home's. Home is read in order; at each report, the partition's facts are read up to its end.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -29,7 +29,6 @@ struct OtherPartition {
     partition: u32,
     receiver: FactReceiver,
     pools: BTreeMap<String, Exchange>,
-    /// Home's rates and switches copied.
     copied: BTreeMap<StreamId, usize>,
 }
 

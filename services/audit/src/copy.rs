@@ -1,7 +1,7 @@
 //! Audit of an operator's copy of the log (PL-30), without the records of others.
 //!
-//! It verifies the copy's own chain, the links of adjacent records and the completeness of each player's stream, folds
-//! the commits into books without pools, and resolves each step again. [`NOT_CHECKED`] lists the limits. Cost: some
+//! It verifies the copy's chain, the links of adjacent records and the completeness of each player's stream, folds the
+//! commits into books without pools, and resolves each step again. [`NOT_CHECKED`] lists the limits. Cost: some
 //! microseconds per commit on one thread; memory grows with players and requests.
 
 use crate::{
@@ -67,8 +67,8 @@ impl Digesting {
     }
 }
 
-/// A complete copy has the same digest as the log. Omits records after a damaged one, which [`audit`](crate::audit())
-/// finds.
+/// A complete copy has the same digest as the log. Omits records after a damaged one, found by
+/// [`audit`](crate::audit()) finds.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
     for record in open(log)? {
@@ -104,7 +104,6 @@ pub struct CopyReport {
     pub divergence: Option<Divergence>,
 }
 
-/// A fault within the copy is a [`divergence`](CopyReport::divergence), not an error.
 pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
     let mut scan = open(folder)?;
     let recalled = Recalled::new(folder.to_owned(), |bytes| {
@@ -262,7 +261,7 @@ impl<'a> Auditing<'a> {
         Ok(())
     }
 
-    /// Each paid jackpot must be hit and is paid once. The copy cannot show its amount.
+    /// Each paid jackpot must be hit and is paid once. Its amount is unverifiable here.
     fn jackpots(&mut self, commit: &Commit) -> Result<(), Fault> {
         for event in &commit.events {
             match event {

@@ -1,12 +1,10 @@
-//! Independent sums of players' daily losses (PL-26). A bet may not exceed a limit of the day's sessions, and the sums
-//! must equal the books' at the end.
+//! Independent sums of players' daily losses and limits (PL-26), compared with the books at the end.
 
 use crate::divergence::Fault;
 use motherlode_books::{Commit, Currency, Event, Minor, PerCurrency, PlayerState, RoundStarted, StreamId};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// With play money and with real money.
 #[derive(Default)]
 pub(crate) struct Days([Day; 2]);
 

@@ -101,7 +101,6 @@ pub enum Unusable {
     Io { path: PathBuf, source: io::Error },
     #[error("{}: the log starts at position {first}, and the records before it are archived: audit a folder with the whole log", log.display())]
     Archived { log: PathBuf, first: Position },
-    /// The log's recorded start, or its first segment.
     #[error(transparent)]
     Damaged(Damage),
     #[error("the audit was stopped")]

@@ -19,7 +19,6 @@ pub(crate) struct Exchange {
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
-    /// Home's commits without a mirror.
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
@@ -170,7 +169,6 @@ impl Exchange {
         Ok(())
     }
 
-    /// Sums all entries of one side without the other's.
     pub(crate) fn in_transit(&self) -> Nano {
         let contributions: i128 = self.contributions.iter().map(|(_, amount)| amount.0).sum();
         let voids: i128 = self.voids.iter().map(|(_, amount)| amount.0).sum();

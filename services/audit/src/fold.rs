@@ -1,6 +1,6 @@
-//! Last stage: folds all commits in the log's order, and judges those of shared streams. Checks a pool's equation
-//! (BW-18) after each of its commits, the trial balance per batch, and at the end each operator's total against its
-//! players' balances.
+//! Last stage: folds all commits in log order, and judges those of shared streams. Checks a pool's equation (BW-18)
+//! after each of its commits, the trial balance per batch, and at the end each operator's total against its players'
+//! balances.
 
 use crate::{
     campaigns::Campaigns,

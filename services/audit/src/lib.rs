@@ -1,8 +1,8 @@
 //! The auditor: verifies a log without a service and without trusting its data.
 //!
-//! [`audit`] verifies files and hash chain, folds all commits into its own books, resolves each step again from its
-//! seed and choice, compares outcomes byte for byte, and checks index and [`Checkpoints`]. [`audit_all`] also compares
-//! a log's partitions. [`replay`] resolves one round, [`verify`] a round from a proof file.
+//! [`audit`] verifies files and hash chain, folds all commits into its own books, resolves each step again, compares
+//! outcomes byte for byte, and checks index and [`Checkpoints`]. [`audit_all`] also compares a log's partitions.
+//! [`replay`] resolves one round, [`verify`] a round from a proof file.
 //!
 //! An audit changes nothing in the data folder, and reports the first divergence. Cost: a few microseconds per commit,
 //! on a thread per core and two more. Memory grows with players, open rounds and awards, not with the log.

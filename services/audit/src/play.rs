@@ -1,6 +1,5 @@
-//! Third stage, without books: resolves each step again from its seed and choice (PL-06), and checks the events that
-//! follow from it. A step with a sealed draw is resolved when its dealt value is revealed; until then its events are
-//! taken as logged.
+//! Third stage, without books: resolves each step again (PL-06), and checks the events that follow from it. A step with
+//! a sealed draw is resolved when its dealt value is revealed; until then its events are taken as logged.
 
 use crate::{
     divergence::Fault,
@@ -29,7 +28,6 @@ pub(crate) struct Plays<'a> {
     bytes: Vec<u8>,
 }
 
-/// Events still required in the same commit.
 #[derive(Default)]
 struct Required {
     collection: Option<Event>,
@@ -210,7 +208,6 @@ impl<'a> Plays<'a> {
         round.held.push(held);
     }
 
-    /// Also checks the events logged for the steps.
     fn release(&mut self, round: &mut Playing, stream: &StreamId, dealt: &[Dealt]) -> Result<(), Fault> {
         if round.held.is_empty() {
             return Ok(());
@@ -339,7 +336,7 @@ impl<'a> Plays<'a> {
         Ok(due)
     }
 
-    /// Returns the collection's change required by the void of a settled round (PL-04).
+    /// Returns the collection's change required by the void (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::from_started(&settled.started, &settled.collected).map_err(|error| {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 pub(crate) type Place = (&'static str, SmolStr);
 
-/// Keyed by stream name. Values are boxed because players are large and the table has spare slots.
+/// Boxed because players are large and the table has spare slots.
 #[derive(Default)]
 pub(crate) struct Players(HashMap<Box<[u8]>, Box<Player>, RandomState>);
 
@@ -52,7 +52,6 @@ pub(crate) struct Playing {
 pub(crate) struct DeferredStep {
     pub(crate) step: StepResolved,
     pub(crate) client_seed: Vec<u8>,
-    /// Before the step, and the change.
     pub(crate) before: Carried,
     pub(crate) collection: Option<Event>,
     pub(crate) credit: Option<Minor>,
@@ -92,7 +91,6 @@ impl Player {
         *own = collection::noted(own, before, after);
     }
 
-    /// Returns the required change in the log.
     pub(crate) fn carry(&mut self, playing: &Playing, carried: Carried) -> Option<Event> {
         let (place, game) = (playing.place.as_ref()?, playing.live.game);
         let before = self.carried(game, playing.sharing, place);

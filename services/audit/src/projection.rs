@@ -1,5 +1,5 @@
-//! Reads the index from a temporary copy, since sled writes when it opens and the data folder must not change. With a
-//! held sled lock, a service is changing the index, so it is not read.
+//! Reads the index from a temporary copy, since sled writes when it opens. A held sled lock means that a service is
+//! changing the index, so it is not read.
 
 use motherlode_ledger::{
     Held,
@@ -55,7 +55,6 @@ pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     Ok(Projection { balances: balances.into(), held: mark.held() })
 }
 
-/// The lock taken by this test is released at once.
 fn in_use(database: &Path) -> io::Result<bool> {
     match File::open(database)?.try_lock_shared() {
         Ok(()) => Ok(false),

@@ -37,7 +37,6 @@ pub struct Proven {
     pub positions: Vec<Position>,
     /// Proven by their hash in a later record instead of an inclusion proof.
     pub named: Vec<Position>,
-    /// One per step.
     pub draws: Vec<ShownDraw>,
     pub replayed: Replayed,
 }
@@ -46,11 +45,11 @@ pub struct Proven {
 pub enum ShownDraw {
     /// From an older log.
     Unsealed,
-    /// The dealt value matches the seal in an earlier record at this position.
+    /// The dealt value matches the earlier seal at this position.
     Sealed(Sealed, Position),
     /// Draw whose sealing record is not in the proof.
     NotShown(u64),
-    /// Unrevealed draw: the round was voided because the key was lost.
+    /// Voided because the key was lost.
     Lost(u64),
 }
 
@@ -68,8 +67,7 @@ pub enum Unproven {
     Records(String),
 }
 
-/// With a policy, its witnesses must have cosigned. [`Replayed::matches`] of the result states whether all steps match
-/// the log.
+/// With a policy, its witnesses must have cosigned. [`Replayed::matches`] states whether all steps match the log.
 pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Result<Proven, Unproven> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key)?;
     let cosigned = policy.map(|policy| (policy, policy.cosigned(&proof.checkpoint)));
@@ -223,7 +221,6 @@ fn included<'r>(
     let mut records: Vec<_> = records.collect();
     records.sort_by_key(|record| record.position());
     let last = proof.index.saturating_add(1);
-    // The file itself proves the last record.
     if let Some(record) = records.last().filter(|record| record.position() != last) {
         return Err(Unproven::NotIncluded(record.position()));
     }

@@ -1,4 +1,4 @@
-//! First stage: reads and verifies the bytes, and distributes records to the threads by player.
+//! First stage: verifies the bytes, and distributes records to the threads by player.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable},
@@ -105,7 +105,6 @@ impl Reading<'_> {
             let name = name_of(&record.bytes);
             let thread = thread_of(&name, parts.len());
             route.changes = changes(&name, &record.bytes);
-            // Each record has the hash of the previous one.
             if let (Some((_, hash)), Some(before)) = (last.and_then(|thread| parts[thread].last_mut()), before) {
                 *hash = before;
             }

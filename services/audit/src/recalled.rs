@@ -1,5 +1,5 @@
-//! Settled rounds voided later (PL-04). The books do not keep them, so at the first such void the log is read twice
-//! more: for all voided rounds, then for their events.
+//! Settled rounds voided later (PL-04). At the first such void the log is read twice more: for all voided rounds, then
+//! for their events.
 
 use crate::divergence::{Fault, open};
 use motherlode_books::{Commit, Event, SettledRound, StreamId};
@@ -11,7 +11,6 @@ use std::{
 
 type Key = (StreamId, u64);
 
-/// Read once, by the first stage that needs it.
 pub(crate) struct Recalled {
     log: PathBuf,
     read: fn(&[u8]) -> Option<Commit>,
@@ -41,7 +40,6 @@ impl Recalled {
         commits.into_iter().filter_map(recall).collect()
     }
 
-    /// Ends at the first unreadable commit, which the first stage reports.
     fn commits(&self) -> impl Iterator<Item = Commit> {
         let records = open(&self.log).ok().into_iter().flatten().map_while(Result::ok);
         records.map_while(|stored| (self.read)(&stored.bytes))

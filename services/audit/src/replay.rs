@@ -22,7 +22,7 @@ pub struct Replayed {
     pub view: RoundView,
     /// Per step; `None` if it matches or cannot be resolved yet.
     pub differs: Vec<Option<String>>,
-    /// Number of resolved first steps; later draws are not revealed.
+    /// First steps that could be resolved; later draws are not revealed.
     pub resolved: usize,
 }
 

@@ -3,13 +3,12 @@ use motherlode_books::{Award, Books, Currency, Event, PerCurrency, PlayerState, 
 use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;
 
-/// With a divergence, the figures cover records up to it and a few later ones, and prove nothing.
+/// With a divergence, the figures include a few later records, and prove nothing.
 #[derive(Debug)]
 pub struct Report {
     pub partition: u32,
     /// Last position with verified bytes and chain.
     pub position: Position,
-    /// SHA-256 of that record.
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
@@ -22,7 +21,6 @@ pub struct Report {
     pub checkpoints: Vec<u64>,
     /// Compared size of the tree's files, if any.
     pub tree: Option<u64>,
-    /// `None` if all holds.
     pub divergence: Option<Divergence>,
 }
 
@@ -39,7 +37,7 @@ impl Report {
         self.books.players().flat_map(of_player).collect()
     }
 
-    /// Returns the number of open rounds' steps with sealed draws, resolved when the rounds end.
+    /// Returns the number of open rounds' steps with sealed draws.
     #[must_use]
     pub fn sealed(&self) -> u64 {
         let open = self.books.players().flat_map(|(.., player)| player.open_rounds());
@@ -63,7 +61,7 @@ pub struct Return {
     /// Includes those of free rounds, paid by promotions.
     pub bets: i128,
     pub free_bets: i128,
-    /// Settled, without the jackpot.
+    /// Without the jackpot.
     pub wins: i128,
     pub hits: u64,
     pub awarded: i128,
@@ -79,10 +77,8 @@ pub struct Voids {
     pub wins_left: i128,
 }
 
-/// Draws sealed apart from steps, by reason, and draws that cannot be revealed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
-    /// Accounts opened.
     pub opened: u64,
     /// Players who had been opened without a draw.
     pub unsealed: u64,
@@ -94,7 +90,7 @@ pub struct Seals {
     pub unsure_starts: u64,
     /// Recorded by a later start.
     pub refused_starts: u64,
-    /// Voided rounds with unrevealed draws, so their steps were not resolved.
+    /// Voided rounds with unrevealed draws, whose steps were not resolved.
     pub rounds_lost: u64,
     pub checked: u64,
     pub unchecked: u64,

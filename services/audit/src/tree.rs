@@ -38,7 +38,6 @@ pub(crate) struct TreeCheck {
 }
 
 impl TreeCheck {
-    /// `None` if there is nothing to compare.
     pub(crate) fn new(of: &Checkpoints) -> Result<Option<Self>, Fault> {
         if of.signed.is_empty() && of.files.is_none() {
             return Ok(None);
@@ -76,7 +75,6 @@ impl TreeCheck {
         self.reached()
     }
 
-    /// Levels with at least this many waiting hashes.
     fn compare(&mut self, least: usize) -> Result<(), Fault> {
         let Some((files, _)) = &self.files else { return Ok(()) };
         for (level, (first, hashes)) in self.pending.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Worker threads: each decodes and judges its own players' records, resolves their steps and sums up their days.
+//! Worker threads: each decodes, judges and resolves its own players' records, and sums up their days.
 
 use crate::{
     divergence::{Divergence, Fault},

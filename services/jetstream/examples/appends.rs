@@ -1,7 +1,7 @@
 //! Durable appends per second on segment files, one JetStream server, and three.
 //!
-//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians over the turns, absolute
-//! and relative to segment files. All servers share the disk, so three replicas pay threefold.
+//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians, absolute and relative to
+//! segment files. All servers share the disk, so three replicas pay threefold.
 
 mod parts;
 
@@ -24,7 +24,7 @@ const TURN: Duration = Duration::from_millis(500);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(9), |turns| turns.parse())?;
-    // The system's temporary folder may be in memory.
+    // Temporary folders may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let at = |name: &str| folder.path().join(name);
     let node = Node::start(&at("one"), "");

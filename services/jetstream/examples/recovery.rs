@@ -1,7 +1,7 @@
 //! Records per second of a start on segment files, one JetStream server, and three.
 //!
-//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians over the turns, absolute
-//! and relative to segment files. *Opening* verifies all records and takes the log over, *reading* replays them.
+//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians, absolute and relative to
+//! segment files. *Opening* verifies all records and takes the log over, *reading* replays them.
 
 mod parts;
 
@@ -41,7 +41,7 @@ impl Location {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(5), |turns| turns.parse())?;
-    // The system's temporary folder may be in memory.
+    // Temporary folders may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let node = Node::start(&folder.path().join("one"), "");
     let cluster = Cluster::start(&folder.path().join("three"));

@@ -23,7 +23,6 @@ const PAGE_MAX: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe: {what}; to allow it, set [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
-    /// Setting and value.
     pub what: String,
     /// Key in `[store.allow_unsafe]`.
     pub key: &'static str,
@@ -104,7 +103,6 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     })
 }
 
-/// Checks a stream's replicas, storage, and how its servers sync.
 pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Unsafe> {
     let allow = config.allow_unsafe;
     let of = &info["config"];

@@ -1,5 +1,4 @@
-//! Repeated check that a stream is as it was when opened. An administrator can change or recreate a stream in use; any
-//! deviation ends the writer's turn.
+//! Repeated check that a stream in use was not changed or recreated. Any deviation ends the writer's turn.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;

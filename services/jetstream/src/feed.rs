@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Display};
 use tokio::time::timeout;
 
-/// Last position of each published partition, `0:17,1:9`.
+/// Last position per partition, `0:17,1:9`.
 const POSITIONS: &str = "Motherlode-Positions";
-/// SHA-256 of these records, `0:9f86...,1:60303a...`. Earlier versions did not set it.
+/// SHA-256 of these records, `0:9f86...,1:60303a...`; missing in earlier versions.
 const RECORDS: &str = "Motherlode-Records";
 const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
 const NO_MESSAGE: u64 = 10_037;
@@ -120,8 +120,8 @@ impl Feed {
         Ok((feed, after))
     }
 
-    /// Publishes a partition's missing records in order, and waits for their storage. After [`FeedError::Passing`] the
-    /// same records can be published again.
+    /// Publishes a partition's missing records in order, and waits for their storage. After [`FeedError::Passing`],
+    /// publish the same records again.
     pub async fn publish(&mut self, entries: &[Entry]) -> Result<(), FeedError> {
         let mut held = match self.held.take() {
             Some(held) => held,
@@ -200,7 +200,7 @@ impl Feed {
         }
     }
 
-    /// Reads the last sequence number first, to notice later messages.
+    /// The last sequence number is read first, so later messages are noticed.
     async fn look(&self) -> Result<StreamEnd, FeedError> {
         let info = self.info().await?;
         let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;

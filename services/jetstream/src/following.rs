@@ -1,4 +1,4 @@
-//! Follows another process's stream, so that a takeover only reads the latest messages. The answering server may lag
+//! Follows another process's stream, so that a takeover reads only the latest messages. The answering server may lag
 //! behind its leader.
 
 use crate::{

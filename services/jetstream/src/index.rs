@@ -11,7 +11,6 @@ pub(crate) struct Index {
     pub end: Position,
     pub last: u64,
     marks: Vec<Mark>,
-    /// Bytes since the last mark.
     bytes: usize,
 }
 

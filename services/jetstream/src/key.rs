@@ -49,7 +49,6 @@ impl StreamKey {
         }
     }
 
-    /// Readable by its owner only.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(io::Error::other)?;

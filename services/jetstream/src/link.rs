@@ -1,4 +1,4 @@
-//! Connection: a client on its own thread. Callers on any thread or runtime block until the answer.
+//! Client on its own thread. Callers on any thread or runtime block until the answer.
 
 use crate::{failure::Failure, message::Message};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, StatusCode};

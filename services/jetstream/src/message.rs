@@ -1,5 +1,3 @@
-//! Messages of a stream and their verification.
-
 use crate::{
     failure::Failure,
     key::{Authenticated, Kind, StreamKey},
@@ -112,8 +110,8 @@ fn is_nonce(payload: &[u8]) -> bool {
 
 /// Verifies a stream message by message.
 ///
-/// A message that no writer has published is *foreign*: it is counted and skipped. A skipped block shows at the next
-/// one, since positions and hashes have no gaps.
+/// *Foreign* messages, from no writer, are counted and skipped. A skipped block shows at the next one, since positions
+/// and hashes have no gaps.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     pub sequence: u64,

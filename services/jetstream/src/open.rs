@@ -1,5 +1,3 @@
-//! Connects to a partition's stream, creates it if needed, and checks its safety.
-
 use crate::{
     check::{self, Unsafe},
     expected::Expected,
@@ -18,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Timeout, longer than an election.
+/// Longer than an election.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
@@ -117,7 +115,6 @@ impl Stream {
         stream.authenticated(config, false)
     }
 
-    /// Connects for reading up to a gap.
     pub(crate) fn find_damaged(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         let info = stream.found()?;
@@ -150,7 +147,6 @@ impl Stream {
         stream.authenticated(config, info["state"]["last_seq"] == 0)
     }
 
-    /// Checks the settings, and that no message was removed.
     pub(crate) fn check(&self, config: &Config) -> Result<Checked, OpenError> {
         check::server(&self.link, config)?;
         let info = self.found()?;

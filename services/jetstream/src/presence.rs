@@ -3,7 +3,7 @@
 //!
 //! The writer answers requests on a subject outside its streams; a standby takes over after a silence. The writer sends
 //! the same requests, and asks each stream's leader for the latest epoch. If its own messages fail to arrive, or
-//! another epoch has begun in any partition, it steps down from all partitions.
+//! another epoch has begun in any partition, it steps down from all.
 //!
 //! An answer of a leader with a majority of the servers confirms the [`Authority`], which bounds the age of reads.
 
@@ -40,7 +40,6 @@ use tokio::{
 };
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// Silence before a takeover.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// Silence before the writer steps down, shorter than the standby's.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
@@ -106,7 +105,7 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Foreign messages by partition, from the epoch before this writer's.
+    /// By partition, from the epoch before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
@@ -305,7 +304,6 @@ pub fn vacant<'a>(
     })
 }
 
-/// Leaves out unreadable streams.
 async fn read_last_epochs(client: &Client, config: &Config, partitions: &[u32]) -> BTreeMap<u32, u64> {
     let read = partitions.iter().map(async |partition| {
         let stream = Link::stream_name(config, *partition);

@@ -12,7 +12,6 @@ use motherlode_log::{Limit, Position, ReadError, Reader, Record};
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// At least the bytes between two marks.
 const BYTES_MIN: u64 = 64 << 10;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Cache of records read last, since walking a history backwards reads commit by commit. Verified records never change.
+//! Cache of records read last: walking a history backwards reads commit by commit.
 
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};

@@ -1,5 +1,5 @@
-//! Reports of the standbys' positions to the log's writer, for display only: one small message per second and partition
-//! on a subject outside the streams.
+//! Reports of the standbys' positions to the log's writer, for display only: one message per second and partition,
+//! outside the streams.
 
 use crate::{following::Following, presence::Presence};
 use futures_util::{StreamExt, stream::SelectAll};
@@ -18,7 +18,6 @@ fn subject(stream: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandbyReport {
     pub partition: u32,
-    /// Address as the servers see it, and port.
     pub name: String,
     pub position: Position,
 }

@@ -1,5 +1,3 @@
-//! Writer: publishes each append as one message.
-
 use crate::{
     check::MAX_PAYLOAD_MIN,
     expected::Expected,
@@ -24,7 +22,6 @@ use std::{
 
 const FOREIGN_MESSAGES: u64 = 1024;
 const FOREIGN_BYTES: u64 = 4 << 20;
-/// Bytes reserved for headers.
 const HEADERS: u64 = 1024;
 
 #[derive(Debug)]
@@ -163,7 +160,7 @@ impl JetStreamStore {
         }
     }
 
-    /// Skips foreign messages in the place of an append. Another writer's message is an error.
+    /// Another writer's message is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();
@@ -282,7 +279,7 @@ struct Publish<'a> {
 }
 
 impl Publish<'_> {
-    /// Publishes the message at `sequence` until the outcome is certain.
+    /// Publishes at `sequence` until the outcome is certain.
     ///
     /// Only an acknowledgement or the stored message is certain. A refusal for a wrong predecessor may be false (10164)
     /// or follow a successful attempt, so the number is read, and the message published again if it is free. The server

@@ -1,5 +1,5 @@
 //! Appends to the log and to a plain file on the same disk, and the speed of a scan: `cargo bench -p motherlode-log`. A
-//! throttled disk varies up to twentyfold, so compare the printed medians.
+//! throttled disk varies up to twentyfold, so compare the medians.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use std::{
@@ -16,7 +16,6 @@ use motherlode_testkit::conformance::records;
 
 const PAYLOAD: [u8; 213] = [0xA5; 213];
 
-/// Preallocated, synced file: the floor for an append.
 struct Plain {
     file: File,
     at: u64,

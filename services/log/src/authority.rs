@@ -1,5 +1,5 @@
 //! Time since a writer was last confirmed as the only one, including suspension (`CLOCK_BOOTTIME` on Linux), when
-//! another writer may take over.
+//! another may take over.
 
 use parking_lot::Mutex;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! An append as one block of bytes, for stores without files: a segment's block at offset 0.
+//! An append as one block, for stores without files: a segment's block at offset 0.
 
 use bytes::Bytes;
 

@@ -10,7 +10,6 @@ use crate::record::Position;
 pub struct Damage {
     pub file: PathBuf,
     pub offset: u64,
-    /// Expected position.
     pub position: Position,
     pub reason: String,
 }
@@ -20,7 +19,6 @@ pub struct Damage {
 pub struct DamagedMessage {
     pub stream: String,
     pub sequence: u64,
-    /// Expected position.
     pub position: Position,
     pub reason: String,
 }

@@ -7,13 +7,11 @@ use crate::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// Nothing was written.
     #[error("the log ends at position {end}")]
     Conflict { end: Position },
     /// A previous hash is wrong. Nothing was written.
     #[error("the record for position {position} does not chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
     Chain { position: Position, expected: Hash, found: Option<Hash> },
-    /// Nothing was written.
     #[error("an append of {bytes} bytes is over the limit of {limit}")]
     TooLarge { bytes: u64, limit: u64 },
     /// Nothing was appended. Retry once there is room.
@@ -22,13 +20,13 @@ pub enum AppendError {
     /// Nothing was appended. The caller may retry.
     #[error("the log cannot be written: {0}")]
     Unavailable(io::Error),
-    /// After the next successful [`settle`](crate::Store::settle) or append, the records are not in the log.
+    /// The records are not in the log after the next successful [`settle`](crate::Store::settle) or append.
     #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
     /// After a write with an unknown outcome, appends are refused until the store is opened again.
     #[error("the log refuses appends until it is opened again: {reason}")]
     Failed { reason: String },
-    /// Another writer has taken over. All later appends are refused.
+    /// Another writer has taken over. Later appends are refused.
     #[error("another writer has taken the log over: {reason}")]
     Fenced { reason: String },
 }

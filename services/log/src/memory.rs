@@ -19,7 +19,6 @@ pub struct MemoryStore {
     records: Arc<Records>,
 }
 
-/// Index 0 is the first kept position.
 #[derive(Debug)]
 struct Records {
     start: LogStart,

@@ -6,7 +6,7 @@ pub type Position = u64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub position: Position,
-    /// Shares memory with other records: copy before keeping.
+    /// Shared memory: copy before keeping.
     pub bytes: Bytes,
 }
 

@@ -28,7 +28,6 @@ const FILE: &str = "start";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogStart {
-    /// Earlier records are archived.
     pub first: Position,
     pub previous: Hash,
 }

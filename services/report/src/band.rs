@@ -5,8 +5,8 @@
 //!
 //! * **Too high**: each win counts up to a cap that rises with the number of rounds, and Freedman's inequality bounds
 //!   their sum (Freedman 1975, Theorem 1.6).
-//! * **Too low**: wins are not negative, so their sum has a lower tail like a normal one's with the second moment as
-//!   its variance (Maurer 2003).
+//! * **Too low**: wins are not negative, so their sum's lower tail is like a normal one's with the second moment as its
+//!   variance (Maurer 2003).
 //!
 //! Stakes may depend on earlier wins. Variances are summed as `w^2 sigma^2`; the bound for a sum below `1.25^k` holds
 //! for all looks with such a sum together, and the chances of all `k` add up to the stated one.
@@ -78,7 +78,6 @@ pub(crate) struct Part<'a> {
     pub(crate) theory: Theory,
 }
 
-/// Returns are relative to the amount staked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) rtp: f64,
@@ -127,7 +126,7 @@ fn verdict_at(parts: &[Part<'_>], owed: f64, false_alarm: f64) -> Verdict {
     }
 }
 
-/// Returns the number of deviations per side, and the deviation at the end of the stretch of this sum of variances.
+/// Returns deviations per side, and the deviation at the end of this sum of variances' stretch.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
     // The sum of 1 / ((k + 1) (k + 2)) is 1; each side has half.

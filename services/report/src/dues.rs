@@ -1,7 +1,7 @@
-//! Credits due to an operator's wallet after a commit, included in the balances of its transactions (PL-31, PL-34).
+//! Credits due to an operator's wallet after a commit, included in its transactions' balances (PL-31, PL-34).
 //!
-//! Records of older versions do not state them: the player's commits are read backwards to the last paid credit and on
-//! to its source. Credits are paid in order, so later ones are unpaid.
+//! Older records do not state them: the player's commits are read backwards to the last paid credit and on to its
+//! source. Credits are paid in order, so later ones are unpaid.
 
 use motherlode_books::{
     Currency, Event, Minor, PerCurrency, SmolStr, Statement, StreamId, Transaction, add_due, due_change,
@@ -35,7 +35,7 @@ impl Default for Dues {
 }
 
 impl Dues {
-    /// Then it must get all earlier commits of the player in turn.
+    /// Afterwards it must get all earlier commits of the player in turn.
     pub(crate) fn add(
         &mut self,
         ledger: &Handle,

@@ -30,13 +30,12 @@ struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// A bit for each operator; operators share bits.
+    /// Bit set of operators; several can share a bit.
     operators: u64,
     of_all: bool,
 }
 
 pub(crate) type Name = (u32, u64, u32);
-/// Orders events of all partitions by logged time.
 pub(crate) type Order = (i64, i32, Name);
 
 pub(crate) fn name(event: &SignificantEvent) -> Name {
@@ -49,7 +48,6 @@ pub(crate) fn order(event: &SignificantEvent) -> Order {
 }
 
 pub(crate) struct Filter {
-    /// `None` for all operators.
     pub(crate) own: Option<String>,
     pub(crate) kinds: Vec<i32>,
     pub(crate) before: Option<Order>,
@@ -75,7 +73,6 @@ pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
 
-/// Returns all bits for an invalid kind.
 fn bit(kind: i32) -> u128 {
     u32::try_from(kind).ok().and_then(|kind| 1u128.checked_shl(kind)).unwrap_or(u128::MAX)
 }
@@ -151,7 +148,6 @@ impl Events {
         self.are_many().then(|| (self.away.count, self.latest.clone()))
     }
 
-    /// Waits until as many more events have come.
     pub(crate) fn wait_for_more(&mut self) {
         self.patience = self.latest.len();
     }

@@ -1,7 +1,7 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
-//! Only first steps count, without rounds of bought features. The expected number is the sum of each round's chance in
-//! its player's state.
+//! Only first steps count, without bought features. The expected number is the sum of each round's chance in its
+//! player's state.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;
@@ -110,7 +110,6 @@ mod tests {
         assert_eq!(frequencies(&features, &impossible)[0].standard_errors, "+inf");
     }
 
-    /// Only features of the game's own list are shown.
     #[test]
     fn mf_d6_a_first_step_is_seen_with_each_of_its_windows() {
         let base = Spin { kind: SpinKind::Base.into(), rows: 4, free_spins_won: 10, ..Spin::default() };

@@ -1,4 +1,4 @@
-//! Folds the figures of the reports from each partition's log. They depend on the log only.
+//! Folds the figures of the reports from each partition's log only.
 
 use crate::{
     events::files::EventFiles,
@@ -33,7 +33,6 @@ use tokio::{
 const KEEP_AT_START: u64 = 10_000;
 const KEEP_EVERY: u64 = 200_000;
 const BATCH: usize = 512;
-/// Wait for more commits, unless a call is waiting.
 const GATHER_FOR: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -164,13 +163,13 @@ impl Follower {
     }
 
     /// Figures are no older than the logs' ends at the call. Fails with REPORT_BEHIND after a bounded wait, and with
-    /// PARTITION_ELSEWHERE if this process does not have all partitions.
+    /// PARTITION_ELSEWHERE if this process lacks partitions.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
         self.catch_up().await?;
         Ok(self.now(|figures, position| (read(figures), position)))
     }
 
-    /// Uses a separate thread, for longer reads; can also fail with READS_BUSY.
+    /// On a separate thread; can also fail with READS_BUSY.
     pub(crate) async fn read_apart<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -220,7 +219,7 @@ impl Partition {
         Self { ledger, past, figures, position, wanted, config: config.clone(), file, kept, events }
     }
 
-    /// After a failure the events stay, and the next attempt waits for more.
+    /// After a failure the next attempt waits for more events.
     fn put_away(&self) {
         let Some((first, events)) = self.figures.read().significant.events.to_put_away() else { return };
         match self.events.lock().append(first, &events) {
@@ -232,14 +231,13 @@ impl Partition {
         }
     }
 
-    /// After a failure, the next start folds more of the log.
     fn keep(&self) {
         if !self.events.lock().are_sound() {
             return;
         }
         let (position, figures) = {
             let figures = self.figures.read();
-            // The folding task waits for this, so the position is that of the figures.
+            // The folding task waits, so the position is that of the figures.
             (*self.position.borrow(), postcard::to_allocvec(&*figures))
         };
         let written = figures
@@ -292,8 +290,7 @@ impl Partition {
     }
 }
 
-/// Counts from the log's start are empty until the follower has read the existing log, so that rates do not include the
-/// past.
+/// Counts from the log's start are empty until the existing log is read, so that rates exclude the past.
 #[derive(Debug, Clone)]
 pub struct Counts {
     /// Per partition.
@@ -303,7 +300,7 @@ pub struct Counts {
     pub rounds: Vec<(String, u64)>,
     /// Today, by operator.
     pub voids: Vec<(String, VoidShare)>,
-    /// Includes kinds at 0, so that a rate has a start.
+    /// With zeros, so that rates have a start.
     pub significant: Vec<(String, u64)>,
 }
 

@@ -77,7 +77,6 @@ impl Identity {
 pub struct SelfCheck {
     pub(crate) identity: Arc<Identity>,
     follower: Follower,
-    /// Callers share its findings.
     under_way: Arc<Mutex<Option<RunningCheck>>>,
 }
 
@@ -124,7 +123,6 @@ impl SelfCheck {
         }
     }
 
-    /// See PL-22.
     pub async fn clock(&self) {
         let ledgers = self.follower.ledgers();
         let skews: Vec<_> = ledgers.all().filter_map(Handle::take_skew).collect();
@@ -141,7 +139,6 @@ impl SelfCheck {
         }
     }
 
-    /// Returns the time of the last check.
     pub async fn if_due(&self, last_ms: Option<i64>) -> Option<i64> {
         let now_ms = self.follower.ledgers().now_ms();
         if last_ms.is_some_and(|last| now_ms < last + EVERY_MS) {
@@ -152,7 +149,7 @@ impl SelfCheck {
         Some(now_ms)
     }
 
-    /// Joins a running check; findings are recorded as significant events.
+    /// Joins a running check.
     pub async fn check(&self) -> Arc<[String]> {
         self.join_or_begin(false).await
     }

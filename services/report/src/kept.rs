@@ -1,6 +1,5 @@
 //! Figures of the follower at a position, so that a start decodes only later commits. They are used if the file is
-//! intact and has this [version](FIGURES_VERSION), these thresholds and this log's hash at its position; otherwise the
-//! log is folded again.
+//! intact and has this [version](FIGURES_VERSION), these thresholds and this log's hash at its position.
 //!
 //! Format: [`MAGIC`], the SHA-256 of the rest, a [`Header`] and the figures in [postcard's wire
 //! format](https://postcard.jamesmunns.com/wire-format).
@@ -19,7 +18,7 @@ use std::{
 
 const MAGIC: [u8; 8] = *b"MLREP002";
 const DIGEST: usize = 32;
-/// A build uses files of the same version from any build.
+/// Builds share files of the same version.
 ///
 /// Raise it by 1 in a change after which the same log gives other figures (in this crate, the books' statements and
 /// revenue, or the reading of an outcome) or other serialized bytes. The tests `state_version_*` fail otherwise.
@@ -94,7 +93,6 @@ pub(crate) fn write(
         written.sync_all()
     });
     if let Err(error) = written.and_then(|()| fs::rename(&new, file)) {
-        // In case the disk is full.
         let _ = fs::remove_file(&new);
         return Err(error);
     }

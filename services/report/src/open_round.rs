@@ -9,13 +9,11 @@ use std::{borrow::Cow, mem};
 pub(crate) struct OpenRound<'a> {
     pub(crate) started: Cow<'a, RoundStarted>,
     pub(crate) win: i64,
-    /// Win of features collected over several rounds.
     pub(crate) collected: i64,
     pub(crate) gift: bool,
     collects: bool,
     in_free_spins: bool,
     spun: bool,
-    /// Bits in the order of [`slots::Game::features`].
     pub(crate) features: u16,
 }
 
@@ -55,7 +53,6 @@ impl<'a> OpenRound<'a> {
         }
     }
 
-    /// See [`slots::Game::state`].
     pub(crate) fn state(&self) -> u16 {
         let game = slots::game(&self.started.game, &self.started.rules_version);
         let carried = self.started.stake.terms().map(|terms| {

@@ -8,7 +8,7 @@ use motherlode_proto::{convert::record::Logged, report::v1 as wire};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Contributions of a partition's bets; at home also awards and returns.
+/// At home also awards and returns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PoolOperators {
     rows: BTreeMap<(SmolStr, i64, SmolStr), Part>,
@@ -92,7 +92,7 @@ pub(crate) fn of_day<'a>(
     }
     let of_day: Vec<_> = parts.values().map(|(of_day, _)| of_day.contributed).collect();
     let so_far: Vec<_> = parts.values().map(|(_, so_far)| so_far.contributed).collect();
-    // On a day without bets, earlier bets determine the charge.
+    // Without bets on the day, earlier ones determine the charge.
     let turnover = if of_day.iter().any(|part| *part > 0) { of_day } else { so_far };
     let eur = |figure: i128| Nano(figure).to_string();
     let rows = parts.into_iter().zip(charges(seeds, &turnover));
@@ -108,7 +108,6 @@ pub(crate) fn of_day<'a>(
     .collect()
 }
 
-/// The remainder goes to the largest part.
 fn charges(seeds: i128, turnover: &[i128]) -> Vec<i128> {
     let all: i128 = turnover.iter().sum();
     if all == 0 {

@@ -1,5 +1,4 @@
-//! Statements of pools: meters by day and all hits (PL-24), summed independently of the books; the self-check compares
-//! both.
+//! Statements of pools: meters by day and all hits (PL-24), independent of the books; the self-check compares both.
 
 use motherlode_books::{Award, Event, HOME, Nano, PoolState, StreamId, date};
 use motherlode_ledger::fields::{money, round_name, timestamp};
@@ -48,7 +47,6 @@ impl Pools {
         }
     }
 
-    /// Up to `today`; `None` if the pool did not exist.
     pub(crate) fn statement(&self, name: &str, day: i64, today: i64) -> Option<wire::GetPoolStatementResponse> {
         let pool = self.0.get(name)?;
         if day > today || pool.days.keys().next().is_none_or(|first| *first > day) {

@@ -4,8 +4,7 @@
 //! stake, and unweighted, so that a high stake does not hide low ones. Features collected over several rounds
 //! (crystals, Potions) are won at other stakes than they are paid for, so levels and unweighted sums leave them out.
 //!
-//! The expected return is that in cash (DM-19): the exact return in coins, plus the effect of rounding wins to minor
-//! units.
+//! The expected return is in cash (DM-19): the exact return in coins, plus the effect of rounding wins to minor units.
 
 use crate::{
     band::{self, Part, Theory, Verdict, Wins},
@@ -54,7 +53,7 @@ struct Tally {
     bet: i64,
     wins: i128,
     all: Wins,
-    /// In bets, without features collected over several rounds.
+    /// In bets, without collected features.
     own: Wins,
     gifts: u64,
     features: [u64; FEATURES_MAX],
@@ -67,7 +66,7 @@ struct Known {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Upper bound of the rounding effect of features collected at several coin values.
+    /// Bound of the rounding effect of features collected at several coin values.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }
@@ -131,7 +130,7 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// Slow at the first use (tens of milliseconds per level): call it on a separate thread and without a lock.
+    /// Slow at the first use (tens of milliseconds per level): call it on a separate thread without a lock.
     pub(crate) fn report(&self, wanted: &Wanted) -> Found {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels
@@ -288,7 +287,7 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // Collected features come in rounds with larger wins, or independently, so the spread without them is not wider.
+    // Collected features come with larger wins, or independently, so the spread without them is not wider.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);

@@ -34,7 +34,6 @@ pub struct ReportApi {
 }
 
 impl ReportApi {
-    /// `stop` ends the service's streams.
     #[must_use]
     pub fn new(follower: Follower, check: SelfCheck, vitals: Vitals, stop: Stop) -> Self {
         Self { follower, check, vitals, stop }
@@ -317,7 +316,6 @@ impl ReportService for ReportApi {
     ) -> Result<Response<wire::GetIdentityResponse>, Status> {
         let caller = who(&Caller::from_request(&request));
         let identity = Arc::clone(&self.check.identity);
-        // Right after the start, the executable may not be hashed yet.
         let stated = tokio::task::spawn_blocking(move || identity.to_wire()).await;
         let stated = stated.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))?;
         Ok(Response::new(wire::GetIdentityResponse { caller, ..stated }))

@@ -25,7 +25,6 @@ pub(crate) struct Significant {
     thresholds: Report,
     terms: BTreeMap<String, PoolTerms>,
     rates: BTreeMap<Currency, FxRate>,
-    /// Partition and position of the hit.
     set_aside: BTreeSet<(u32, u64)>,
 }
 
@@ -64,7 +63,6 @@ impl Significant {
         Self { thresholds: config.clone(), ..self }
     }
 
-    /// Includes zeros.
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
         let all = (1..KINDS_END).filter_map(|number| Kind::try_from(number).ok());
         let mut counts: BTreeMap<_, _> = all.map(|kind| (kind, 0)).collect();
@@ -74,7 +72,6 @@ impl Significant {
         counts.into_iter().map(|(kind, count)| (name(kind), count)).collect()
     }
 
-    /// `round` is ended by the event.
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&OpenRound<'_>>) {
         let commit = &logged.commit;
         // Integrity events of a log are in its own partition.
@@ -125,7 +122,7 @@ impl Significant {
         });
     }
 
-    /// The event is reported from home's log; only rates are used here.
+    /// Reported from home's log; only rates are used here.
     fn take_copy(&mut self, event: &Event) {
         if let Event::RateSet { currency, rate, .. } = event {
             self.rates.insert(*currency, *rate);
@@ -305,7 +302,7 @@ impl Significant {
     }
 }
 
-/// Describes revoked unused seals, or an accepted loss of draw keys (PL-40).
+/// Describes revoked seals, or an accepted loss of draw keys (PL-40).
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
     let subject = format!("generation {number} of draws");
@@ -346,7 +343,7 @@ fn acted(commit: &Commit, actor: String) -> String {
     }
 }
 
-/// Adds the name on whose behalf the credential acted, if it is another one.
+/// Adds the name on whose behalf the credential acted, if another.
 fn in_the_name(actor: &str, credential: &str) -> String {
     if actor.is_empty() || actor == credential { credential.to_owned() } else { format!("{credential} for {actor}") }
 }

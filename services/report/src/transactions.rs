@@ -21,7 +21,6 @@ use motherlode_runtime::{Caller, Refusal};
 use std::collections::VecDeque;
 
 const PAGE_SIZE: usize = 100;
-/// A commit's transactions are not split.
 const PAGE_SIZE_MAX: usize = 500;
 /// Per call: records of a log, and commits of a player.
 const RECORDS_MAX: u64 = 20_000;
@@ -67,7 +66,7 @@ pub(crate) async fn list(
         }
         _ => return Err(fields::page_token_unknown()),
     };
-    // Another operator looks like an unknown one (PL-27).
+    // PL-27: the answer is that for an unknown operator.
     let own = caller.owns(&operator);
     let wanted = Wanted { operator, currency, day, size };
     let page = match player {

@@ -18,7 +18,6 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Four per power of two microseconds, up to a minute.
 const CLASSES: usize = 104;
 
-/// Counts by latency; clones share them.
 #[derive(Debug, Clone)]
 pub struct Calls(Arc<[AtomicU64; CLASSES]>);
 
@@ -52,7 +51,7 @@ fn bound_us(class: usize) -> u64 {
     (quarter + 5) << power >> 2
 }
 
-/// Returns the upper bound of the percentile's class; 0 without calls.
+/// Upper bound of the class; 0 without calls.
 fn within_us(calls: &[u64; CLASSES], hundredths: u64) -> u64 {
     let wanted = (calls.iter().sum::<u64>() * hundredths).div_ceil(100);
     let mut sum = 0;
@@ -120,7 +119,6 @@ impl Vitals {
     }
 }
 
-/// Rounds from before the start do not count when read again.
 fn second(looks: &[Look]) -> wire::Second {
     let [before, after] = looks else { return wire::Second::default() };
     let calls = |look: &Look| look.calls.iter().sum::<u64>();

@@ -1,5 +1,5 @@
-//! The configuration of `motherlode serve`, parsed and checked before a port is bound. All keys have defaults; unknown
-//! keys are refused.
+//! The configuration of `motherlode serve`, checked before a port is bound. All keys have defaults; unknown keys are
+//! refused.
 
 mod canonical;
 mod console;
@@ -50,7 +50,7 @@ pub struct Config {
     pub partitions: u32,
     /// Whether the log is verified before or after the start.
     pub verify: Verify,
-    /// Threads for requests; 0 means half of the processors. The log, the index and followers need the others.
+    /// Threads for requests; 0 means half of the processors, since the log, the index and followers need the others.
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,
@@ -143,7 +143,8 @@ impl Default for Demo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Draws {
-    /// File of the draw keys, created at the first start. Processes that open players, void rounds or spin share it.
+    /// File of the draw keys, created at the first start and shared by processes that open players, void rounds or
+    /// spin.
     pub key_file: Option<PathBuf>,
     /// Folder in memory for the pages, evidence for the next start since boot. Default: `motherlode` in
     /// $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
@@ -213,7 +214,7 @@ pub struct Limits {
     pub change_lapse_ms: u64,
     /// Milliseconds before an inactive session expires.
     pub session_idle_ms_max: u64,
-    /// Milliseconds after a dropped connection during which its player gets no new session of the game.
+    /// Milliseconds after a dropped connection before its player can get a new session of the game.
     pub session_hold_ms: u64,
     /// Sessions; beyond: RESOURCE_EXHAUSTED. Operators share them like the queue.
     pub sessions_max: usize,
@@ -334,7 +335,6 @@ impl Config {
         }
     }
 
-    /// The error names the line, key or range.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text)?;
         let limits = &config.limits;
@@ -417,7 +417,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks the settings required by the role, and that the draw keys are not in a copied folder.
+    /// Checks the role's required settings, and that the draw keys are not in a copied folder.
     pub fn check_role(&self) -> Result<(), ConfigError> {
         let copied = ["log", "copy", "index"].map(|folder| self.data.join(folder));
         if let Some(file) = self.draw_key_file().filter(|file| copied.iter().any(|folder| file.starts_with(folder))) {
@@ -426,8 +426,7 @@ impl Config {
         self.ledger.check(self.role, self.partitions)
     }
 
-    /// File of the draw keys, by default `keys/draws` in a spin process's data folder; `None` for a process without
-    /// keys.
+    /// `keys/draws` in a spin process's data folder by default; `None` without keys.
     #[must_use]
     pub fn draw_key_file(&self) -> Option<PathBuf> {
         let own = || self.role.spins().then(|| self.data.join("keys").join("draws"));
@@ -436,13 +435,11 @@ impl Config {
         configured.or_else(own)
     }
 
-    /// The log's JetStream settings, with the data folder's stream key.
     #[must_use]
     pub fn log_store(&self) -> Store {
         Store { own_key_file: Some(self.data.join("keys").join("stream")), ..self.store.clone() }
     }
 
-    /// Partitions that this process writes, if its role has the log.
     #[must_use]
     pub fn writes(&self) -> BTreeSet<u32> {
         match self.ledger.writes.is_empty() {
@@ -451,7 +448,7 @@ impl Config {
         }
     }
 
-    /// Partitions in this process, written and replicated. Home is always included.
+    /// Partitions written and replicated, always with home.
     #[must_use]
     pub fn holds(&self) -> BTreeSet<u32> {
         match self.ledger.holds.is_empty() {
@@ -469,16 +466,16 @@ impl Config {
         self.operators.iter().map(|operator| (operator.id.as_str(), operator.weight))
     }
 
-    /// Number of operators with players, at least 1.
+    /// At least 1.
     #[must_use]
     pub fn sharing(&self) -> usize {
         self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)
     }
 
-    /// Checks that an address beyond loopback has TLS and operators, or exceptions (PL-27). The error names the key.
+    /// Checks that an address beyond loopback has TLS and operators, or exceptions (PL-27).
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
-        // A console process needs no operators: the called processes authenticate.
+        // A console process needs none: the called processes authenticate.
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [

@@ -3,7 +3,6 @@ use smol_str::SmolStr;
 
 use crate::values::{CoinValue, Currency, Minor, Nano};
 
-/// Free rounds that an operator grants to a player (PL-18).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
     /// Operator's reference, see [`is_id`](crate::is_id).

@@ -10,11 +10,11 @@ pub struct Commit {
     /// Contiguous and 1-based.
     pub position: u64,
     pub stream: StreamId,
-    /// Stream's version after the commit, contiguous and 1-based.
+    /// Stream's version after it, contiguous and 1-based.
     pub version: u64,
     /// Position of the stream's previous commit, or 0.
     pub previous: u64,
-    /// Applied at most once (PL-11); for deposits and withdrawals the transaction id.
+    /// Applied at most once (PL-11); the transaction id of deposits and withdrawals.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     /// Unix ms, never decreasing in a partition.
@@ -23,7 +23,6 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Returns the actor and the caller's remark (PL-22).
     #[must_use]
     pub fn acted_by(&self) -> Option<(&str, &str)> {
         match self.events.last()? {
@@ -32,7 +31,7 @@ impl Commit {
         }
     }
 
-    /// Returns the id of the whole request, if the commit is a part of it (PL-42).
+    /// Returns the id of the whole request, if this is a part of it (PL-42).
     #[must_use]
     pub fn part_of(&self) -> Option<&SmolStr> {
         Event::part_of(&self.events)
@@ -62,8 +61,8 @@ impl Commit {
     }
 
     /// Returns whether an operator may read the commit (PL-27, PL-30): those of its players and campaigns, rates,
-    /// switches that cover it, and generations. Awards name other operators' players, and proposed changes have no
-    /// owner yet.
+    /// switches that cover it, and generations. Awards name other operators' players; proposed changes have no owner
+    /// yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;

@@ -10,10 +10,10 @@ pub struct Draw {
     pub epoch: Epoch,
     pub generation: u64,
     /// Caller's part of the seed, at most [`CLIENT_SEED_MAX`](crate::draw::CLIENT_SEED_MAX) bytes; if empty, the
-    /// request id is used.
+    /// request id.
     pub client_seed: Vec<u8>,
     pub next_epoch: Epoch,
-    /// The partition's current one (PL-40).
+    /// PL-40.
     pub next_generation: u64,
     pub next_seal: Seal,
     /// `None` in older logs.
@@ -42,7 +42,7 @@ pub struct DrawSealed {
     /// 1, or one above the replaced draw.
     pub number: u64,
     pub epoch: Epoch,
-    /// The partition's current one (PL-40).
+    /// PL-40.
     pub generation: u64,
     pub seal: Seal,
     pub reason: SealReason,
@@ -53,13 +53,13 @@ pub enum SealReason {
     Opened,
     /// Opened by an older program or without draw keys.
     Unsealed,
-    /// The draw is revoked. This allows another try at an unknown outcome, so it is reported.
+    /// The draw is revoked. An unknown outcome can be tried again, so it is reported.
     KeyLost,
-    /// A start revoked the unused seals of earlier generations (PL-40).
+    /// A start revoked unused seals of earlier generations (PL-40).
     SealsEnded,
 }
 
-/// A new generation of draws begins at each start of a writer (see [`Generations`](crate::Generations)).
+/// A new generation of draws, at each start of a writer (see [`Generations`](crate::Generations)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
@@ -77,7 +77,7 @@ pub struct GenerationBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// A page in memory-backed storage, written before each answer since the last reboot, matches the log.
+    /// A page in memory-backed storage, written before each answer since boot, matches the log.
     MemoryPage,
     /// A mark on another volume, written at an orderly stop, matches the log's end.
     StopMark,

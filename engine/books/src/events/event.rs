@@ -1,4 +1,4 @@
-//! Events of the log, without derivable data. A released variant or field keeps its meaning, since old logs must stay
+//! Events of the log, without derivable data. A released variant or field keeps its meaning: old logs must stay
 //! readable.
 
 use std::sync::Arc;
@@ -50,37 +50,37 @@ pub enum Event {
     RoundStarted(Arc<RoundStarted>),
     /// Player.
     StepResolved(Box<StepResolved>),
-    /// Player: jackpot won by the previous step in this commit; at most one (BW-15).
+    /// Player: jackpot won by the previous step of this commit; at most one (BW-15).
     JackpotHit { round: u64, pool: SmolStr },
     /// Player, outside a step.
     DrawSealed(DrawSealed),
-    /// Player: directly after the round's settlement or void.
+    /// Player: directly after the settlement or void.
     DrawsRevealed {
         round: u64,
         /// In order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// Player: a voided round's draws cannot be revealed without the key; directly after the void.
+    /// Player: directly after a void, whose draws cannot be revealed without the key.
     DrawsLost { round: u64 },
-    /// Player: secured part of an open round's win, credited after its step (ME-16).
+    /// Player: secured part of an open round's win, after its step (ME-16).
     WinCredited {
         round: u64,
         /// Above 0. All credits are at most the latest step's win.
         amount: Minor,
     },
-    /// Player: the rest of the win is credited.
+    /// Player: credits the rest of the win.
     RoundSettled {
         round: u64,
         /// Last step's win, without the jackpot.
         win: Minor,
     },
-    /// Player: voided round (PL-04, BW-28). If it hit the jackpot, the approval comes first (PL-38).
+    /// Player (PL-04, BW-28). If it hit the jackpot, the approval comes first (PL-38).
     RoundVoided {
         /// Open or settled.
         round: u64,
         reason: String,
         actor: String,
-        /// Refund; 0 for a free round, which returns to its campaign (PL-18).
+        /// 0 for a free round, which returns to its campaign (PL-18).
         refund: Minor,
         /// Credits taken back (ME-16), up to the balance after the refund (PL-09).
         win_taken_back: Minor,
@@ -88,8 +88,8 @@ pub enum Event {
         /// Settled round (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Player: proposed void of a round that hit the jackpot. It holds unpaid awards until the platform decides, at
-    /// most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The position is its id.
+    /// Player: void of a round that hit the jackpot. It holds unpaid awards until the platform decides, at most
+    /// [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The position is its id.
     VoidProposed {
         /// Open or settled.
         round: u64,
@@ -109,14 +109,14 @@ pub enum Event {
     AwardSetAside { round: u64, pool: SmolStr, hit: u64, amount: Minor, currency: Currency, reason: String },
     /// Any stream: actor of the commit that it ends (PL-22, PL-27).
     ActedBy {
-        /// `operator/name`, a credential of the platform, or [`ANYONE`](crate::ANYONE).
+        /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
         /// Caller's remark, unverified.
         reference: String,
     },
     /// Player: replaces an earlier session of the game (PL-16).
     SessionOpened(SessionOpened),
-    /// Player: session closed or disconnected (BW-27). Idle sessions expire without an event.
+    /// Player: closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
         session: SessionName,
         /// 0 for a closed session.
@@ -131,10 +131,10 @@ pub enum Event {
     /// Player, or system at home for shared streams: the request (PL-33), or its remainder (PL-42), is never applied.
     /// Only [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
-    /// Player or system: the commit is a part of a larger request on its stream, such as an Autospin series (PL-42).
-    /// The writer refuses it after that request's cancellation.
+    /// Player or system: the commit is a part of a larger request on its stream, such as an Autospin series (PL-42),
+    /// and is refused after that request's cancellation.
     PartOf { request_id: SmolStr },
-    /// Player: the operator keeps the money; in the commit of the first account with real money (PL-31).
+    /// Player: the operator keeps the money; in the commit of the first real-money account (PL-31).
     SeamlessChosen,
     /// Player: sent to the operator's wallet once durable (PL-31).
     DebitAsked(DebitAsked),
@@ -146,17 +146,12 @@ pub enum Event {
     },
     /// Player.
     DebitRefused { reason: String },
-    /// Player: the debit must be rolled back, whatever the wallet answers.
+    /// Player: the debit must be rolled back, whatever the answer.
     RollbackAsked { request_id: SmolStr, reason: String },
-    /// Player: acknowledged by the wallet.
+    /// Player.
     DebitRolledBack,
     /// Player.
-    CreditPaid {
-        /// Request that made it due.
-        request_id: SmolStr,
-        currency: Currency,
-        amount: Minor,
-    },
+    CreditPaid { request_id: SmolStr, currency: Currency, amount: Minor },
     /// System (PL-32).
     WalletOverdue {
         operator: SmolStr,
@@ -204,7 +199,6 @@ pub enum Event {
         position: u64,
         /// EUR.
         amount: Nano,
-        /// Seed funding; the rest joins the reserve.
         to_house: Nano,
         operator: SmolStr,
     },
@@ -233,7 +227,7 @@ pub enum Event {
     PoolResumed { actor: String },
     /// Pool: its money moves to another (BW-20).
     PoolRetired { into: SmolStr, increments: Nano, reserve: Nano, actor: String },
-    /// Pool: money of a retired pool (BW-20).
+    /// Pool: from a retired one (BW-20).
     PoolReceived { from: SmolStr, increments: Nano, reserve: Nano },
     /// Pool, at home.
     PartitionReported(Box<PartitionReported>),
@@ -246,7 +240,7 @@ pub enum Event {
     },
     /// System (PL-40).
     GenerationBegun(Box<GenerationBegun>),
-    /// System: new rounds of a part of the service switched off or on (PL-25).
+    /// System: new rounds of a part of the service, off or on (PL-25).
     SwitchSet { switch: Switch, on: bool, reason: String, actor: String },
     /// System: check of the program, books or a game's return (PL-22, PL-23, PL-29).
     IntegrityFailed { check: String, finding: String },
@@ -282,7 +276,7 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
     pub stream: StreamId,
-    /// Event to log, see [`Event::as_proposed`].
+    /// See [`Event::as_proposed`].
     pub change: Box<Event>,
     pub actor: String,
     pub lapses_ms: i64,
@@ -298,7 +292,7 @@ impl ChangeProposed {
 impl Event {
     pub const CHECK_OF_LOG: &str = "log";
 
-    /// Returns the id of the whole request that these are a part of.
+    /// Returns the id of the whole request.
     #[must_use]
     pub fn part_of(events: &[Self]) -> Option<&SmolStr> {
         events.iter().find_map(|event| match event {
@@ -307,7 +301,7 @@ impl Event {
         })
     }
 
-    /// Returns the change without parts that depend on its place, such as a retirement's figures.
+    /// Returns the change without figures that depend on its place.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();

@@ -1,5 +1,5 @@
 //! Requests of services. Ids contain all parameters, so each has one effect after any crash. They have a slash, unlike
-//! callers' ids, and never change, since logs contain them.
+//! callers' ids, and never change: logs contain them.
 
 use core::fmt;
 
@@ -13,14 +13,12 @@ pub enum InternalRequest<'a> {
     PayAward {
         pool: &'a str,
         partition: u32,
-        /// Position of the hit.
         hit: u64,
     },
     /// On the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,
-        /// Position of the hit.
         hit: u64,
     },
     /// On the pool's stream.
@@ -34,7 +32,6 @@ pub enum InternalRequest<'a> {
     ReceivePool {
         from: &'a str,
     },
-    /// On the pool's stream at home.
     ReportPartition {
         pool: &'a str,
         partition: u32,

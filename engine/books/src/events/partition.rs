@@ -1,9 +1,9 @@
 //! Events between partitions about a pool.
 //!
-//! A pool is decided on its stream at [`HOME`](crate::HOME), where other partitions *report* contributions, hits and
-//! voids ([`PartitionReported`]); their *mirrors* ([`PoolMirrored`]) decide which bets they accept. A pool is retired
-//! after all have confirmed its suspension (BW-20). [`Account::Interpartition`](crate::Account::Interpartition) has the
-//! money between partitions, so the sums of each are zero (PL-09).
+//! A pool is decided on its stream at [`HOME`](crate::HOME). Other partitions *report* contributions, hits and voids
+//! ([`PartitionReported`]); their *mirrors* ([`PoolMirrored`]) decide which bets they accept. A pool retires after all
+//! have confirmed its suspension (BW-20). [`Account::Interpartition`](crate::Account::Interpartition) has the money in
+//! between, so each partition's sums are zero (PL-09).
 
 use serde::{Deserialize, Serialize};
 

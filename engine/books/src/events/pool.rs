@@ -4,7 +4,6 @@ use smol_str::SmolStr;
 use super::void::Reversal;
 use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 
-/// See BW-12, BW-17, BW-20.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolTerms {
     pub version: u32,
@@ -26,7 +25,6 @@ pub enum CollisionShare {
     Proportional,
 }
 
-/// See BW-20.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     Active,
@@ -93,8 +91,8 @@ pub struct TakeBack {
 
 /// Price of a hit (BW-16, BW-17), in EUR unless stated.
 ///
-/// `increments + seed_from_reserve + seed_from_house` equals `paid` plus the fraction of a cent. `to_reserve` is the
-/// rest of the increments plus that fraction.
+/// `increments + seed_from_reserve + seed_from_house` equals `paid` plus a fraction of a cent. `to_reserve` is the rest
+/// of the increments plus that fraction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     pub hit: u64,

@@ -1,6 +1,6 @@
 //! Refusals of commits, which have no effect.
 //!
-//! The first fault is reported: place in log and stream, then events in order. A bet is checked for switches, account,
+//! The first fault is reported: place in log and stream, then events in order. A bet's order: switches, account,
 //! amount, round, rate, campaign or money, contribution.
 
 use smol_str::SmolStr;
@@ -100,7 +100,7 @@ pub enum Refused {
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} has no step")]
     NothingResolved { round: u64 },
-    /// The sealed draw is missing, or there is a seed too.
+    /// Missing, or there is a seed too.
     #[error("a step without the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("draw {found}, expected {expected}")]

@@ -54,12 +54,11 @@ impl LoggedTerms {
     }
 }
 
-/// Terms besides the bet, sufficient for a replay.
+/// Terms of a replay besides the bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,
     pub coins_per_line: u32,
-    /// Whether it can be won.
     pub jackpot: bool,
     pub double: bool,
     /// ME-18.
@@ -68,7 +67,7 @@ pub struct RoundTerms {
     pub gamble_max_minor: u64,
     /// Carried figures at the bet.
     pub carried: Vec<i64>,
-    /// Picked witch (BW-05), or 0.
+    /// BW-05; 0 if not picked.
     pub witch: u32,
 }
 
@@ -97,7 +96,7 @@ pub struct StepResolved {
     pub draw: Option<Draw>,
 }
 
-/// Reason of an automatic step (PL-03).
+/// PL-03.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
     Skipped,

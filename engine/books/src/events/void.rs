@@ -6,7 +6,6 @@ use smol_str::SmolStr;
 use super::round::RoundStarted;
 use crate::values::{Minor, Nano};
 
-/// Effect of a void on its pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
     /// Contribution taken back, award unchanged; only in older logs.
@@ -19,7 +18,7 @@ pub enum VoidedJackpot {
     Lost,
 }
 
-/// Settled round for its void (PL-04). The books drop settled rounds; [`SettledRound::recall`] reads them from the log.
+/// Settled round for its void (PL-04), which the books drop and [`SettledRound::recall`] reads from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
     pub started: Arc<RoundStarted>,
@@ -68,7 +67,6 @@ pub struct ReportedVoids {
     pub earlier: Nano,
 }
 
-/// Return paid to a house by another partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidReturn {
     pub operator: SmolStr,
@@ -76,7 +74,7 @@ pub struct VoidReturn {
     pub amount: Nano,
 }
 
-/// Malfunction approved by the platform; contributions of its voided rounds return to the operator's house.
+/// Malfunction; contributions of its voided rounds return to the operator's house.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     /// Unique within the pool.
@@ -101,7 +99,6 @@ impl Incident {
         time_ms.div_euclid(Self::RESOLUTION_MS)
     }
 
-    /// Returns the first minute, and end (exclusive).
     #[must_use]
     pub fn minutes(&self) -> (i64, i64) {
         (Self::minute_of(self.from_ms), Self::minute_of(self.until_ms))

@@ -72,7 +72,6 @@ impl Admission<'_> {
             match event {
                 Event::Deposited { currency, amount } => {
                     currency.ceiling().admits(*currency, *amount)?;
-                    // One ceiling for all deposits of a commit.
                     deposited = Minor(deposited.0.saturating_add(amount.0));
                     self.deposit(*currency, deposited)?;
                 }
@@ -137,7 +136,7 @@ impl Admission<'_> {
         }
     }
 
-    /// PL-25: only the operator that switched a part off, or the platform, switches it on.
+    /// PL-25: only the operator that switched it off, or the platform.
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -190,7 +189,6 @@ fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
 }
 
 impl Changes {
-    /// Limits the pending changes per actor and operator.
     fn admit(&self, actor: &str, time_ms: i64) -> Result<(), Refused> {
         let waiting = |of: &dyn Fn(&str) -> bool| {
             let waiting = self.pending().filter(|(_, change)| time_ms < change.proposed.lapses_ms);

@@ -1,4 +1,4 @@
-//! Decision about a commit: all consequences are computed on copies before anything changes.
+//! Decision about a commit: consequences are computed on copies before anything changes.
 
 use super::delta::Delta;
 use super::price::TakenBack;
@@ -8,7 +8,7 @@ use crate::events::{Commit, Event, Refused, SettledRound};
 
 use crate::values::{Account, End, HOME, Head, Nano, Posting, StreamId};
 
-/// Decides a commit and returns its postings. After a refusal, `delta` is invalid.
+/// Returns the postings. After a refusal, `delta` is invalid.
 pub(super) fn decide<'s>(
     view: View<'s>,
     commit: &'s Commit,

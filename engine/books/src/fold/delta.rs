@@ -12,7 +12,7 @@ use crate::state::{
 };
 use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
-/// States replace, totals are added. Large, so it is built in place.
+/// States replace, totals are added.
 #[derive(Default)]
 pub(super) struct Delta {
     pub end: End,

@@ -85,7 +85,7 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returns contributions to the operator's house from K in the same cycle, else R, else H (BW-19).
+    /// Returns contributions from K in the same cycle, else R, else H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -127,7 +127,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the house's seed share to the house, the rest to the reserve.
+    /// Returns the house's seed share to it, the rest to the reserve.
     pub fn reverse(
         &mut self,
         name: &'s str,

@@ -1,6 +1,5 @@
 //! Fold of commits: [`stage`] passes a commit to [`decide`], which runs its events on a [`transition`] and merges the
-//! [`delta`]. [`steward`], [`price`](mod@price) and [`due`] compute events of proposals, and [`admission`] checks
-//! limits.
+//! [`delta`]. [`steward`], [`price`](mod@price) and [`due`] compute events; [`admission`] checks limits.
 
 mod admission;
 mod award;

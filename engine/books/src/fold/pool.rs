@@ -29,7 +29,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds contributions to the increments once, in log order with hits and voids (BW-11).
+    /// Adds contributions once, in log order with hits and voids (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -42,7 +42,7 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // A reported stretch is indivisible: a part could belong to another cycle.
+        // Indivisible: a part could belong to another cycle.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {
@@ -127,7 +127,6 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Increments(name), reserve, Currency::EUR, rest);
     }
 
-    /// See BW-19.
     pub fn take_back(
         &mut self,
         name: &'s str,
@@ -184,14 +183,12 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Allows hits despite the suspension (BW-20).
     pub fn release_hits(&mut self, name: &str) -> Result<(), Refused> {
         let (home, position) = (self.commit.partition, self.commit.position);
         self.pool_in(name, &PoolStatus::Suspended)?.release_hits(home, position);
         Ok(())
     }
 
-    /// Requires that nothing is outstanding (BW-20).
     pub fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let view = self.view;
         let pool = self.pool_in(name, &PoolStatus::Suspended)?;

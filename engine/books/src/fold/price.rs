@@ -116,7 +116,6 @@ pub struct TakenBack {
     pub from_house: Nano,
 }
 
-/// See BW-19.
 #[must_use]
 pub fn take_back(pool: &PoolState, void: &TakeBack) -> TakenBack {
     let running = void.contributed_at > pool.marks(void.partition).cycle_from;

@@ -72,7 +72,6 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// See PL-25.
     fn check_switches(&self, operator: &str, started: &RoundStarted) -> Result<(), Refused> {
         let switches = &self.view.system().switches;
         match switches.against(operator, &started.game, &started.rules_version) {
@@ -165,7 +164,6 @@ impl<'s> Transition<'s, '_> {
         self.leave(pool, Decision::Hit(hit))
     }
 
-    /// Credits a secured part of the win (ME-16).
     pub fn credit(
         &mut self,
         account: Account<'s>,

@@ -1,5 +1,5 @@
 //! Seamless wallets (PL-31). A confirmed debit adds the bet in its round's commit; the balance after a commit becomes
-//! due to the wallet.
+//! due.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 /// Books for folding some players, so that shares run on several threads.
 ///
 /// The [`Books`] judge other streams, and take each commit's [`Left`] in log order and the shares' [`Totals`]. Shares
-/// [follow](Share::follow) changes of the shared state. The result equals [`Books::apply_recorded`].
+/// [follow](Share::follow) the shared state. The result equals [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
@@ -88,8 +88,8 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Updates the shared state from another stream's commit without the whole [`Books`], except figures of pools.
-    /// `is_kept` selects the players whose awards are kept.
+    /// Updates the shared state from another stream's commit, except figures of pools. `is_kept` selects the players
+    /// whose awards are kept.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {
@@ -108,7 +108,6 @@ impl Share {
         Ok(())
     }
 
-    /// Covers the parts updated by [`take_over`](Self::take_over).
     #[must_use]
     pub fn difference(&self, shared: &Shared, is_kept: impl Fn(&StreamId) -> bool) -> Option<&'static str> {
         let Self(books) = self;

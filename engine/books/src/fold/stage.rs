@@ -30,7 +30,6 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 /// A group copies the players and pools that it changes.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
-    /// Oldest first.
     groups: VecDeque<Overlay>,
     sealed: bool,
 }
@@ -63,7 +62,6 @@ impl Stage {
         self.apply_recalling(books, commit, None)
     }
 
-    /// Also applies a void of a settled round (see [`Refused::RecallNeeded`]).
     pub fn apply_recalling(
         &mut self,
         books: &Books,
@@ -80,7 +78,7 @@ impl Stage {
         subject.0.copy(self.over(books), stream);
     }
 
-    /// Like [`Stage::apply_recalling`]; `record` makes the record of an accepted commit from the player after it.
+    /// `record` makes the record of an accepted commit from the player after it.
     pub fn apply_recorded(
         &mut self,
         books: &Books,
@@ -202,7 +200,6 @@ impl Books {
         self.apply_recalling(commit, None)
     }
 
-    /// See [`Stage::apply_recalling`].
     pub fn apply_recalling(&mut self, commit: &Commit, recalled: Option<&SettledRound>) -> Result<(), Refused> {
         let mut delta = Delta::default();
         decide(self.view(), commit, recalled, &mut delta)?;

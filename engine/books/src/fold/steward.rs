@@ -10,9 +10,8 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns a partition's contributions up to its next hit or void, and the decision. Consecutive voids are decided
-    /// together, up to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a decision come first, then the
-    /// furthest behind.
+    /// Returns contributions up to the next hit or void, and the decision. Consecutive voids are decided together, up
+    /// to [`DECISIONS_MAX`]; a hit ends its commit. Partitions with a decision come first, then the furthest behind.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -59,7 +58,6 @@ impl Books {
         is_new.then_some(report)
     }
 
-    /// Reports up to the next decision or a position, even without news.
     #[must_use]
     pub fn partition_report_to(
         &self,
@@ -190,7 +188,7 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// A hit waits while the pool is suspended (BW-20).
+/// A hit waits during a suspension (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),

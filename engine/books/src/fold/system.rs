@@ -62,7 +62,6 @@ impl Transition<'_, '_> {
         }
     }
 
-    /// Requires another actor than the proposer (PL-27).
     pub fn approve(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
         let view = self.view;
         let system = self.delta.system.get_or_insert_with(|| Box::new(view.system().clone()));

@@ -61,7 +61,7 @@ impl<'a> View<'a> {
         self.staged().find_map(|books| books.pool(pool)).or_else(|| self.durable.pool(pool))
     }
 
-    /// Returns every pool; changed ones occur more than once.
+    /// Changed pools occur more than once.
     pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
         let names = self.durable.pools.keys().chain(self.staged().flat_map(|books| books.pools.keys()));
         names.filter_map(move |name| self.pool(name))
@@ -108,12 +108,12 @@ impl<'a> View<'a> {
         all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
-    /// Returns durable entries only, since pools take up no others.
+    /// Pools take up durable entries only.
     pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
         self.durable.pending.get(pool)
     }
 
-    /// Returns the durable end of the pool's partition, or of another partition's last report.
+    /// Returns the durable end of the pool's partition, or of another's last report.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

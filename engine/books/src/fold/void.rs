@@ -70,7 +70,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The operator's house pays (PL-38).
     fn keep_contribution(&mut self, operator: &str, started: &RoundStarted, (opened_at, opened_ms): (u64, i64)) {
         let Some(given) = &started.contribution else { return };
         let void = PendingVoid {

@@ -1,4 +1,4 @@
-//! End of an Autospin series (BW-25, PL-07), a pure state machine over finished rounds.
+//! End of an Autospin series (BW-25, PL-07).
 
 use crate::values::Minor;
 
@@ -6,7 +6,6 @@ use crate::values::Minor;
 pub struct AutospinLimits {
     /// For the series.
     pub loss: Option<LossStop>,
-    /// For one round, with jackpot.
     pub win: Option<WinStop>,
     pub on_jackpot: bool,
     pub on_feature: bool,
@@ -106,7 +105,7 @@ impl Autospin {
         saturated(self.wins)
     }
 
-    /// Returns whether the first bet could exceed the loss limit (DM-26).
+    /// DM-26.
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()
@@ -138,7 +137,7 @@ impl Autospin {
     }
 }
 
-/// Limits a sum for display, since sums can exceed an i64.
+/// Sums can exceed an i64.
 fn saturated(sum: i128) -> Minor {
     Minor(i64::try_from(sum).unwrap_or(i64::MAX))
 }

@@ -1,5 +1,3 @@
-//! Rules of play that the log does not contain.
-
 mod autospin;
 mod profile;
 mod quota;

@@ -1,8 +1,8 @@
 //! Table of sessions (BW-26, BW-27, PL-16), not in the log.
 //!
 //! A session ends when closed, idle or disconnected; a disconnected one holds its game for a while. Bets are refused
-//! while a reality check is due and after the time limit (PL-26). A player has at most one live session per game, plus
-//! one in play money.
+//! while a reality check is due and after the time limit (PL-26). A player has one live session per game, plus one in
+//! play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,6 @@ pub struct SessionOf {
     pub currency: Currency,
     pub game: SmolStr,
     pub jurisdiction: SmolStr,
-    /// Strictest profile.
     pub profile: Profile,
     /// Minor units, set by the player.
     pub loss_max: Option<Minor>,
@@ -102,7 +101,6 @@ struct Entry<K> {
     request_id: SmolStr,
     opened_ms: i64,
     acknowledged_ms: i64,
-    /// Expiry, or end of a hold.
     deadline_ms: i64,
     state: State<K>,
 }
@@ -120,7 +118,7 @@ impl<K> Sessions<K> {
         Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// Divides the slots (see [`Quota`]).
+    /// See [`Quota`].
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
@@ -223,7 +221,6 @@ impl<K> Sessions<K> {
         self.limits.idle_ms_max.min(profile)
     }
 
-    /// Ties a session to one connection.
     pub fn keep(&mut self, id: SessionId, keeper: K, now_ms: i64) -> Result<(), SessionRefused> {
         self.expire(now_ms);
         match &mut self.live(id)?.state {

@@ -27,7 +27,7 @@ pub(crate) struct CurrentRates {
 }
 
 impl CurrentRates {
-    /// Returns EUR per unit; 1 for EUR and for play money, whose units count in limits.
+    /// Returns EUR per unit; 1 for EUR and play money.
     pub fn of(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
@@ -50,7 +50,7 @@ pub(crate) type AwardKey = (u32, u64);
 
 /// State of one partition's log. Lookups are O(log n) in players or pools; memory does not grow with the log.
 ///
-/// Players are serialized separately ([`Books::freeze`]). [`Stage`](crate::Stage) or [`Books::apply`] apply commits.
+/// Players are serialized separately ([`Books::freeze`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     pub(crate) ends: BTreeMap<u32, End>,
@@ -176,7 +176,7 @@ impl Books {
         self.rates.of(currency)
     }
 
-    /// Returns EUR (PL-36). Each campaign counts in full until its day of expiry ends.
+    /// EUR (PL-36). Each campaign counts in full until its day of expiry ends.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)
@@ -192,7 +192,6 @@ impl Books {
         self.system.log_damaged
     }
 
-    /// See PL-25.
     pub fn switched_off(&self) -> impl Iterator<Item = (&Switch, &SwitchedOff)> {
         self.system.switches.off()
     }
@@ -207,7 +206,6 @@ impl Books {
         self.system.changes.pending()
     }
 
-    /// Sorted in log order per partition.
     pub fn pending_decisions(&self, pool: &str) -> impl Iterator<Item = &Decision> {
         self.pending.get(pool).into_iter().flat_map(|pending| pending.decisions.values().flatten())
     }
@@ -226,7 +224,6 @@ impl Books {
         Nano(pending.map_or(0, |p| p.contributions(partition, from, to).map(|amount| amount.0).sum()))
     }
 
-    /// Returns the number of open rounds that can still hit.
     #[must_use]
     pub fn contributing_rounds(&self, pool: &str) -> u64 {
         let totals = self.pending.get(pool).map(|pending| pending.totals).unwrap_or_default();
@@ -322,7 +319,7 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Returns the nonzero sums over all accounts; empty at every position (PL-09).
+    /// Empty at every position (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

@@ -1,5 +1,4 @@
-//! Campaigns of a player (PL-18). A free round begins before the expiry by log time; the operator's promotion pays its
-//! bet.
+//! Campaigns of a player (PL-18). A free round begins before the expiry; the operator's promotion pays its bet.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +10,6 @@ pub struct CampaignState {
     pub campaign: Campaign,
     pub granted_at: u64,
     pub granted_ms: i64,
-    /// Rounds begun.
     pub begun: u64,
     /// Voided rounds, which can be played again.
     pub given_back: u64,
@@ -42,7 +40,6 @@ impl CampaignState {
         u64::from(self.campaign.rounds) + self.given_back - self.begun
     }
 
-    /// Returns the reason why no round can begin.
     #[must_use]
     pub fn over(&self, now_ms: i64) -> Option<CampaignOver> {
         match self {

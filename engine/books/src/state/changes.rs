@@ -1,5 +1,4 @@
-//! Changes that need two actors (PL-27), proposed on the system stream and approved in the commit that makes them. A
-//! change lapses without an event.
+//! Changes that need two actors (PL-27), approved in the commit that makes them. A change lapses without an event.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::{ChangeProposed, Refused};
 
-/// Pending changes.
 const CHANGES_MAX: usize = 512;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,8 +10,8 @@ const DAY_MS: i64 = 86_400_000;
 /// A longer pause does not count as play.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
-/// Day with real or with play money (PL-17), in UTC by log time. A loss counts for its bet's day. Time played is the
-/// time between actions, without breaks.
+/// Day with real or with play money (PL-17), UTC. A loss counts for its bet's day. Time played is the time between
+/// actions, without breaks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     number: i64,
@@ -70,7 +70,6 @@ impl Day {
         self.limits.as_deref().filter(|_| self.is_of(now_ms))
     }
 
-    /// Returns the time played on the day of `now_ms`.
     #[must_use]
     pub fn played_ms(&self, now_ms: i64) -> i64 {
         let before = if self.is_of(now_ms) { i64::from(self.played_ms) } else { 0 };
@@ -108,7 +107,6 @@ impl Day {
         }
     }
 
-    /// Returns the time since the latest action that counts as played.
     fn pause(&self, time_ms: i64) -> i64 {
         let since = self.acted_ms.map_or(0, |acted| time_ms.saturating_sub(acted));
         if (0..=BREAK_MS).contains(&since) { since } else { 0 }

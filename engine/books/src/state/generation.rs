@@ -1,5 +1,5 @@
-//! Generations of draws (PL-40). Each start of the writer logs a random salt for new seals, so two continuations of a
-//! log never share a dealt value.
+//! Generations of draws (PL-40). Each start of the writer logs a random salt, so two continuations of a log never share
+//! a dealt value.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,6 @@ impl Generations {
         Some(Generation { number, salt: Some(salt) })
     }
 
-    /// Returns whether its unused seals are valid.
     #[must_use]
     pub fn is_usable(&self, generation: u64) -> bool {
         generation >= self.first_usable
@@ -52,7 +51,6 @@ impl Generations {
         self.lost_to
     }
 
-    /// Excludes lost keys.
     pub fn keys(&self) -> impl Iterator<Item = Epoch> + '_ {
         self.keys.iter().copied()
     }

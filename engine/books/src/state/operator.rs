@@ -21,7 +21,6 @@ pub(crate) struct Operator {
     /// Position of the bet, player, number.
     pub open: BTreeSet<(u64, SmolStr, u64)>,
     pub busy: BTreeSet<SmolStr>,
-    /// Players for whom the wallet must be called.
     pub owing: BTreeSet<SmolStr>,
     /// Debits waiting for their bets: request time, player.
     pub waiting: BTreeSet<(i64, SmolStr)>,

@@ -1,4 +1,4 @@
-//! Entries waiting for a pool. Players' commits leave contributions and [`Decision`]s, which the pool's stream takes up
+//! Entries waiting for a pool: players' commits leave contributions and [`Decision`]s, which the pool's stream takes up
 //! in log order (BW-16).
 
 use std::collections::{BTreeMap, VecDeque};
@@ -62,7 +62,6 @@ impl PendingTotals {
 }
 
 impl Pending {
-    /// Returns positions `from..=to`, ascending, in O(log n).
     pub fn contributions(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = Nano> + '_ {
         self.contributions.get(&partition).into_iter().flat_map(move |queue| {
             let start = queue.partition_point(|(position, _)| *position < from);
@@ -89,7 +88,6 @@ impl Pending {
         queue.get(end.checked_sub(1)?).map(|(position, _)| *position)
     }
 
-    /// Returns positions `from..=to`, ascending.
     pub fn voids(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = &PendingVoid> {
         self.voids.get(&partition).into_iter().flat_map(move |queue| {
             let start = queue.partition_point(|void| void.position < from);

@@ -56,7 +56,6 @@ pub struct PlayerState {
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
-/// Result of the latest session that bet at a game.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     session: SessionName,
@@ -64,7 +63,6 @@ struct Tally {
 }
 
 impl PlayerState {
-    /// Returns the draw keys in use.
     pub fn depends_on(&self) -> impl Iterator<Item = Epoch> + '_ {
         let used = self.open_rounds().flat_map(OpenRound::draws);
         self.draw.into_iter().chain(used).map(|draw| draw.epoch)
@@ -79,7 +77,6 @@ impl PlayerState {
         self.balances.iter().map(|(currency, balance)| (currency, *balance))
     }
 
-    /// Includes zeros; empty for a transfer wallet (PL-31).
     pub fn due(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
         self.wallet.iter().flat_map(|wallet| {
             let real = self.balances().map(|(currency, _)| currency).filter(|currency| currency.is_real());
@@ -97,7 +94,7 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// Returns a game's open round: at most one with real money (PL-20), one with play money (PL-17).
+    /// At most one with real money (PL-20), one with play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();

@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by a hash of the name so that a lookup compares numbers. Names with equal hashes
-//! slow down only their operator.
+//! Players of an operator, ordered by a hash of the name so that a lookup compares numbers. Equal hashes slow down only
+//! their operator.
 //!
 //! [Watched](super::watch) books record which players changed since the latest snapshot, and keep former states for one
 //! in progress.
@@ -15,7 +15,6 @@ use super::player::PlayerState;
 
 type Named = (SmolStr, Arc<PlayerState>);
 
-/// Players with equal hashes.
 type Place = SmallVec<[Slot; 1]>;
 
 #[derive(Debug, Clone)]
@@ -56,7 +55,6 @@ impl Players {
         alike.iter().find(|slot| *slot.name == *name).map(|slot| &slot.state)
     }
 
-    /// Returns the former state.
     pub fn replace(&mut self, name: &str, state: Arc<PlayerState>, watch: Watch) -> Option<Arc<PlayerState>> {
         let place = hash(name);
         let alike = self.places.entry(place).or_default();
@@ -129,7 +127,7 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Drops players that are unchanged, have no open round and were not used since age `used`; returns the next place.
+    /// Drops players that are unchanged, without open rounds and unused since age `used`; returns the next place.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let (mut dropped, mut empty) = (0, vec![]);

@@ -22,7 +22,6 @@ pub struct PoolState {
     pub increments: Nano,
     /// R.
     pub reserve: Nano,
-    /// H, seed funding.
     pub house_funding: Nano,
     /// Without those taken back.
     pub contributions: Nano,
@@ -32,7 +31,7 @@ pub struct PoolState {
     pub moved_in: Nano,
     /// At retirement.
     pub moved_out: Nano,
-    /// Time of the hit (BW-17).
+    /// BW-17.
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
@@ -137,12 +136,11 @@ impl PoolState {
         self.status != PoolStatus::Suspended || hit.position <= awarded_to()
     }
 
-    /// With returnable contributions (PL-38).
     pub fn incidents(&self) -> impl Iterator<Item = &Incident> {
         self.incidents.values()
     }
 
-    /// Returns whether another partition's mirror may lack awards.
+    /// Whether another partition's mirror may lack awards.
     #[must_use]
     pub fn awards_for(&self, partition: u32) -> bool {
         self.reports.get(&partition).is_some_and(|reported| !reported.awards.is_empty())

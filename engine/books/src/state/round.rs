@@ -67,8 +67,8 @@ impl OpenRound {
 }
 
 impl SettledRound {
-    /// Finds a settled round in its player's commits, in log order, as found by [`Commit::previous`]; payments of
-    /// awards come later.
+    /// Finds a settled round in its player's commits, in log order (see [`Commit::previous`]); payments of awards come
+    /// later.
     pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
         let (mut found, mut is_settled) = (None::<Self>, false);
         for commit in commits {

@@ -1,5 +1,3 @@
-//! Voids and proposed voids of a player (PL-38), on the stream of the awards that they hold.
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

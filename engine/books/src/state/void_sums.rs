@@ -1,5 +1,5 @@
-//! Contributions of voided rounds kept in a pool until an incident (PL-38), summed by operator, game, version and
-//! minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
+//! Contributions of voided rounds kept in a pool until an incident (PL-38), by operator, game, version and minute of
+//! the bet. Sums older than [`RETURN_MINUTES`] are dropped.
 
 use std::sync::Arc;
 
@@ -55,7 +55,6 @@ impl VoidSum {
         if self.cycle == cycle { self.in_cycle } else { Nano::ZERO }
     }
 
-    /// `cycle` is the pool's running one.
     pub(crate) fn add(&mut self, void: &PendingVoid, cycle: u64, cycle_from: u64) {
         if self.cycle != cycle {
             self.earlier = self.amount();

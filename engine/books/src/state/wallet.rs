@@ -8,7 +8,6 @@ use crate::values::{Currency, Minor};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wallet {
     pub debit: Option<Debit>,
-    /// Paid in this order.
     pub dues: VecDeque<UnpaidCredit>,
 }
 
@@ -27,7 +26,6 @@ impl Wallet {
         self.debit.is_some() || !self.dues.is_empty()
     }
 
-    /// Returns whether the wallet must be called.
     #[must_use]
     pub fn is_owing(&self) -> bool {
         !self.dues.is_empty() || self.debit.as_ref().is_some_and(|debit| debit.rolling_back)

@@ -1,8 +1,8 @@
 //! Snapshots of changing books.
 //!
-//! [`Books::freeze`] begins one, and former states of players are kept until [`Books::thaw`]. An unchanged player can
-//! be evicted ([`Books::evict`]) and must be loaded ([`Books::load`]) before a commit on its stream: missing players
-//! count as new ones.
+//! [`Books::freeze`] begins one; former states of players are kept until [`Books::thaw`]. An unchanged player can be
+//! evicted ([`Books::evict`]) and must be loaded ([`Books::load`]) before a commit on its stream: missing players count
+//! as new ones.
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ use super::books::Books;
 use super::player::PlayerState;
 use crate::values::StreamId;
 
-/// Places of players to write, by operator.
 pub type Frozen = Vec<(SmolStr, Vec<u64>)>;
 
 #[derive(Debug, Clone, Default)]
@@ -22,7 +21,6 @@ pub struct Hand {
 }
 
 impl Books {
-    /// Starts to record which players change.
     pub fn watch(&mut self) {
         self.watch.age = self.watch.age.max(1);
     }

@@ -1,4 +1,4 @@
-//! Transactions and revenue (PL-34), without the fold's state; a test compares both.
+//! Transactions and revenue (PL-34), without the fold's state.
 
 mod due;
 mod revenue;

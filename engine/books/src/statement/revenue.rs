@@ -31,7 +31,6 @@ pub struct RevenueSums {
     pub wins: i128,
     pub jackpots: i128,
     pub refunds: i128,
-    /// To the promotion.
     pub free_bets_returned: i128,
     pub wins_taken_back: i128,
 }
@@ -108,7 +107,6 @@ impl Revenue {
         self.0.iter()
     }
 
-    /// Returns sums of a range of days, after a key.
     pub fn of_days(
         &self,
         from: i64,

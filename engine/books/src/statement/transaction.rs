@@ -1,5 +1,5 @@
-//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots; for a settled
-//! round's void the caller passes the bet.
+//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots; the caller passes
+//! the bet for a settled round's void.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
 pub type RoundKey = (StreamId, u64);
 
-/// Kinds, by the direction of the balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
     /// Up, in transfer wallets.
@@ -91,7 +90,6 @@ pub struct Statement {
     hits: BTreeMap<(u32, u64), SmolStr>,
 }
 
-/// Returns earlier rounds whose money a commit moves.
 pub fn rounds_named(commit: &Commit) -> impl Iterator<Item = u64> + '_ {
     let begun = |number: u64| {
         commit.events.iter().any(|event| matches!(event, Event::RoundStarted(started) if started.round == number))

@@ -1,4 +1,4 @@
-//! Accounts and postings (PL-09, BW-18). The sum over all accounts is zero per currency. Money enters only through
+//! Accounts and postings (PL-09, BW-18), which sum to zero per currency. Money enters only through
 //! [`Account::External`], [`Account::SeedFunding`] and [`Account::Promotion`], which become negative.
 
 use core::fmt;
@@ -8,11 +8,13 @@ use super::money::Nano;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Account<'a> {
-    /// Player's cash, never negative.
-    Player { operator: &'a str, player: &'a str },
+    /// Cash, never negative.
+    Player {
+        operator: &'a str,
+        player: &'a str,
+    },
     /// Outside: withdrawals minus deposits.
     External(&'a str),
-    /// House: bets minus wins and contributions.
     House(&'a str),
     /// Minus the bets of free rounds (PL-18).
     Promotion(&'a str),

@@ -61,7 +61,6 @@ impl Currency {
         CURRENCIES[usize::from(self.0)].1
     }
 
-    /// Returns whether it is no play money.
     #[must_use]
     pub fn is_real(self) -> bool {
         self != Self::PLAY

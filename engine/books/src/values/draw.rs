@@ -22,7 +22,6 @@ pub type Epoch = [u8; 4];
 /// Random bytes of a generation.
 pub type Salt = [u8; 32];
 
-/// With key and salt it determines the dealt value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawName {
     /// Contiguous per player.
@@ -39,7 +38,6 @@ pub fn epoch(key: &[u8; 32]) -> Epoch {
     [digest[0], digest[1], digest[2], digest[3]]
 }
 
-/// Computes HMAC-SHA256 (RFC 2104).
 #[must_use]
 pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
     DealKey::new(key).deal(stream, number)
@@ -83,7 +81,6 @@ pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 3
     lines.text("motherlode/seed/v1").hex(dealt).hex(client_seed).text(round).number(step.into()).hash()
 }
 
-/// Names have at most 64 characters.
 const ROOM: usize = 512;
 
 /// Hashes faster than pieces.

@@ -5,7 +5,6 @@ pub fn is_id(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'~' | b'-'))
 }
 
-/// Allows ids that are not only dots.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
@@ -21,7 +20,7 @@ pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     digits.parse().ok()
 }
 
-/// Returns whether a character is visible or a space. Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable.
+/// Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable.
 #[must_use]
 pub fn is_visible(letter: char) -> bool {
     !matches!(letter,
@@ -71,7 +70,6 @@ mod tests {
         }
     }
 
-    /// Tests a sample of Unicode's tables.
     #[test]
     fn uf_09_what_cannot_be_seen_or_turns_the_writing_is_no_text() {
         let hidden = [

@@ -103,7 +103,6 @@ impl FromStr for StreamId {
 mod tests {
     use super::*;
 
-    /// Compares with another language's SHA-256.
     #[test]
     fn players_are_placed_by_the_documented_hash() {
         let counts = [1, 2, 3, 4, 7];

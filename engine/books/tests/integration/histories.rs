@@ -1,4 +1,4 @@
-//! Invariants hold over random histories; an independent model of the pool gives the same figures.
+//! Invariants over random histories; an independent model of the pool gives the same figures.
 
 use std::collections::BTreeMap;
 

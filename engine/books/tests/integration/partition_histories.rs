@@ -1,4 +1,4 @@
-//! Random histories over several partitions with a crashing steward: the pool's figures equal those of one ordered log.
+//! Random histories over several partitions with a crashing steward; the pool's figures equal those of one log.
 
 use std::collections::BTreeMap;
 
@@ -225,7 +225,6 @@ struct Model {
     paid: i128,
     told: u64,
     last_hit: Option<(u64, i64)>,
-    /// Coin in millionths, contribution, order.
     rounds: BTreeMap<(StreamId, u64), (i128, i128, u64)>,
     awards: Vec<(u32, u64, i64)>,
     incidents: Vec<Incident>,

@@ -21,7 +21,6 @@ fn incident(world: &World, id: &str) -> Event {
     )
 }
 
-/// A round bet before the pool's suspension, which hits after it.
 fn suspended() -> (World, u64) {
     let mut world = World { now_ms: 1_000_000, ..World::default() };
     for pool in [POOL, "heir"] {
@@ -134,7 +133,6 @@ fn pl_38_b_a_proposal_holds_for_72_hours_of_logged_time_and_holds_nothing_twice(
     world.pay(&award).unwrap();
 }
 
-/// See PL-37.
 #[test]
 fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
     let (mut world, round, _) = awarded();

@@ -1,5 +1,4 @@
-//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the wheel for the return and
-//! jackpot chance.
+//! Shuffles the strips for the target hit frequency, and solves the wheel for the return and jackpot chance.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal};
@@ -34,7 +33,7 @@ const FREE_SPINS: [(u32, u64); 6] = [(15, 130), (20, 60), (25, 30), (30, 15), (4
 
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
-    // A model needs valid weights; these aren't used.
+    // Never used, but a model needs valid weights.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;
     let model = Model::new(&data)?;
@@ -49,7 +48,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let mut draws = Draws::from_seed([number; 32]);
         let mut candidate = data.clone();
         candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
-        // An order with two scatters or bonus symbols on one reel doesn't compile.
+        // Two scatters or bonus symbols on one reel.
         let Ok(model) = Model::new(&candidate) else { continue };
         let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
         let off = moments::hits(&model.windows, model.limits.lines.1).abs_diff(wanted);

@@ -1,5 +1,4 @@
-//! Shuffles the stacks, keeps the order nearest to the target hit frequency, and searches the crystal weight with the
-//! return nearest to the promised one.
+//! Shuffles the stacks for the target hit frequency, and searches the crystal weight for the return.
 
 use std::error::Error;
 
@@ -17,7 +16,7 @@ const WEIGHT: u32 = 100_000_000;
 /// Crystal weight while ordering strips.
 const FIRST_CRYSTAL: u32 = 330_000;
 
-/// Symbol, maximum rows of its stacks, numbers on paid and free strips, share of expanded rows in thousandths.
+/// Symbol, maximum rows of its stacks, numbers on paid and free strips, expanded rows in thousandths.
 type Contents = (&'static str, usize, [usize; 5], [usize; 5], u32);
 
 const CONTENTS: [Contents; 9] = [

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p motherlode-slots --example tune -- GAME > new.toml`
 //!
-//! Deterministic and idempotent. Rewrites only the part between the marks `# tuned: begin` and `# tuned: end`, in the
-//! latest rules version. Tables of played versions are frozen.
+//! Deterministic and idempotent. Rewrites the part between `# tuned: begin` and `# tuned: end` in the latest rules
+//! version. Tables of played versions are frozen.
 
 mod bewitched;
 mod dwarf_mine;

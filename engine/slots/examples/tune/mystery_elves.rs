@@ -1,5 +1,5 @@
-//! Shuffles the runs, keeps the order nearest to the target hit frequency, moves weight between two Bonus values until
-//! the paid spin has the promised return, and adds Bonus symbols to the bought reels until theirs is near it.
+//! Shuffles the runs for the target hit frequency, moves weight between two Bonus values for the return of the paid
+//! spin, and adds Bonus symbols to the bought reels for theirs.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -12,7 +12,6 @@ use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 60;
 const HITS_PER_MILLE: u64 = 250;
-/// Weights of 1 to 18. Weight moves between the two below.
 const VALUES: [u32; 18] = [
     250_000, 195_000, 150_000, 110_000, 82_000, 60_000, 43_000, 31_000, 22_000, 16_000, 11_500, 8_500, 6_300, 4_700,
     3_500, 2_700, 2_100, 1_700,
@@ -22,7 +21,6 @@ const HIGH: usize = 7;
 const MYSTERY: u32 = 36_000;
 const MULTIPLYING: u32 = 80_000;
 const BUY_BETS: u32 = 70;
-/// Groups of three stops per bought reel.
 const GROUPS: usize = 12;
 const FILLERS: &str = "La Mu Be Co Ow La Mu Be Co Ar La Mu Be Co Qu La Mu Be Co Ki";
 
@@ -74,7 +72,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no orders")?.1)
 }
 
-/// Shuffles sorted runs without equal neighbours on the ring. The file's strips don't start within a run.
+/// Leaves no equal neighbours on the ring. The file's strips don't start within a run.
 fn shuffle(strip: &str, draws: &mut Draws) -> String {
     let codes: Vec<&str> = strip.split_whitespace().collect();
     let mut runs: Vec<&[&str]> = codes.chunk_by(|a, b| a == b).collect();
@@ -130,7 +128,7 @@ fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error:
     Ok((decimal(&rtp, 6), strips))
 }
 
-/// Groups have one Bonus symbol, or two on the middle reel; `extra` groups of the outer reels have one more.
+/// Groups have one Bonus symbol, on the middle reel two; `extra` groups of the outer reels have one more.
 fn bought(extra: usize) -> Vec<String> {
     let reel = |reel: usize| {
         let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);

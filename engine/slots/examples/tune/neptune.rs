@@ -1,5 +1,4 @@
-//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the mean treasure for the
-//! return.
+//! Shuffles the strips for the target hit frequency, and solves the mean treasure for the return.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};

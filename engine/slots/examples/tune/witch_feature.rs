@@ -1,5 +1,4 @@
-//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the Explosion's chance for the
-//! return.
+//! Shuffles the strips for the target hit frequency, and solves the Explosion's chance for the return.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -20,7 +19,6 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     order(&mut data, |data| &mut data.reels)?;
     order(&mut data, |data| &mut data.respin_reels)?;
     order(&mut data, |data| &mut data.free_reels)?;
-    // The return is a + x b in the Explosion's chance x.
     let with = |times| -> Result<Exact, Box<dyn std::error::Error>> {
         let data = GameData { explosion_chance: ChanceData { times, of: 1 }, ..data.clone() };
         let model = Model::new(&data)?;
@@ -42,7 +40,6 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     if chance.is_negative() || chance > exact(1) {
         return Err("no chance of an Explosion meets the return: change the paytable or the features".into());
     }
-    // Fifteen digits keep the return within 10^-15.
     let of = 1_000_000_000_000_000u64;
     let times = (chance * exact(of)).round().to_integer().to_u64().ok_or("a chance below 1 has 64 bits")?;
     let section = |name: &str, strips: &[String]| {
@@ -77,7 +74,6 @@ fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut ReelsData) -> Result
         *strips = strips.iter().map(|strip| crate::shared::shuffle(strip, &mut draws)).collect();
         let strips = strips.clone();
         let model = Model::new(&GameData { reels: ReelsData { strips: strips.clone() }, ..candidate.clone() });
-        // Respin strips need no Free Spins symbol; only the hit frequency counts.
         let Ok(model) = model else { continue };
         let wanted = model.base.reels.cycle() / 1000 * HITS_PER_MILLE;
         let off = moments::hits(&model.base, 50).abs_diff(wanted);

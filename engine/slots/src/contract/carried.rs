@@ -1,4 +1,4 @@
-//! Figures that a player carries between rounds, such as crystals. The caller stores them.
+//! Figures that a player carries between rounds, such as crystals.
 
 pub const CARRIED_MAX: usize = 12;
 
@@ -7,7 +7,7 @@ pub const CARRIED_MAX: usize = 12;
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Subtracts a change from `before` to `after`, down to 0.
+    /// Subtracts the change from `before` to `after`, down to 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);

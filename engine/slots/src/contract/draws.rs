@@ -1,5 +1,5 @@
-//! Random numbers: one ChaCha20 stream per seed. Known-answer tests freeze the mapping, so that rounds replay bit for
-//! bit (PL-06, PL-14).
+//! Random numbers: one ChaCha20 stream per seed. Known-answer tests freeze the mapping, so that rounds replay exactly
+//! (PL-06, PL-14).
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

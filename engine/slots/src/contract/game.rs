@@ -73,18 +73,16 @@ pub trait Game: Sync + Send {
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }
-    /// Features with a reported frequency, at most [`crate::FEATURES_MAX`].
     fn features(&self) -> &'static [Feature] {
         &[]
     }
     fn nature(&self, _source: Source) -> Nature {
         Nature::Cash
     }
-    /// Returns the class of carried figures that determines feature chances.
     fn state(&self, _carried: &Carried) -> u16 {
         0
     }
-    /// Chances of collected features in the next paid spin, by key. [`Par::rates`] has the others.
+    /// Chances of collected features in the next paid spin, by key; others are in [`Par::rates`].
     fn chances_in(&self, _state: u16) -> Vec<(&'static str, Exact)> {
         vec![]
     }
@@ -113,7 +111,7 @@ pub trait Game: Sync + Send {
     fn interruption_hours(&self) -> Option<u32> {
         None
     }
-    /// Reverses a voided round's change from `before` to `after` (PL-04). Consumed figures stay consumed.
+    /// Reverses a voided round's change from `before` to `after` (PL-04), except consumed figures.
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         now.without(before, after)
     }

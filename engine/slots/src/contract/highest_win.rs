@@ -3,7 +3,7 @@ use crate::contract::par::Exact;
 /// Without the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
-    /// Upper bound in bets, subject to the other fields.
+    /// Upper bound in bets.
     pub bets: Exact,
     /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
@@ -11,11 +11,10 @@ pub struct HighestWin {
     pub unlimited: bool,
     /// Windows at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
-    /// Not included in `bets`.
+    /// Not in `bets`.
     pub gamble: Option<GambleTop>,
 }
 
-/// Windows at the mean coin value (DM-12).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectedTop {
     pub own: Vec<TopWindows>,
@@ -31,7 +30,6 @@ pub struct TopWindows {
     pub coins: u64,
     /// Decimal logarithm of the bound of a window's chance.
     pub log_chance: f64,
-    /// Same for wins that round to the same minor units.
     pub log_chance_rounded: f64,
 }
 
@@ -39,7 +37,7 @@ pub struct TopWindows {
 pub enum GambleTop {
     /// Line wins can be doubled without a limit (BW-22).
     Lines { bets: Exact, turns: u8 },
-    /// The whole win can be doubled and halved (ME-14 to ME-16).
+    /// The win can be doubled and halved (ME-14 to ME-16).
     Win { turns: u8, limit_on_result: bool },
 }
 
@@ -49,7 +47,6 @@ impl HighestWin {
         Self { bets, chance_exponent, unlimited, collected: None, gamble: None }
     }
 
-    /// Explains in a sentence how to read the figures.
     #[must_use]
     pub fn said(&self) -> &'static str {
         match (self.unlimited, self.collected.is_some()) {

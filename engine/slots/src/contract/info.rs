@@ -11,29 +11,26 @@ pub struct GameInfo {
     pub symbols: Vec<SymbolInfo>,
     /// Sorted by symbol, highest count first.
     pub paytable: Vec<PayRow>,
-    /// Row per reel; 0 is the top.
+    /// Row per reel, 0 for the top.
     pub lines: Vec<Vec<u8>>,
     pub ways: bool,
     pub rows_max: u32,
     pub limits: StakeLimits,
     pub buy_feature_bets: Option<u32>,
     pub picks_of: u8,
-    /// Bonus symbols count only on active lines (NP-09).
+    /// Bonus symbols count on active lines only (NP-09).
     pub bonus_on_line: bool,
     pub picks: (u8, u8),
     pub multipliers: Vec<u32>,
-    /// Minimum and maximum with the jackpot, in millionths (BW-21).
+    /// With the jackpot, in millionths (BW-21).
     pub rtp_span_micros: Option<(u64, u64)>,
     pub jackpot_assumes: String,
-    /// The jackpot first.
     pub prizes: Vec<PrizeInfo>,
-    /// Ascending (ME-05).
     pub specials: Vec<SpecialInfo>,
     pub values: Vec<ValueSet>,
     /// Starts of features (WF-07 to WF-10).
     pub combinations: Vec<FeatureCombination>,
     pub jackpot: bool,
-    /// Whether the player picks a witch (BW-05).
     pub witches: bool,
     pub doubles_max: u32,
     /// ME-16.
@@ -47,7 +44,7 @@ pub struct GameInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Autoplay {
     pub loss: AutoplayLoss,
-    /// Whether a win must exceed its limit (ME-19), not only reach it (BW-25, WF-19).
+    /// Whether a win must exceed its limit (ME-19) or only reach it (BW-25, WF-19).
     pub ends_above_win: bool,
 }
 
@@ -115,7 +112,6 @@ pub enum PrizeInfo {
 pub struct ValueSet {
     /// `treasure`
     pub key: &'static str,
-    /// Displayed meaning with unit.
     pub title: &'static str,
     pub values: Vec<u64>,
 }

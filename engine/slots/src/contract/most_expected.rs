@@ -1,4 +1,4 @@
-//! Highest mean return of a round over all carried figures (PL-36, PL-43).
+//! Highest mean return of a round over all carried figures.
 
 use crate::contract::par::{Exact, exact, ratio};
 

@@ -1,14 +1,10 @@
-//! Dependence of wins on earlier rounds, for reports.
-
 use crate::contract::outcome::{Spin, SpinKind};
 
 pub const FEATURES_MAX: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
-    /// Independent of carried figures.
     Cash,
-    /// Depends on figures of earlier rounds.
     Collected,
     Jackpot,
 }

@@ -1,4 +1,4 @@
-//! Outcome of a step, in a reusable buffer. Wins are whole coins with all multipliers applied.
+//! Reusable outcome of a step. Wins are whole coins with multipliers.
 
 use std::ops::Range;
 
@@ -19,7 +19,6 @@ pub struct Outcome {
     pub marks: Vec<Mark>,
     pub prize: Option<Prize>,
     pub reveals: Vec<Reveal>,
-    /// Shown after the round (NP-12). Not logged.
     pub unopened: Vec<Reveal>,
     /// Other coin value than the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
@@ -41,7 +40,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Keeps the capacity.
     pub fn clear(&mut self) {
         self.spins.clear();
         self.wins.clear();
@@ -187,7 +185,6 @@ impl Spin {
         self.cells.get(reel * rows + row).copied()
     }
 
-    /// Rows to the power of reels (DM-01).
     #[must_use]
     pub fn ways(&self) -> u32 {
         u32::from(self.rows).saturating_pow(u32::from(self.reels))

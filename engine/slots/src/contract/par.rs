@@ -84,7 +84,7 @@ impl ReelSet {
 pub struct Combination {
     pub symbol: u8,
     pub count: u8,
-    /// On one line or anywhere; for ways, the expected number.
+    /// On one line or anywhere; expected number for ways.
     pub chance: Exact,
     pub rtp: Exact,
 }
@@ -161,7 +161,6 @@ pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Ex
     Exact::new(numerator.into(), denominator.into())
 }
 
-/// NaN beyond the range.
 #[must_use]
 pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)

@@ -1,4 +1,4 @@
-//! Return of a progressive jackpot at its pool's terms (BW-21, PL-43), which a rules version does not fix.
+//! Return of a progressive jackpot at its pool's terms (BW-21, PL-43).
 
 use thiserror::Error;
 
@@ -45,13 +45,13 @@ impl Par {
             return None;
         }
         let base_coin = ratio(terms.base_coin_micros, 1_000_000);
-        // At coin value c, a win pays seed * c / base coin, and the bet is `bet_coins` coins of c.
+        // At coin value c, a win pays seed * c / base coin, and the bet is `bet_coins` * c.
         let seed = ratio(terms.seed_nanos, 1_000_000_000) / (&base_coin * exact(self.bet_coins));
         let increments_max = ratio(terms.contribution_ppm, 1_000_000);
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// Applies the pool's terms at a coin value. `None` (suspended pool) removes the jackpot.
+    /// `None` (suspended pool) removes the jackpot.
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {
@@ -68,7 +68,7 @@ impl Par {
         self
     }
 
-    /// Checks the returns against the published span (PL-43).
+    /// Compares the returns with the published span (PL-43).
     pub fn check_pool_terms(&self, info: &GameInfo, terms: &PoolTerms) -> Result<(), OutOfSpan> {
         let (Some((min, max)), Some(jackpot)) = (info.rtp_span_micros, self.jackpot_return(terms)) else {
             return Ok(());

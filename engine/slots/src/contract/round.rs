@@ -1,4 +1,4 @@
-//! Round in play. Resolving the logged steps rebuilds it.
+//! Round in play. The logged steps rebuild it.
 
 use thiserror::Error;
 
@@ -20,7 +20,6 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Creates terms with cents and an open pool.
     #[must_use]
     pub fn plain(carried: Carried) -> Self {
         Self { jackpot: true, double: false, minor_micros: 10_000, gamble_max_minor: 0, carried }
@@ -72,7 +71,6 @@ impl Picked {
         self.at.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Checks for `needs` different objects out of `of`.
     pub fn check(&self, needs: u8, of: u8) -> Result<(), ChoiceRefused> {
         let objects = self.as_slice();
         if self.len != needs {
@@ -86,7 +84,7 @@ impl Picked {
     }
 }
 
-/// Refusal without a draw; the round is unchanged.
+/// No draw is consumed; the round is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
     #[error("the round awaits {awaiting:?}")]
@@ -110,7 +108,7 @@ pub trait Round: Send {
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
-    /// Resolves one step into `out`. On errors, no draw is consumed, the round is unchanged, and `out` is unspecified.
+    /// Resolves one step into `out`. An error consumes no draw, leaves the round unchanged, and `out` unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
     /// Restarts at the same stake and terms, without allocating.
     fn reopen(&mut self, carried: &Carried);

@@ -25,13 +25,12 @@ pub struct Rounding {
     pub rtp: Exact,
     /// Change of the return, in coins.
     pub adds: Exact,
-    /// Change without collections.
     pub adds_to_own: Exact,
     /// Bound of the increase, in bets.
     pub spread_at_most: f64,
     /// Error bound of `adds`.
     pub within: Exact,
-    /// Bound of the change by a mean coin value (DM-12).
+    /// Bound of a mean coin value's effect (DM-12).
     pub mixed_at_most: Exact,
     pub published: Exact,
 }

@@ -12,7 +12,7 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Coins that keep the published return with rounding (DM-19). The check takes a second; a test repeats it.
+/// Coins that keep the published return with rounding (DM-19). Checking takes a second; a test repeats it.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
@@ -47,14 +47,13 @@ pub enum LadderRefused {
 }
 
 impl Ladders {
-    /// `minor_micros` returns a minor unit in millionths of the major unit.
     pub fn standard(minor_micros: impl Fn(&str) -> Option<u64>) -> Result<Self, LadderRefused> {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money.
-    /// Checks the replacements: bets must be whole minor units, and returns within 0.05 points of the published ones
-    /// (DM-19). Rounding costs some hundred milliseconds once.
+    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money. Bets
+    /// of replacements must be whole minor units, and returns within 0.05 points of the published ones (DM-19).
+    /// Rounding costs some hundred milliseconds once.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,

@@ -12,12 +12,12 @@ pub struct WinUpTo {
     pub bets: Exact,
     pub chance_exponent: i32,
     pub lines: u32,
-    /// Currency and coin value with this win; `None` if all are equal.
+    /// `None` if all are equal.
     pub at: Option<(String, u64)>,
     pub gambled_bets: Option<Exact>,
 }
 
-/// Minor unit of a currency in millionths of the major unit, and gamble limit in minor units (0 if unknown).
+/// Minor unit of a currency in millionths of the major unit, and gamble limit in minor units or 0.
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
 /// Costs up to seconds.
@@ -32,7 +32,7 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
     (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
 }
 
-/// Lines and highest win of a bought feature, without the price.
+/// Without the price.
 #[must_use]
 pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     let limits = &game.info().limits;

@@ -1,4 +1,4 @@
-//! Coin values of a game (DM-17, DM-19). Coins that are not whole minor units need a game with [`Game::rounding`].
+//! Coin values of a game (DM-17, DM-19). Fractional minor units need [`Game::rounding`].
 
 use num_traits::Signed;
 use thiserror::Error;
@@ -16,7 +16,7 @@ const PLACES: usize = 4;
 pub struct CashReturn {
     pub adds: Exact,
     pub within: Exact,
-    /// Bound of the further change by earlier coin values.
+    /// Bound of the effect of earlier coin values.
     pub mixed_at_most: Exact,
     pub whole: bool,
 }

@@ -67,7 +67,7 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Each card but the last adds at most half of the limit, since a higher win ends the gamble.
+    /// Each card but the last adds at most half of the limit: a higher win ends the gamble.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

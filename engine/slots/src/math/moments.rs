@@ -39,8 +39,8 @@ impl SpinTable {
     }
 }
 
-/// Counts the ways to the final states of an automaton. `letter` maps a stop to an input; `read` returns the next
-/// state, if any.
+/// Counts the ways to an automaton's final states. `letter` maps a stop to an input; `read` returns the next state, if
+/// any.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,

@@ -48,7 +48,7 @@ pub struct Tally {
     pub win: Sum,
     /// Fourth powers of wins, saturating.
     pub win_fourths: u128,
-    /// Rounds with each of [`Game::features`] in the first step.
+    /// Rounds by [`Game::features`] in the first step.
     pub features: [u64; FEATURES_MAX],
     pub parts: [Sum; PARTS_MAX],
     /// Rounds with a win or feature in the first step.
@@ -91,7 +91,6 @@ pub enum SimulateError {
     Choice(#[from] ChoiceRefused),
 }
 
-/// Plays one player with automatic choices and an open pool.
 pub fn simulate(
     game: &'static dyn Game,
     stake: &Stake,
@@ -102,8 +101,7 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Returns the carried figures after a new player's first rounds. Long-run returns don't hold without them (WF-11,
-/// DM-14).
+/// Returns a player's figures after the first rounds. Long-run returns don't hold without them (WF-11, DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
 }

@@ -1,4 +1,4 @@
-//! Exact sums over all windows of a ways game, without the evaluator.
+//! Exact sums over all windows of a ways game.
 //!
 //! Reels are independent, so a symbol's summed win is the product of the reels' sums. The same holds for products of
 //! two symbols' wins and, by inclusion and exclusion, for windows without a win.
@@ -36,7 +36,6 @@ impl Law {
         shown
     }
 
-    /// Adds a random cell.
     #[must_use]
     pub fn and_cell(&self, symbols: &[(u8, u32)]) -> Self {
         Self::new(self.0.iter().flat_map(|(shown, weight)| {

@@ -1,7 +1,7 @@
 //! Win of a ways window modulo a small number, which determines its rounding to minor units (DM-17).
 //!
 //! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. Chances have a relative
-//! error of at most 1e-13. Does not use the evaluator, so that it is an independent check.
+//! error of at most 1e-13. Independent of the evaluator.
 
 use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
@@ -32,8 +32,8 @@ impl<'a> ReelShows<'a> {
 /// Residues of the ways of each running symbol (0 if ended), then of the coins won.
 type State = u64;
 
-/// Chances of the residues, which sum to `chance`. Drops states less likely than `least`. Panics on a modulus of 0 or
-/// above 32, and on too many symbols.
+/// Chances of the residues, with sum `chance`. Drops states less likely than `least`. Panics on a modulus of 0 or above
+/// 32, and on too many symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");

@@ -1,4 +1,4 @@
-//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). Gifted crystals have no coin value.
+//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). Gifted crystals have none.
 
 use serde::Deserialize;
 
@@ -19,7 +19,6 @@ pub const KEYS: [&str; 10] = [
     "given",
 ];
 
-/// Scope of the gift (DM-14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GiftTo {
@@ -89,7 +88,7 @@ impl Collections {
     }
 
     /// Reverses a voided round's change from `before` to `after` per colour (PL-04), except completed collections and
-    /// used gifts. Each colour keeps fewer than `needs` crystals, with a mean coin value within `coins` or the existing
+    /// used gifts. Each colour keeps fewer than `needs` crystals; the mean coin value is within `coins` or the existing
     /// means.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
@@ -120,7 +119,6 @@ impl Collections {
         left
     }
 
-    /// Returns whether these crystals can contain the other ones.
     fn holds(&self, other: &Self, colour: usize) -> bool {
         let ((crystals, micros), (of, sum)) = (self.own(colour), other.own(colour));
         if crystals == of { micros == sum } else { crystals > of && micros > sum }

@@ -15,7 +15,7 @@ const COINS_PER_LINE_MAX: u32 = 1000;
 pub struct StakeData {
     #[serde(default)]
     pub coin_values: Vec<String>,
-    /// Game in `games/ladders.toml` with coin values by currency.
+    /// Game in `games/ladders.toml`.
     #[serde(default)]
     pub ladders: Option<String>,
     pub lines: (u32, u32),
@@ -59,7 +59,6 @@ pub struct WheelData {
     pub prizes: Vec<PrizeData>,
 }
 
-/// Either `multiple` or `free_spins`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrizeData {

@@ -1,4 +1,4 @@
-//! Rows added to a window for one spin (DM-08), drawn by reel, from the top. Each crystal lands at most once (DM-09).
+//! Rows added to a window (DM-08), drawn by reel, from the top. Each crystal lands at most once (DM-09).
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;

@@ -24,7 +24,6 @@ impl ModelError {
     }
 }
 
-/// [`ModelError::Parse`] has the position.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ModelError> {
     toml::from_str(text).map_err(|e| ModelError::Parse(e.to_string()))
 }

@@ -63,7 +63,6 @@ pub enum LimitOn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Half {
-    /// Paid at the end of the round.
     #[default]
     Kept,
     Credited,
@@ -82,7 +81,6 @@ pub struct ColourGamble {
 impl ColourGamble {
     const OF_COLOUR: u32 = 26;
 
-    /// `None` if the gamble is not offered.
     #[must_use]
     pub fn new(win_minor: u64, turns_max: u8, limit: u64, rules: ColourRules) -> Option<Self> {
         let offered = 0 < win_minor && win_minor <= limit && turns_max > 0;
@@ -138,7 +136,6 @@ impl ColourGamble {
         self.at_risk > 0 && cards < usize::from(self.turns_max) && (cards == 0 || self.doubles())
     }
 
-    /// Secured and at risk.
     #[must_use]
     pub fn win_minor(&self) -> u64 {
         self.secured + self.at_risk

@@ -2,7 +2,7 @@
 //! an independent reel (ME-13).
 //!
 //! At the end, in reading order, Mysteries reveal special wins, Multiplying ones draw a multiplier of every other
-//! Bonus, and functions turn into values without multiplication. With a GRAND, only factors up to 2 are drawn (ME-07).
+//! Bonus, and functions turn into values. With a GRAND, only factors up to 2 are drawn (ME-07).
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Mark, MarkKind, Outcome, Spin, SpinKind, Stops};
@@ -12,14 +12,12 @@ use crate::parts::weights::Weights;
 pub const ROWS: usize = 3;
 pub const CELLS: usize = REELS * ROWS;
 pub const MULTIPLYING_REEL: usize = 2;
-/// Highest factor when a GRAND is revealed (ME-07).
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
 /// Total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
 /// Multiplier of a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
 
-/// Reading order.
 const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 14];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +25,6 @@ pub enum Bonus {
     Value(u32),
     /// Total bets, 0 until revealed (ME-05).
     Mystery(u32),
-    /// Factor of the other Bonus symbols, 0 until drawn (ME-06).
     Multiplying(u32),
 }
 
@@ -168,7 +165,7 @@ impl HoldAndWin {
         board.count > before
     }
 
-    /// Applies the functions. Returns the pay in total bets.
+    /// Returns the pay in total bets.
     fn end(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut grand = false;
         let (mut paid, mut factor, mut functions) = (0u64, 1u64, false);
@@ -202,7 +199,6 @@ impl HoldAndWin {
         paid * factor + turned
     }
 
-    /// Turns functions into values. Returns their sum.
     fn turn(&self, board: &mut Board, draws: &mut Draws) -> u64 {
         let mut turned = 0;
         for cell in READING {

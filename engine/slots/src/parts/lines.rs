@@ -1,7 +1,7 @@
 //! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! The intersection of bit masks per reel, stop and symbol yields the few winning lines, which are read cell by cell.
-//! About 10 ns per window.
+//! Bit masks per reel, stop and symbol yield the few winning lines, which are read cell by cell. About 10 ns per
+//! window.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};

@@ -1,4 +1,4 @@
-//! Picks of hidden amounts: a run of one symbol starts a pick of as many objects (NP-09 to NP-12). All values are drawn
+//! Picks of hidden amounts: a run of a symbol starts a pick of as many objects (NP-09 to NP-12). Values are drawn
 //! before the choice.
 
 use serde::Deserialize;
@@ -85,7 +85,6 @@ pub struct PicksData {
     pub amounts: Vec<AmountData>,
 }
 
-/// Scope of a highest amount (NP-11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaxOf {
@@ -137,7 +136,6 @@ impl Objects {
         &self.amounts
     }
 
-    /// Highest win of a pick, times coins per line.
     #[must_use]
     pub fn max_coins(&self) -> u64 {
         self.max_coins

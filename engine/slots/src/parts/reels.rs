@@ -23,7 +23,6 @@ pub struct Reels {
 }
 
 impl Reels {
-    /// Fails on a wrong number or length.
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =

@@ -1,4 +1,4 @@
-//! Wins on ways: a symbol on adjacent reels, times the product of its counts (DM-02, DM-03). About 10 ns per window.
+//! Wins on ways (DM-02, DM-03). About 10 ns per window.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
@@ -32,7 +32,6 @@ impl Counts {
         (self.0.checked_shr(4 * u32::from(symbol)).unwrap_or(0) & 15) as u8
     }
 
-    /// Returns the lowest bit of every symbol present.
     #[inline]
     fn there(self) -> u64 {
         (self.0 | self.0 >> 1 | self.0 >> 2 | self.0 >> 3) & LOWEST
@@ -95,7 +94,6 @@ impl Ways {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaysColumn {
-    /// From the top; 0 below the window.
     pub cells: [u8; WAYS_ROWS_MAX],
     pub counts: Counts,
 }

@@ -106,7 +106,6 @@ impl Windows {
         shown
     }
 
-    /// Sorted by symbol, highest count first.
     #[must_use]
     pub fn paytable(&self, symbols: &[SymbolInfo], bonus_needs: u8) -> Vec<PayRow> {
         let mut rows = Vec::new();

@@ -31,7 +31,6 @@ impl CoinWorth {
     }
 }
 
-/// Rounds half to even. The denominator must be above 0.
 #[must_use]
 pub fn half_even(numerator: u128, denominator: u128) -> u64 {
     let (whole, rest) = (numerator / denominator, numerator % denominator);

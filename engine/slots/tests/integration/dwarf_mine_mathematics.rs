@@ -1,5 +1,3 @@
-//! The exact return against enumeration of small games, independent sums, and play.
-
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 #![allow(clippy::cast_possible_truncation, reason = "small exponents")]
 
@@ -295,7 +293,6 @@ fn playing_returns_what_the_mathematics_says() {
     let total = tally.win.coins as f64 / n / 25.0;
     assert!((total - 0.968).abs() < 4.0 * PAR.std_dev / n.sqrt());
     let spins = PAR.rate("free_spins_per_paid_spin").unwrap() + PAR.rate("collection_spins_per_paid_spin").unwrap();
-    // A deviation of at most ten per series.
     let expected = spins.to_f64().unwrap();
     assert!((tally.free_spins as f64 / n - expected).abs() < 4.0 * (expected * 10.0 / n).sqrt());
 }

@@ -30,7 +30,7 @@ fn dm_01_the_window_has_4_to_7_rows_and_its_ways_are_the_power_of_them() {
     assert_eq!((info.reels, info.rows, info.rows_max, info.ways, info.lines.len()), (5, 4, 7, true, 0));
 }
 
-/// DM-02, DM-03: wins of 20,000 rounds equal those of an evaluator that follows each way.
+/// DM-02, DM-03: 20,000 rounds against an evaluator that follows each way.
 #[test]
 fn dm_02_dm_03_wins_are_those_of_every_way_walked() {
     let naive = Naive::read(FILE);
@@ -382,7 +382,7 @@ fn dm_15_other_colours_stay_and_a_completed_one_starts_from_zero() {
     assert_eq!(out.unwrap().carried, Some(carried([0; 4], [0; 4], 0)));
 }
 
-/// DM-16: the carried figures suffice for the next round.
+/// DM-16: carried figures suffice for the next round.
 #[test]
 fn dm_16_collections_are_carried_and_a_round_is_rebuilt_from_its_steps() {
     let carries = dwarf_mine().carries();
@@ -463,7 +463,6 @@ fn dm_24_every_stop_of_every_reel_is_equally_likely() {
     }
 }
 
-/// DM-25: the largest listed coin value is last.
 #[test]
 fn dm_25_the_bet_is_25_coins_of_a_listed_value() {
     let limits = &dwarf_mine().info().limits;

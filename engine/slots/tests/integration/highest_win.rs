@@ -57,7 +57,7 @@ fn me_21_the_highest_feature_of_mystery_elves() {
 }
 
 /// WF-04: the highest round, composed from windows of the strips: free spins and a High Symbols Respin of only Wilds,
-/// then ten free spins with the same Wilds times 10. The game's code does not evaluate the windows.
+/// then ten free spins with the same Wilds times 10.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
@@ -76,7 +76,7 @@ fn wf_04_win_up_to_of_witch_feature_is_reached() {
         let reached =
             in_bets(value(&base, &paid)) + &wilds + exact(10) * (in_bets(value(&free, &each)) + exact(10) * &wilds);
         assert_eq!(highest("witch-feature").bets, reached);
-        // The audit's bound used the highest paid window, which starts no free spins.
+        // The audit used the highest paid window, which starts no free spins.
         assert!(reached > exact(50_869) && reached < exact(50_884));
     }
 }

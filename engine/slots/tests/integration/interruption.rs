@@ -27,7 +27,7 @@ fn by_the_rules(stands: &Outcome) -> Choice {
     }
 }
 
-/// Plays automatically until each of these was awaited. Rounds must end, and wins must not decrease.
+/// Plays automatically until each of these was awaited. Rounds must end; wins must not decrease.
 fn left_alone(game: &'static dyn Game, awaited: &[Awaiting]) {
     let mut missing: BTreeSet<_> = awaited.iter().map(|awaiting| format!("{awaiting:?}")).collect();
     for number in 0..200_000 {

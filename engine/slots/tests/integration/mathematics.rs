@@ -21,8 +21,7 @@ fn windows(model: &Model) -> Vec<Window> {
     (1..=15).map(|lines| Window::new(model, &moments::spin_table(&model.windows, lines), lines)).collect()
 }
 
-/// 94.10 % without the jackpot, 94.60 % with its seed, plus the increments, for each of the 150 stakes at each coin
-/// value.
+/// 94.10 % without the jackpot, 94.60 % with its seed, plus increments, for each of the 150 stakes at each coin value.
 #[test]
 fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let model = model();
@@ -270,7 +269,7 @@ fn played_rounds_return_what_the_mathematics_says() {
         close("bonuses", bonuses, par.rate("bonuses_per_paid_spin").unwrap(), 1.5 * bonuses, rounds);
         let spins = tally.free_spins as f64 / n;
         close("free spins", spins, par.rate("free_spins_per_paid_spin").unwrap(), 30.0 * spins, rounds);
-        // Heavy tails move the sample deviation; a wrong formula misses by more.
+        // Heavy tails move the sample deviation.
         let mean = tally.win.coins as f64 / n / bet;
         let deviation = (tally.win.squares as f64 / n / bet / bet - mean * mean).sqrt();
         assert!((deviation / par.std_dev - 1.0).abs() < 0.15, "{deviation} against {}", par.std_dev);

@@ -99,7 +99,7 @@ fn np_01_credits_are_coins_times_the_coin_size() {
 }
 
 proptest! {
-    /// NP-02, NP-04, NP-05, NP-09: equal to a literal evaluation of the rules.
+    /// NP-02, NP-04, NP-05, NP-09: equal to a literal evaluation.
     #[test]
     fn np_02_a_window_pays_and_starts_what_the_rules_say(number in any::<u64>(), lines in 1u32..=15, coins in 1u32..=5) {
         let mut round = neptune().open(&stake(lines, coins), &OPEN).unwrap();
@@ -230,7 +230,6 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
     let mut in_free_spins = 0;
     rounds(&stake(15, 1), 6000, |steps| {
         for out in steps {
-            // A treasure interrupts the series.
             assert!(out.spins.iter().rev().skip(1).all(|spin| !spin.bonus));
             let started = out.spins.last().is_some_and(|spin| spin.bonus);
             in_free_spins += u32::from(started && out.spins.iter().any(|spin| spin.kind == SpinKind::Free));

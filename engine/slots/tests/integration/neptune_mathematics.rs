@@ -163,7 +163,7 @@ fn np_rtp_equals_the_sum_over_symbol_counts() {
     assert_eq!((par.part("base_lines"), par.part("scatter"), par.part("treasure")), (lines, scatter, treasure));
 }
 
-/// Visits every window and amount of short strips, without products of moments.
+/// Visits every window and amount of short strips.
 #[test]
 fn np_the_variance_is_that_of_every_window_and_amount() {
     let mut data: GameData = file::parse(FILE).unwrap();

@@ -1,5 +1,3 @@
-//! PL-43, WF-21, DM-14: first spins of a new player.
-
 use motherlode_slots::contract::par::float;
 use motherlode_slots::{Carried, Choice, Draws, Game, Outcome, Par, Seed, Stake, Terms, games, latest};
 

@@ -161,7 +161,7 @@ fn bw_04_two_to_five_scatters_pay_on_the_total_bet_and_award_free_spins() {
     }
 }
 
-/// BW-05: the patterns name all inputs, so that a witch would not compile.
+/// BW-05: the patterns name all inputs; a witch would not compile.
 #[test]
 fn bw_05_the_witch_is_no_input_of_the_engine() {
     let (stake, terms) = (stake(9, 2), OPEN);

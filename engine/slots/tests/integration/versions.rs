@@ -89,7 +89,6 @@ fn pl_01_the_revised_rules_are_played_on_the_same_tables() {
     }
 }
 
-/// NP-11, since version 1.0.1.
 #[test]
 fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
     use motherlode_slots::games::neptune::{model::Model, par::prove};

@@ -1,5 +1,3 @@
-//! Played rounds, recomputed cell by cell from the data file.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -117,7 +115,7 @@ fn sorted(potions: &str) -> String {
     chars.into_iter().collect()
 }
 
-/// WF-01 to WF-03: fifty lines from the left, Wild for all but special symbols, in every kind of window.
+/// WF-01 to WF-03: in every kind of window, Wild for all but special symbols.
 #[test]
 fn wf_01_wf_03_fifty_lines_pay_their_best_from_the_left() {
     assert_eq!(NAIVE.lines.len(), 50);

@@ -94,7 +94,7 @@ fn wf_06_every_third_potion_completes_a_combination() {
     let per_spin = ratio(3 * data.potions.chance.times, data.potions.chance.of);
     let all: Exact = Means::new(&model()).combinations.iter().sum();
     assert_eq!(all, &per_spin / ratio(3, 1));
-    // The three are independent draws of the colours: red 1/2, blue and green 1/4.
+    // Three independent draws of colours: red 1/2, blue and green 1/4.
     let [high, wilds, multiplier, mega, _] = Means::new(&model()).combinations;
     assert_eq!(high, &all * ratio(6, 1) * ratio(1, 2) * ratio(1, 16));
     assert_eq!(wilds, &all * ratio(3, 1) * ratio(1, 2) * ratio(1, 16));
@@ -130,7 +130,7 @@ fn wf_21_played_rounds_return_what_the_mathematics_says() {
     close("hits", hits, float(&par.hit_frequency), hits * (1.0 - hits));
     let spins = tally.free_spins as f64 / n;
     close("free spins", spins, float(par.rate("free_spins_per_paid_spin").unwrap()), 16.0 * spins);
-    // Heavy tails move the sample deviation; a wrong formula misses by more.
+    // Heavy tails move the sample deviation.
     let mean = tally.win.coins as f64 / n / 50.0;
     let deviation = (tally.win.squares as f64 / n / 2500.0 - mean * mean).sqrt();
     assert!((deviation / par.std_dev - 1.0).abs() < 0.1, "{deviation} against {}", par.std_dev);

@@ -1,4 +1,4 @@
-//! The audit finds faults of campaigns (PL-18) that the books accept.
+//! Faults of campaigns (PL-18) that the books accept.
 
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Campaign, CoinValue, Currency, Event, Minor, SettledRound};
@@ -57,7 +57,6 @@ fn pl_18_free_rounds_are_counted_and_their_voids() {
     assert_eq!((state.begun, state.given_back, state.left()), (3, 2, 2));
 }
 
-/// The books check the amount of a round's stake, not its lines.
 #[test]
 fn pl_18_a_free_round_with_another_stake_of_the_same_worth_is_found() {
     let mut tale = granted(5, 3);

@@ -1,5 +1,3 @@
-//! Commits after a cancellation in a log (PL-42).
-
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Currency, Event, Minor};
 

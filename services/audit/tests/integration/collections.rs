@@ -1,5 +1,3 @@
-//! Collections carried between rounds, and the gamble's limit.
-
 use crate::common::{Tale, audited, found, player, step};
 use motherlode_books::{Currency, Event, FxRate, LoggedTerms, Minor, RoundTerms, StreamId};
 use motherlode_proto::convert::record::Logged;
@@ -37,8 +35,8 @@ fn carries(outcome: &Outcome, figures: &[(usize, i64)]) -> bool {
     outcome.carried.is_some_and(|carried| carried.0 == wanted)
 }
 
-/// A player of Dwarf Mine: the gift of three red crystals, the fourth at 0.01, a round without, the fifth at 0.02 with
-/// its free spins at 0.015, a round that collects a crystal and is voided before its free spins; then one more.
+/// Gift of three red crystals, a fourth at 0.01, a round without, a fifth at 0.02 with free spins at 0.015, a voided
+/// round with a crystal; then one more.
 fn mine() -> Tale {
     let mut tale = Tale::with_players(&["dora"]);
     let over = |outcome: &Outcome| outcome.awaiting == Awaiting::Nothing;

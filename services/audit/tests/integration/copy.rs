@@ -1,5 +1,3 @@
-//! Changed or missing records of an operator's copy (PL-30) are found.
-
 use crate::common::{Tale, chained, options, store};
 use bytes::Bytes;
 use motherlode_audit::{CopyReport, audit, audit_copy, digest};

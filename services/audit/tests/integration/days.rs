@@ -1,5 +1,3 @@
-//! A bet past a session's limit of the day (PL-26, uf_06) is found.
-
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Currency, DayLimits, Event, Minor, SessionOpened};
 use std::num::NonZeroU32;

@@ -1,5 +1,3 @@
-//! The index, compared with the books at each balance's position.
-
 use crate::common::{Tale, chained, player, step, store};
 use motherlode_audit::{Comparison, Options, Report, audit};
 use motherlode_books::{Currency, Event, Minor};

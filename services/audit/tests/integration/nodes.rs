@@ -25,7 +25,6 @@ fn sealed() -> (Tale, [u8; 32]) {
     (tale, key)
 }
 
-/// The seal passes the audit of the log alone.
 #[test]
 fn mf_e1_a_chosen_seal_is_found_with_the_draw_keys() {
     let (mut tale, key) = sealed();

@@ -253,7 +253,6 @@ fn pl_09_a_partition_that_is_missing_is_found() {
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
     let whole = audited(&logs);
     assert!(whole.divergence().is_some());
-    // Depends on the number of partitions; without players, the reports show it.
     let mut tales = Tales::new();
     tales.0.iter_mut().for_each(|tale| tale.log.retain(|logged| logged.commit.stream == pool()));
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();

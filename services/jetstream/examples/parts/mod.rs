@@ -13,7 +13,6 @@ pub fn print(what: &str, names: &[&str], rates: &[Vec<f64>]) -> io::Result<()> {
     Ok(())
 }
 
-/// Minimum, median and maximum.
 fn spread(mut figures: Vec<f64>) -> (f64, f64, f64) {
     figures.sort_by(f64::total_cmp);
     let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);

@@ -1,5 +1,3 @@
-//! Following a stream and taking it over.
-
 use crate::parts::{Acknowledged, append, holds, payloads};
 use futures_util::StreamExt;
 use motherlode_jetstream::{Absent, Following, JetStreamStore, OpenError, vacant};

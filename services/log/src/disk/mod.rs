@@ -1,5 +1,5 @@
-//! File system interface, which tests replace by a faulty one. After a crash the log relies only on bytes after `sync`
-//! of their file, names after `sync` of their directory, and atomic `rename`.
+//! File system interface. After a crash the log relies only on bytes after `sync` of their file, names after `sync` of
+//! their directory, and atomic `rename`.
 
 pub mod os;
 
@@ -12,7 +12,7 @@ use std::{
 pub trait Disk: fmt::Debug + Send + Sync {
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Lists files, unordered.
+    /// Unordered.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
@@ -27,7 +27,6 @@ pub trait Disk: fmt::Debug + Send + Sync {
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 }
 
-/// Releases its lock on drop.
 pub type LockGuard = Box<dyn LockHandle>;
 
 pub trait LockHandle: fmt::Debug + Send {}

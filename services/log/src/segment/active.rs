@@ -1,5 +1,3 @@
-//! Segment being written, and the prepared next file.
-
 use std::{io, sync::Arc};
 
 use super::{format::SEGMENT_HEADER, scan::Tail};
@@ -59,7 +57,7 @@ impl Active {
     /// Makes all appended bytes durable and removes everything after them.
     ///
     /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. All
-    /// affected bytes are therefore truncated or written again before the sync.
+    /// affected bytes are truncated or written again first.
     pub fn mend(&mut self) -> io::Result<()> {
         if self.due == Pending::Nothing {
             return Ok(());

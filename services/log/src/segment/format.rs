@@ -20,7 +20,6 @@ use bytes::{Buf, Bytes};
 
 use crate::record::{Hash, Position};
 
-/// Sector size in bytes.
 pub(super) const SECTOR: usize = 512;
 pub(super) const ALIGN: usize = 32;
 pub(super) const SEGMENT_HEADER: usize = 64;
@@ -74,7 +73,6 @@ impl SegmentHeader {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockHeader {
-    /// Body bytes without padding.
     pub body: u32,
     pub first: Position,
     pub records: u32,

@@ -28,7 +28,6 @@ pub(super) struct Outline {
     pub last: Position,
     pub head: Hash,
     pub used: u64,
-    /// First position and offset of sampled blocks.
     pub marks: Vec<(Position, u64)>,
 }
 

@@ -1,5 +1,5 @@
 //! Random access to durable records during appends. A read costs an index lookup and 64 KiB of the file, long ones up
-//! to 1 MiB at a time. Each returned block is verified. A read ends with its segment.
+//! to 1 MiB at a time. Blocks are verified. A read ends with its segment.
 
 use std::{
     io,

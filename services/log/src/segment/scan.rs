@@ -1,5 +1,4 @@
-//! Verifying reader: checks headers, checksums, positions and the hash chain. It takes no lock, so it can scan a
-//! running service's directory.
+//! Verifying reader: checks headers, checksums, positions and the hash chain. It takes no lock, so the service may run.
 
 use std::{
     collections::VecDeque,
@@ -27,11 +26,10 @@ use crate::{
 };
 
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// Bytes per read. Allocators do not reuse larger blocks.
+/// Allocators do not reuse larger blocks.
 const AHEAD: u64 = 1 << 17;
 const LOOKS: usize = 16;
 
-/// Bytes after the last whole append.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Tail {
     #[default]
@@ -196,7 +194,6 @@ impl Walk {
         }
     }
 
-    /// Returns the later records of the block.
     fn skip(&mut self, position: Position, head: Hash) -> Result<Vec<Bytes>, ScanError> {
         (self.next, self.head) = (position + 1, head);
         while self.files.get(1).is_some_and(|(first, _)| *first <= self.next) {
@@ -229,7 +226,7 @@ impl Walk {
         Ok(rest)
     }
 
-    /// Lists newer segments before the current one's end is read again: no segment grows once a later one exists.
+    /// Lists newer segments before it reads the current one's end again: no segment grows once a later one exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();
@@ -298,8 +295,7 @@ impl Walk {
         }
     }
 
-    /// Zeros and a torn append at the log's end are accepted, and a block that a running service has written meanwhile.
-    /// Everything else is damage.
+    /// Accepts zeros and a torn append at the log's end, and a block written meanwhile. Everything else is damage.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let look = |window: &Window| window.file.read_up_to(MAX_SEGMENT, window.offset);
         let mut rest = look(&current.window).map_err(ScanError::at(&current.path))?;

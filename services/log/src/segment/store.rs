@@ -33,7 +33,7 @@ const UNFINISHED: &str = "unfinished";
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Largest segment or append, 4 KiB to 1 GiB.
+    /// 4 KiB to 1 GiB; also limits an append.
     pub segment_bytes: u64,
     /// Zeros written ahead at a time, at least 512 bytes.
     pub zero_bytes: u64,
@@ -61,7 +61,6 @@ pub struct SegmentStore {
     opened: bool,
     folder: Arc<dyn Folder>,
     block: Vec<u8>,
-    /// Full segments without an outline, with their last hash.
     full: Vec<(Position, Hash)>,
     unread: Position,
     _lock: LockGuard,
@@ -203,7 +202,6 @@ impl SegmentStore {
         active.reserve(room.min(zero_bytes / 2), zero_bytes, segment_bytes)
     }
 
-    /// The next segment's header is durable before its name appears.
     fn roll(&mut self, first: Position) -> io::Result<()> {
         let header = SegmentHeader { partition: self.partition, first, previous: self.head }.encode();
         let mut next = match self.spare.take() {
@@ -226,7 +224,6 @@ impl SegmentStore {
         self.shared.disk.create(&self.shared.dir.join(UNFINISHED))
     }
 
-    /// Runs once half of the current segment is used.
     fn make_spare(&mut self) -> io::Result<()> {
         let Options { segment_bytes, zero_bytes } = self.options;
         let is_due = self.active.as_ref().is_some_and(|active| active.used >= segment_bytes / 2);

@@ -1,7 +1,7 @@
 //! Distinguishes an interrupted append from damage.
 //!
 //! A *torn* append was never acknowledged and may be removed. It lacks a whole sector or its end, and nothing follows
-//! it. No change of a single byte looks like this, because each sector of a block has two nonzero bytes.
+//! it. No single changed byte looks like this: each sector of a block has two nonzero bytes.
 
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
@@ -35,7 +35,6 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
-/// Reports whether a part is missing and nothing follows.
 fn lacks_a_part(tail: &[u8], offset: u64, used: usize, bytes: usize) -> bool {
     let Some(block) = tail.get(..bytes) else { return false };
     let unfinished = block.ends_with(&[0; LACKING]);

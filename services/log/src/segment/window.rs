@@ -1,5 +1,3 @@
-//! Read-ahead window over a file, without copies.
-
 use std::{io, sync::Arc};
 
 use bytes::Bytes;

@@ -24,7 +24,6 @@ impl Log {
         Self::beginning_with(b"one")
     }
 
-    /// Three segments: short blocks, blocks over several sectors, and mostly zeros.
     fn beginning_with(first: &[u8; 3]) -> Self {
         let appends: &[&[&[u8]]] = &[
             &[first],
@@ -168,7 +167,7 @@ fn a_lost_sector_is_a_torn_append_in_the_last_block_only() {
     }
 }
 
-/// An append that lacks only its last byte is refused, since a changed byte looks the same.
+/// Unless only the last byte is missing: a changed byte looks the same.
 #[test]
 fn a_block_that_stops_anywhere_is_a_torn_append() {
     let log = Log::new();

@@ -1,6 +1,4 @@
-//! Format version 1 is frozen.
-//!
-//! An independent implementation made the file in `golden/` from the format's description.
+//! Format version 1 is frozen. An independent implementation made the file in `golden/` from the format's description.
 
 use std::{path::Path, sync::Arc};
 

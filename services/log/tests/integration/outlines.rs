@@ -1,4 +1,4 @@
-//! Openings by outlines return the same log, and refuse the same faults outside full segments.
+//! Openings by outlines return the same log and refuse the same faults outside full segments.
 
 use std::{
     fs,

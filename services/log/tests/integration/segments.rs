@@ -37,7 +37,7 @@ fn segments(dir: &TempDir) -> Vec<String> {
 fn the_segment_store_conforms_on_the_real_disk() {
     let mut dirs = Vec::new();
     conformance::suite(&mut || {
-        // The folder for temporary files may be in memory.
+        // Temporary folders may be in memory.
         dirs.push(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
         Box::new(open(dirs.last().unwrap()))
     });
@@ -204,7 +204,6 @@ fn any_position_can_be_read_in_any_size() {
     }
 }
 
-/// A read of 64 KiB, the distance of two marks, and sometimes a second one.
 #[test]
 fn a_record_is_read_without_what_follows_it() {
     const MARKS: u64 = 64 << 10;

@@ -1,7 +1,6 @@
 use super::*;
 use motherlode_slots::{Draws, Seed};
 
-/// Few high wins: wins in bets, and their chances in millionths.
 #[derive(Clone)]
 struct Toy(Vec<(f64, u32)>);
 
@@ -125,8 +124,7 @@ fn found_after(faulty: &Toy, theory: Theory, of: &str, rounds_max: u32) -> Optio
     })
 }
 
-/// All wins a tenth too high or too low, or one doubled entry, although a few rounds at 5,000 times the usual stake
-/// outweigh all others.
+/// All wins a tenth too high or too low, or one doubled entry, with a few rounds at 5,000 times the usual stake.
 #[test]
 fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
     let sound = Toy(Toy::sound().0[1..].to_vec());

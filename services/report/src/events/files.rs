@@ -1,8 +1,7 @@
 //! Files of significant events: a chained log in the log's segment format, derived from the log.
 //!
 //! Missing, damaged or foreign files, or files shorter than the [kept figures](crate::kept) state, are deleted with
-//! these and rebuilt by the next start. Events beyond those figures, left by a crash, stay: folding gives the same
-//! ones.
+//! these and rebuilt by the next start. Later events, left by a crash, stay: folding gives the same ones.
 
 use bytes::Bytes;
 use motherlode_log::{AppendError, Chained, Hash, OpenError, Options, ReadError, Reader, SegmentStore, Store, hash};
@@ -127,7 +126,7 @@ impl EventFiles {
         deleted
     }
 
-    /// Skips events already in the files; can be repeated after an error.
+    /// Skips events in the files; can be repeated after an error.
     pub(crate) fn append(
         &mut self,
         first: u64,

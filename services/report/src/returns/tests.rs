@@ -75,7 +75,7 @@ impl Player {
         self.returns.settled("acme", &open, 0);
     }
 
-    /// Collects at the highest coin value, and plays at a low one while a collection lacks one crystal.
+    /// Collects at the highest coin value, then plays at a low one while a collection lacks one crystal.
     fn play(&mut self, rounds: u32) -> Found {
         let coins = &self.game.info().limits.coin_values_micros;
         let (low, high) = (*coins.iter().find(|coin| **coin >= 40_000).unwrap(), *coins.last().unwrap());

@@ -165,7 +165,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
     Ok(())
 }
 
-/// A blank token never authenticates, since headers are trimmed.
+/// Never authenticates, since headers are trimmed.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

@@ -1,4 +1,4 @@
-//! `[proofs]`: signing and publication of the log's checkpoints.
+//! `[proofs]`: signing and publication of checkpoints.
 
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, path::PathBuf};

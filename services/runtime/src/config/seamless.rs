@@ -86,7 +86,6 @@ const fn credits_max() -> usize {
     64
 }
 
-/// Whether requests use TLS or stay on this machine.
 pub(super) fn is_private(target: &str) -> bool {
     let Ok(uri) = target.parse::<Uri>() else { return true };
     let host = uri.host().unwrap_or_default();
@@ -96,13 +95,11 @@ pub(super) fn is_private(target: &str) -> bool {
 }
 
 impl Seamless {
-    /// Whether requests use TLS or stay on this machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
         is_private(&self.url)
     }
 
-    /// The error names the file.
     pub fn credentials(&self) -> Result<WalletCredentials, String> {
         let read = |path: &PathBuf| fs::read(path).map_err(|error: io::Error| format!("{}: {error}", path.display()));
         let token = self.token_file.as_ref().map(read).transpose()?;

@@ -86,7 +86,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Settings for an address "nats://host:port,host:port/NAME"; the path replaces the stream prefix.
+    /// An address is "nats://host:port,host:port/NAME"; the path replaces the stream prefix.
     pub fn at(&self, url: &str) -> Result<Self, ConfigError> {
         let rest = url.strip_prefix("nats://").unwrap_or_default();
         let (servers, stream) = rest.split_once('/').unwrap_or((rest, &self.stream));

@@ -23,7 +23,7 @@ use tokio::{
 const PAUSE: Duration = Duration::from_millis(50);
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
-/// Connections and TLS handshakes of a process, shared by its listeners and by clones.
+/// Connections and TLS handshakes of a process, shared by its listeners and clones.
 #[derive(Clone)]
 pub struct Admission {
     table: Table,
@@ -47,7 +47,6 @@ pub(super) struct Listening {
     pub(super) listener: TcpListener,
     pub(super) acceptor: Option<Acceptor>,
     pub(super) admission: Admission,
-    /// Sent to a refused connection before its close.
     pub(super) refusal: &'static [u8],
     pub(super) stop: Stop,
 }

@@ -1,5 +1,3 @@
-//! Calls of a connection through all layers, one task each.
-
 use super::table::Connection;
 use bytes::Bytes;
 use h2::{RecvStream, SendStream, server::SendResponse};
@@ -17,7 +15,7 @@ use tower::{Service, ServiceExt};
 
 pub(super) struct UnderWay {
     pub(super) connection: Arc<Connection>,
-    /// Whether the transport has the whole answer; otherwise the caller cancelled.
+    /// False if the caller cancelled.
     pub(super) answered: bool,
 }
 

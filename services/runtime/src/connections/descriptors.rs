@@ -3,7 +3,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Descriptors cost kernel memory.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
-/// Raises the limit of file descriptors as far as allowed, and returns it.
+/// Raises the limit and returns it.
 #[must_use]
 pub fn descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);

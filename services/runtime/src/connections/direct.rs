@@ -1,6 +1,6 @@
-//! Direct calls: unary calls that a connection answers in its own task, since the task and the layers of an ordinary
-//! call cost more than a bet. Those that arrive together are begun and answered together. A [`Direct`] implementation
-//! makes the layers' checks itself.
+//! Direct calls: unary calls that a connection answers in its own task, since the task and layers of an ordinary call
+//! cost more than a bet. Those that arrive together are answered together. A [`Direct`] implementation makes the
+//! layers' checks itself.
 
 use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;
@@ -20,13 +20,12 @@ pub trait Direct: Send + Sync {
 }
 
 pub trait DirectCalls: Send {
-    /// Begins a call with one uncompressed message, without waiting.
+    /// Never waits.
     fn begin(&mut self, number: u64, head: Parts, message: Bytes);
 
-    /// Continues all begun calls.
     fn hand_in(&mut self);
 
-    /// Returns the next answer by call number: a length-prefixed message or a refusal.
+    /// Returns the next answer and its call number: a length-prefixed message or a refusal.
     fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Bytes, Status>)>;
 }
 

@@ -1,8 +1,8 @@
 //! TLS handshakes, limited in number and shared fairly between addresses.
 //!
-//! A handshake costs the service a signature and its peer almost nothing, so one thread of low priority computes all of
-//! them. With all slots taken, a new handshake displaces the oldest of the address with the most, if its own address
-//! has fewer. Otherwise it waits, and a free slot goes to the address with the fewest.
+//! A handshake costs its peer almost nothing, so one thread of low priority computes all of them. With all slots taken,
+//! a new handshake displaces the oldest of the address with the most, if its own address has fewer. Otherwise it waits;
+//! a free slot goes to the address with the fewest.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;
@@ -74,7 +74,6 @@ impl Handshakes {
             stream.readable().await.map_err(|_| HandshakeError::Failed)?;
             let slot = self.slots.take(peer).await.ok_or(HandshakeError::Failed)?;
             let thread = self.thread.as_ref().map_or_else(Handle::current, |(thread, _)| thread.clone());
-            // Aborted on drop.
             let mut computed = JoinSet::new();
             computed.spawn_on(acceptor.accept(stream), &thread);
             tokio::select! {
@@ -124,7 +123,6 @@ struct State {
     next: u64,
     /// Oldest first.
     active: BTreeMap<u64, Active>,
-    /// In order of arrival.
     waiting: VecDeque<(IpAddr, oneshot::Sender<Slot>)>,
     warned: Option<Instant>,
 }
@@ -168,7 +166,6 @@ impl Slots {
         Slot { id, displaced, slots: self.clone() }
     }
 
-    /// The slot goes to the waiting address with the fewest.
     fn give_back(&self, id: u64) {
         let given = {
             let mut state = self.0.state.lock();
@@ -182,7 +179,7 @@ impl Slots {
             let fewest = fewest.map(|(index, _)| index).and_then(|index| state.waiting.remove(index));
             fewest.map(|(peer, sender)| (sender, self.enter(&mut state, peer)))
         };
-        // A receiver that is gone returns the slot at once, so the lock must be free.
+        // A receiver that is gone returns the slot, so the lock must be free.
         if let Some((sender, slot)) = given {
             drop(sender.send(slot));
         }

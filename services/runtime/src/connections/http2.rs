@@ -1,5 +1,3 @@
-//! HTTP/2 on one connection.
-
 use super::{
     calls::{Arrived, Arriving, UnderWay, answer, arrived},
     direct::{Answering, Direct},
@@ -24,9 +22,7 @@ use tokio::time::{Sleep, sleep, timeout};
 use tonic::body::Body;
 use tower::Service;
 
-/// Receive window of a connection.
 pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
-/// Receive window of a call.
 const CALL_WINDOW: u32 = 64 << 10;
 /// Send buffer of a call, exceeded at most by its last part.
 const SEND_BUFFER: usize = 64 << 10;
@@ -76,7 +72,6 @@ where
         Ok((Self { http, service, connection, peer, direct, coming: vec![], patience: None }, pings))
     }
 
-    /// Refuses new calls, and ends after the last answer.
     pub(super) fn leave(&mut self) {
         self.http.graceful_shutdown();
     }
@@ -157,13 +152,11 @@ where
     }
 }
 
-/// Polls a call's future in its operator's turns.
 async fn in_turn(answered: impl Future<Output = ()>, connection: Arc<Connection>) {
     let (mut turn, mut answered) = (InTurn::new(connection), pin!(answered));
     poll_fn(|context| turn.poll(context, |context| answered.as_mut().poll(context))).await;
 }
 
-/// Returns the only message of a body, if it is uncompressed.
 fn message(parts: &[Bytes]) -> Option<Bytes> {
     let mut body = match parts {
         [whole] => whole.clone(),

@@ -1,5 +1,3 @@
-//! Polls of a connection's tasks in the turns of its operator.
-
 use super::{
     rounds::{self, Place},
     table::Connection,
@@ -9,7 +7,6 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Polls a task of a connection in its operator's turns.
 pub(super) struct InTurn {
     connection: Arc<Connection>,
     place: Option<Place>,
@@ -20,7 +17,6 @@ impl InTurn {
         Self { connection, place: None }
     }
 
-    /// Does the task's work, unless it has to wait.
     pub(super) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -54,7 +50,7 @@ mod tests {
     use std::{future::poll_fn, net::Ipv4Addr, task::Waker};
     use tokio::task::JoinSet;
 
-    /// Connections of operators that compete; the first one has twice the weight of the second.
+    /// Connections of competing operators; the first has twice the weight.
     fn competing() -> [Admitted; 2] {
         let weights = [("acme".to_owned(), 2)].into();
         let table = Table::new(Bounds { weights, ..Bounds::for_limits(&Limits::default(), 1 << 20) });
@@ -66,10 +62,8 @@ mod tests {
         })
     }
 
-    /// Names of tasks in the order of their work.
     type Order = Arc<Mutex<Vec<&'static str>>>;
 
-    /// Spawns tasks that each do `work` in one poll.
     fn spawn(
         tasks: &mut JoinSet<()>,
         order: &Order,

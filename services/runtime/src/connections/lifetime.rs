@@ -12,7 +12,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(super) const STOPS: &str = "the service stops";
 
 pub(super) enum End {
-    /// Refuse new calls, and end after the last answer.
     Gently,
     Now(&'static str),
 }

@@ -1,8 +1,7 @@
 //! Connections, their limits and timeouts.
 //!
-//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]: the table of connections
-//! and the limit of TLS handshakes. A connection is dropped for late handshakes, unanswered pings or inactivity. At a
-//! limit of all connections, of an address or of an operator, the least useful one is closed, see
+//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is dropped
+//! for late handshakes, unanswered pings or inactivity. At a limit the least useful one is closed, see
 //! [`Table`](table::Table).
 //!
 //! The limits are below that of descriptors, some of which are reserved for the log. If descriptors run out, one
@@ -50,7 +49,7 @@ use tokio::{
 use tonic::body::Body;
 use tower::Service;
 
-/// Time to send GOAWAY to a peer with too many frames.
+/// Time to send GOAWAY.
 const CALM: Duration = Duration::from_millis(100);
 
 /// Serves gRPC until the stop; then connections get GOAWAY and calls in progress are answered. A connection without

@@ -2,7 +2,7 @@ use super::{stream::Wire, table::Connection};
 use std::{net::IpAddr, sync::Arc};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// Origin of a call, an `Arc` extension of each request.
+/// An `Arc` extension of each request.
 pub struct Peer {
     address: IpAddr,
     certificate: Option<CertificateDer<'static>>,

@@ -1,9 +1,9 @@
 //! Tasks of competing operators on one thread.
 //!
-//! A thread runs ready tasks in the order in which they became ready: an operator with a thousand calls, streams and series would delay
-//! another one's only call by all of them. While operators compete, each task of a connection has to be let in. In a round, an operator is
-//! let in for as much work as its weight allows; its other tasks wait, oldest first. The round ends when no ready task is left and the
-//! sockets have been polled.
+//! A thread runs ready tasks in the order in which they became ready, so an operator with a thousand calls would delay
+//! another's only call by all of them. While operators compete, a round admits each operator for as much work as its
+//! weight allows; its other tasks wait, oldest first. The round ends when no ready task is left and the sockets have
+//! been polled.
 //!
 //! Cost while operators compete: a look-up per poll of a task, and a poll of the sockets per round.
 
@@ -14,25 +14,22 @@ thread_local! {
     static ROUND: RefCell<Round> = const { RefCell::new(Round::new()) };
 }
 
-/// A thread's current round.
 struct Round {
-    /// Operators with work in it, by the number of their share.
+    /// Operators with work in it, keyed by the number of their share.
     lanes: BTreeMap<usize, Lane>,
     /// Age of the newest waiting task.
     newest: u64,
 }
 
-/// The tasks of one operator.
 struct Lane {
-    /// Work of the operator in each round.
+    /// Per round.
     most: usize,
-    /// Work left in this round.
+    /// In this round.
     left: usize,
-    /// Tasks that wait, by age.
+    /// Waiting tasks, keyed by age.
     waiting: BTreeMap<u64, Waker>,
 }
 
-/// Place of a task that waits.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     share: usize,
@@ -44,7 +41,7 @@ impl Round {
         Self { lanes: BTreeMap::new(), newest: 0 }
     }
 
-    /// Lets a task in, or keeps its waker. Returns whether it was let in.
+    /// Admits a task, or keeps its waker. Returns whether it was admitted.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Place>, waker: &Waker) -> bool {
         // The caller of its connection may have become known.
         if let Some(other) = place.take_if(|place| place.share != share) {
@@ -66,14 +63,13 @@ impl Round {
         false
     }
 
-    /// Forgets a task that waits.
     fn leave(&mut self, place: Place) {
         if let Some(lane) = self.lanes.get_mut(&place.share) {
             lane.waiting.remove(&place.age);
         }
     }
 
-    /// Ends the round: wakes the oldest tasks of each operator. Returns whether there were any.
+    /// Ends the round and wakes the oldest tasks of each operator. Returns whether there were any.
     fn end(&mut self) -> bool {
         self.lanes.retain(|_, lane| !lane.waiting.is_empty());
         for lane in self.lanes.values_mut() {
@@ -87,12 +83,10 @@ impl Round {
     }
 }
 
-/// Work that an operator has left in the thread's current round.
 pub(super) fn left(share: usize) -> Option<usize> {
     ROUND.with_borrow(|round| round.lanes.get(&share).map(|lane| lane.left))
 }
 
-/// Counts work of an operator.
 pub(super) fn spend(share: usize, work: usize) {
     ROUND.with_borrow_mut(|round| {
         if let Some(lane) = round.lanes.get_mut(&share) {
@@ -101,7 +95,7 @@ pub(super) fn spend(share: usize, work: usize) {
     });
 }
 
-/// Lets a task of an operator in, or keeps its waker and place. Returns whether it was let in. `most` is the operator's work per round.
+/// Like `Round::enter`; `most` is the operator's work per round.
 pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Place>, waker: &Waker) -> bool {
     let (entered, begins) = ROUND.with_borrow_mut(|round| {
         let begins = round.lanes.is_empty();
@@ -113,16 +107,14 @@ pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Place>, wa
     entered
 }
 
-/// Forgets a task that waits.
 pub(super) fn leave(place: Place) {
-    // A thread that ends has no round any more.
+    // A thread that ends has no round.
     let _ = ROUND.try_with(|round| round.borrow_mut().leave(place));
 }
 
-/// Ends rounds until no task waits.
 async fn rounds() {
     loop {
-        // Resumed behind all ready tasks, once the sockets have been polled.
+        // Resumes once the sockets have been polled.
         yield_now().await;
         if !ROUND.with_borrow_mut(Round::end) {
             return;
@@ -130,7 +122,6 @@ async fn rounds() {
     }
 }
 
-/// Number of tasks that wait on this thread.
 #[cfg(test)]
 pub(super) fn waiting() -> usize {
     ROUND.with_borrow(|round| round.lanes.values().map(|lane| lane.waiting.len()).sum())

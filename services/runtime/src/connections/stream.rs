@@ -23,10 +23,8 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Time to wait for the peer's end. An earlier close resets the connection, and the peer may lose unread answers (RFC
-/// 9112, 9.6, for HTTP/1.1).
+/// An earlier close resets the connection, and the peer may lose unread answers (RFC 9112, 9.6).
 const LINGER: Duration = Duration::from_secs(2);
-/// Unanswered probes before a connection is closed.
 const PROBES: u32 = 4;
 const LINGER_BYTES: usize = 4 << 10;
 

@@ -1,4 +1,4 @@
-//! The connections of a process, and the choice of one to close at a limit.
+//! The connections of a process.
 //!
 //! Cost: a new connection, and its first admitted call, walk all connections; other calls touch only their own.
 
@@ -22,50 +22,42 @@ use tokio::sync::Notify;
 
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 const WARN_EVERY: Duration = Duration::from_secs(10);
-/// Age up to which a connection without handshakes ranks like one without a known caller.
+/// Age up to which a connection without handshakes ranks as one without a known caller.
 const YOUNG: Duration = Duration::from_secs(1);
 /// Time for a peer to read its answers after a stop.
 const READ_MAX: Duration = Duration::from_millis(300);
 
-/// Limits of connections.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// Connections.
     pub all: usize,
-    /// Connections per address.
+    /// Per address.
     pub per_peer: usize,
-    /// Limits of single addresses.
     pub peers: BTreeMap<IpAddr, usize>,
-    /// Connections per operator.
+    /// Per operator.
     pub per_operator: usize,
-    /// Concurrent TLS handshakes.
     pub tls_handshakes: usize,
-    /// Time for TLS and HTTP/2, or the first HTTP/1.1 request.
+    /// For TLS and HTTP/2, or the first HTTP/1.1 request.
     pub handshake: Duration,
     /// Time without a call.
     pub idle: Duration,
-    /// Time between pings.
     pub keep_alive: Duration,
-    /// Time for a ping's answer.
     pub keep_alive_answer: Duration,
-    /// Calls in progress per connection.
+    /// Per connection.
     pub calls: u32,
-    /// Bytes of a call's headers.
     pub header_bytes: u32,
-    /// Cancelled calls per connection in 10 seconds.
+    /// Per connection in 10 seconds.
     pub cancelled: u32,
-    /// HTTP/2 frames outside calls, per second and connection.
+    /// Outside calls, per second and connection.
     pub control_frames: u32,
     /// Weights of operators; default 1.
     pub weights: BTreeMap<String, u32>,
 }
 
 impl Bounds {
-    /// Takes the configured limits, within the number of descriptors.
     #[must_use]
     pub fn for_limits(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        // Both connections and log get some, however few there are.
+        // Connections and log each get some, however few there are.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
@@ -94,7 +86,7 @@ impl Bounds {
     }
 }
 
-/// Returns the network counted as one address: 64 bits of IPv6.
+/// IPv6 counts by /64.
 #[must_use]
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -105,7 +97,7 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// The connections of all listeners of a process, shared by clones.
 ///
-/// At a limit one connection is closed. It is of the least useful kind (not greeted, then without a known caller, then
+/// At a limit one connection is closed: of the least useful kind (not greeted, then without a known caller, then
 /// without a call), of the address with the most connections, and the oldest of these. A connection with calls in
 /// progress is closed only for an address with at least two fewer, so an address with many connections mainly displaces
 /// its own. Credentials share their operator's connections likewise.
@@ -128,20 +120,18 @@ struct State {
     warned: Option<Instant>,
 }
 
-/// A connection.
 pub struct Connection {
     id: u64,
     peer: IpAddr,
     table: Arc<Shared>,
     greeted: AtomicBool,
     began: Instant,
-    /// Caller of the first admitted call; `None` without operators.
+    /// `None` without operators.
     known: OnceLock<Option<Holder>>,
     share: OnceLock<Arc<Share>>,
     calls: AtomicU32,
-    /// Calls whose answers are not read yet.
     unread: AtomicU32,
-    /// Time of the last work on its calls, in milliseconds since the table's creation.
+    /// Milliseconds since the table's creation.
     rests_since: AtomicU64,
     cancelled: Mutex<Option<(Instant, u32)>>,
     shed: Notify,
@@ -203,7 +193,6 @@ impl Table {
         Some(Admitted(connection))
     }
 
-    /// Closes one connection, as for a new address.
     pub(super) fn make_way(&self) {
         let _ = self.0.state.lock().make_way(Ipv6Addr::UNSPECIFIED.into(), 0);
     }
@@ -220,7 +209,7 @@ impl Table {
 }
 
 impl State {
-    /// Closes a connection for an address with `own` connections.
+    /// `own` counts the address's connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -307,7 +296,6 @@ impl Connection {
         self.known.get().and_then(Option::as_ref)
     }
 
-    /// Reports whether a call was admitted.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.known.get().is_some()
@@ -361,7 +349,7 @@ impl Connection {
         self.called();
     }
 
-    /// Counts the begin of a call, or of one within a stream.
+    /// Counts a call, or one within a stream.
     pub fn called(&self) {
         self.table.turns.called(self.share(), || self.table.now());
     }
@@ -370,8 +358,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Number of calls to start before others have their turn: the rest of the operator's work in the thread's round, at
-    /// least 1. `alone` if no operators compete.
+    /// Number of calls to start before others: the rest of the operator's work in the thread's round, at least 1.
+    /// `alone` without competition.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
@@ -379,7 +367,6 @@ impl Connection {
         }
     }
 
-    /// Counts calls begun or answered in a turn.
     pub fn spend(&self, calls: usize) {
         rounds::spend(self.share().number, calls);
     }
@@ -405,15 +392,13 @@ impl Connection {
         }
     }
 
-    /// Marks an answer as unread until the result is dropped.
     pub(super) fn wait_for_reader(self: &Arc<Self>) -> Unread {
         self.rests_since.store(self.table.now(), Ordering::Relaxed);
         self.unread.fetch_add(1, Ordering::Relaxed);
         Unread(Arc::clone(self))
     }
 
-    /// Returns the time before the close after a stop, at most [`READ_MAX`]; `None` while a known caller's call is in
-    /// progress.
+    /// At most [`READ_MAX`]; `None` while a known caller's call is in progress.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
         if calls > unread && self.is_known() {
@@ -435,7 +420,7 @@ impl Connection {
         self.shed.notified().await;
     }
 
-    /// Returns the remaining idle time; `None` if it is over.
+    /// `None` if it is over.
     pub(super) fn left(&self) -> Option<Duration> {
         let idle = self.table.bounds.idle;
         if self.calls.load(Ordering::Relaxed) > 0 {

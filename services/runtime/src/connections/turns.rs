@@ -1,10 +1,9 @@
 //! Work of competing operators per round of a thread.
 //!
-//! While several operators call, the tasks of an operator's connections share one number of work units per round of a
-//! thread ([`rounds`](super::rounds)), by the operator's weight: an operator with a hundred connections, streams or series
-//! does no more in a round than an operator with one. A unit is a poll of a task, or a call that it begins or answers.
-//! Nothing is refused, and an operator that calls alone is not slowed down. Connections without a known caller count as
-//! one operator.
+//! While several operators call, an operator's connections share a number of work units per round of a thread
+//! ([`rounds`](super::rounds)), by its weight, so a hundred connections, streams or series do no more than one. A unit
+//! is a poll of a task, or a call that it begins or answers. Nothing is refused, and an operator that calls alone is
+//! not slowed down. Connections without a known caller count as one operator.
 //!
 //! Cost: an atomic load per poll and an atomic exchange per call.
 
@@ -16,33 +15,28 @@ use std::{
     },
 };
 
-/// Calls per turn without competition.
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Work per round of the operator with the greatest weight. A smaller number shortens the wait of others.
+/// Work per round at the greatest weight. A smaller number shortens the wait of others.
 const COMPETING_MAX: usize = 16;
-/// Milliseconds of competition after a call of another operator.
+/// After a call of another operator.
 const COMPETE_MS: u64 = 1_000;
 
-/// Shares of all operators.
 pub(super) struct Turns {
     weights: BTreeMap<String, u32>,
     heaviest: u32,
-    /// Share of connections without a known caller.
     unknown: Arc<Share>,
-    /// Share of the latest call.
     latest: AtomicUsize,
-    /// End of the competition, in milliseconds since the table's creation.
+    /// Milliseconds since the table's creation.
     compete_until: AtomicU64,
 }
 
-/// The share of one operator.
 pub(super) struct Share {
     pub(super) number: usize,
     weight: u32,
 }
 
 impl Turns {
-    /// Operators without a weight have 1.
+    /// The default weight is 1.
     pub(super) fn new(weights: BTreeMap<String, u32>) -> Self {
         let heaviest = weights.values().copied().max().unwrap_or(1).max(1);
         let (latest, compete_until) = (AtomicUsize::new(0), AtomicU64::new(0));
@@ -53,12 +47,11 @@ impl Turns {
         &self.unknown
     }
 
-    /// Creates a share of an operator. `number` is unique.
+    /// `number` is unique.
     pub(super) fn share(&self, operator: &str, number: usize) -> Share {
         Share::new(number, self.weights.get(operator).copied().unwrap_or(1))
     }
 
-    /// Counts the begin of a call.
     pub(super) fn called(&self, share: &Share, now_ms: impl Fn() -> u64) {
         if self.latest.load(Ordering::Relaxed) != share.number {
             self.latest.store(share.number, Ordering::Relaxed);
@@ -66,7 +59,7 @@ impl Turns {
         }
     }
 
-    /// Work of an operator in one round of a thread; `None` if no operators compete.
+    /// Work per round of a thread; `None` if no operators compete.
     pub(super) fn work(&self, share: &Share, now_ms: impl Fn() -> u64) -> Option<usize> {
         let until = self.compete_until.load(Ordering::Relaxed);
         let competes = until > 0 && until > now_ms();

@@ -1,5 +1,4 @@
-//! Threads for connections, each with its own runtime. A connection stays on its thread, and so do the wake-ups of its
-//! calls.
+//! A connection and its calls' wake-ups stay on their thread.
 
 use std::{
     io,

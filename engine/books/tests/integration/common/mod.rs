@@ -5,7 +5,6 @@ use motherlode_books::*;
 pub const POOL: &str = "bewitched";
 pub const MODEL: [u8; 32] = [7; 32];
 
-/// Terms of BW-11, BW-12, BW-14, BW-17.
 pub fn terms(version: u32) -> PoolTerms {
     PoolTerms {
         version,
@@ -42,7 +41,6 @@ pub struct World {
 }
 
 impl World {
-    /// Players have a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
         let mut world = Self::default();
         world.write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);

@@ -29,7 +29,6 @@ pub struct JackpotData {
     pub odds: u64,
     pub seed_coins: u64,
     pub contribution: String,
-    /// Coin value that wins the whole pool.
     pub base_coin_value: String,
     /// At the smallest coins, at the base coin value.
     #[serde(default)]

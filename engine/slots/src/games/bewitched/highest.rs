@@ -1,4 +1,4 @@
-//! Highest win of a round: the highest paid window, and free spins at the highest window and prize.
+//! The highest paid window, then free spins at the highest window and prize.
 
 use num_traits::ToPrimitive;
 

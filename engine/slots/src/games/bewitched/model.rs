@@ -1,4 +1,4 @@
-//! Compiled data file of Bewitched. Compilation takes about a millisecond and proves the return and the jackpot chance.
+//! Compiled data file of Bewitched. Compilation takes about a millisecond and proves the return and jackpot chance.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
@@ -22,7 +22,7 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("free_spins", "all wins in free spins, with their bonuses"),
 ];
 
-/// Short names for version 1.6, whose frozen data file has none.
+/// For version 1.6, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 const ROWS: usize = 3;
 const MULTIPLIER_MAX: u32 = 100;
@@ -47,7 +47,7 @@ pub struct Jackpot {
     pub odds: u64,
     pub seed_coins: u64,
     pub contribution_micros: u64,
-    /// Coin value that wins the whole pool, in millionths.
+    /// Millionths.
     pub base_coin_micros: u64,
 }
 

@@ -69,7 +69,6 @@ impl Window {
         }
     }
 
-    /// `phi`: mean free spins awarded.
     #[must_use]
     pub fn awarded(&self, wheel: &WheelMoments) -> Exact {
         &self.spins + &self.bonus * &wheel.spins
@@ -152,7 +151,6 @@ impl RoundMoments {
         let dies = Exact::one() - &phi;
         let (one, k) = (Exact::one(), exact(model.multiplier));
         let mu = window.mean(&k, wheel) / &dies;
-        // Second moment of a spin, without the variance `v` of each free spin.
         let square = |k: &Exact| {
             window.square(k, wheel)
                 + exact(2u64) * &mu * window.with_awarded(k, wheel)

@@ -40,8 +40,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the return and the jackpot chance at one line: all lines have the same mean, and the wheel keeps its mean
-/// money.
+/// Proves the return and jackpot chance at one line: all lines have the same mean, and the wheel keeps its mean money.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::new(model, 1);
@@ -115,7 +114,6 @@ fn reel_set(model: &Model) -> ReelSet {
             (_, true) => anywhere.iter().map(|by_bonuses| by_bonuses[count]).sum(),
             _ => on_line[usize::from(row.symbol)][count],
         };
-        // Lines relative to their coins equal all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
     };

@@ -1,5 +1,5 @@
-//! Round of Bewitched: paid spin, bonus rounds and free spins, then the double on the paid spin's line win. The witch
-//! has no effect (BW-05).
+//! Paid spin, bonus rounds and free spins, then the double on the paid spin's line win. The witch has no effect
+//! (BW-05).
 
 use super::model::{BASE_LINES, BONUS, DOUBLES_MAX, FREE_SPINS, Model, SCATTER, VIALS_PICKED as VIALS};
 use crate::contract::carried::Carried;
@@ -16,7 +16,7 @@ use crate::parts::windows::{LineBet, Shown};
 pub struct BewitchedRound<'a> {
     model: &'a Model,
     bet: LineBet,
-    /// Coins that count for the jackpot; 0 with the pool closed.
+    /// 0 with the pool closed.
     jackpot_coins: u64,
     double_allowed: bool,
     awaiting: Awaiting,
@@ -64,7 +64,6 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = if shown.bonus { Awaiting::Pick } else { self.next() };
     }
 
-    /// Plays until they end, a bonus starts, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {
@@ -79,7 +78,7 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = self.next();
     }
 
-    /// Draws the bonus prize, independent of the picked vials.
+    /// The prize is independent of the picked vials.
     fn vials(&mut self, draws: &mut Draws, out: &mut Outcome) {
         out.prize = Some(match self.model.wheel.turn(self.jackpot_coins, draws) {
             PrizeInfo::Jackpot => {
@@ -105,7 +104,6 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = if self.gamble.open() { Awaiting::Double } else { Awaiting::Nothing };
     }
 
-    /// Returns the payment, with the double's result in place of the line win.
     fn win_minor(&self) -> u64 {
         if self.gamble.strip().is_empty() {
             self.bet.worth.minor(self.win_coins)

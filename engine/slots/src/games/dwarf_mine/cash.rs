@@ -162,7 +162,7 @@ fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }
 
-/// Chance of each number of crystals, by crystals landed before (DM-09).
+/// Chances of the number of crystals, by crystals landed before (DM-09).
 fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
     let symbols: f64 = model.expansion.weights().map(|(_, weight)| f64::from(weight)).sum();
     let crystal = f64::from(model.expansion.crystal());

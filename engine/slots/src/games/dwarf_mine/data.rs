@@ -3,7 +3,7 @@ use serde::Deserialize;
 use crate::parts::collection::GiftTo;
 use crate::parts::data::{StakeData, SymbolData};
 
-/// Placeholder in free spin strips for the super-high symbol (DM-11).
+/// Placeholder for the super-high symbol (DM-11).
 pub const SUPER_HIGH: &str = "*";
 
 #[derive(Clone, Debug, Deserialize)]
@@ -16,7 +16,6 @@ pub struct GameData {
     pub rtp: String,
     pub rules: String,
     pub stake: StakeData,
-    /// Symbols by index; crystals and super-high symbols by colour.
     pub symbols: Vec<SymbolData>,
     pub free_spins: FreeSpinsData,
     pub collection: CollectionData,

@@ -1,5 +1,5 @@
-//! Highest win of a round: the highest paid window with all features, and all free spins. Collections depend on earlier
-//! coin values (DM-12, PL-43).
+//! The highest paid window with all features, and all free spins. Collections depend on earlier coin values (DM-12,
+//! PL-43).
 
 use num_traits::Zero;
 

@@ -1,5 +1,5 @@
-//! Dwarf Mine: a window that grows by a row per Bonus symbol, up to 16,807 ways, free spins, and crystals collected
-//! over rounds (DM-01 to DM-26).
+//! Dwarf Mine: a window that grows by a row per Bonus symbol, free spins, and crystals collected over rounds (DM-01 to
+//! DM-26).
 
 mod cash;
 pub mod data;

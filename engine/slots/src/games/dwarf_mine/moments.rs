@@ -1,7 +1,7 @@
 //! Mean and variance of a round.
 //!
-//! Each crystal counts as a share of a collection at its own coin value, so changes of the coin value don't affect the
-//! return. The variance assumes a random position in each collection. The gift is not part of the return.
+//! Each crystal counts as a share of a collection at its own coin value, so coin value changes don't affect the return.
+//! The variance assumes a random position in each collection. The gift is excluded.
 
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;

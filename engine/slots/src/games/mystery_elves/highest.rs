@@ -1,4 +1,4 @@
-//! Highest win of a round: highest line wins, and a full screen of Hold and Win.
+//! Highest line wins, and a full screen of Hold and Win.
 
 use super::model::{GAMBLES_MAX, Model};
 use super::moments::{MIDDLE, OUTER, Window};
@@ -31,14 +31,12 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     let best = best.max_by_key(Filled::bets).unwrap_or(Filled { special: 0, factor: 1, factors: 0 });
     let lines = exact(moments::max_win(windows, u32::MAX).0) / exact(windows.lines.rows().len());
     let starts = Window::new(windows, feature.symbol).starts(feature.needs);
-    // Any such round has exactly this content.
     let chance_exponent = exponent(log_chance(&starts) + best.log_chance(model));
     let limit_on_result = model.gamble.limit_on == LimitOn::Result;
     let gamble = Some(GambleTop::Win { turns: GAMBLES_MAX, limit_on_result });
     Ok(HighestWin { gamble, ..HighestWin::new((lines + exact(best.bets())) / price, chance_exponent, false) })
 }
 
-/// Full screen with `factors` Multiplying Bonus symbols and equal special wins.
 #[derive(Clone, Copy)]
 struct Filled {
     special: u32,

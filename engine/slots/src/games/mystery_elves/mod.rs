@@ -1,5 +1,4 @@
-//! Mystery Elves: 5x3 reels, 10 fixed lines, Hold and Win, a bought feature, and the gamble on a colour (ME-01 to
-//! ME-22).
+//! Mystery Elves: 5x3 reels, 10 lines, Hold and Win, a bought feature, and the gamble on a colour (ME-01 to ME-22).
 
 pub mod data;
 mod highest;

@@ -27,7 +27,6 @@ const BUY_BETS_MAX: u32 = 1000;
 #[derive(Clone, Debug)]
 pub struct Model {
     pub windows: Windows,
-    /// Windows with enough Bonus symbols.
     pub bought: Windows,
     pub hold_and_win: HoldAndWin,
     pub buy_bets: u32,

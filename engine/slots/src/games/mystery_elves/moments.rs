@@ -1,8 +1,8 @@
 //! Exact mean and variance of a round, without the code of [`crate::parts::hold_and_win`].
 //!
-//! BonusCounts symbols are outer or middle, because only the middle reel can have Multiplying ones. The feature's win depends
-//! only on the symbols held at its end. If a respin brings nothing with chance `s`, then `f(h) = s^3 w(h) + (1 + s +
-//! s^2) sum over more held h' of p(h -> h') f(h')`.
+//! Symbols are outer or middle, because only the middle reel can have Multiplying ones. The feature's win depends only
+//! on the symbols held at its end. If a respin brings nothing with chance `s`, then `f(h) = s^3 w(h) + (1 + s + s^2)
+//! sum over more held h' of p(h -> h') f(h')`.
 
 use std::collections::BTreeMap;
 
@@ -184,7 +184,7 @@ impl FeatureMoments {
 /// Returns the mean of a figure at the end, by initial Bonus symbols.
 ///
 /// Uses whole numbers, because reducing large fractions is slow. With `n` stops and `e` positions left, the denominator
-/// is `d * n^r * n^2r * ... * n^er`, where `r` is the number of respins and `d` the common denominator of the figures.
+/// is `d * n^r * n^2r * ... * n^er`, with `r` respins and the figures' common denominator `d`.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBonusCounts {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();

@@ -1,4 +1,4 @@
-//! Round of Mystery Elves: paid or bought spin, the feature in one step, then the gamble of the total win.
+//! Paid or bought spin, the feature in one step, then the gamble of the total win.
 
 use super::model::{BASE_LINES, GAMBLES_MAX, HOLD_AND_WIN, Model};
 use crate::contract::carried::Carried;

@@ -1,4 +1,4 @@
-//! Highest win of a round: the highest window and treasure in each spin.
+//! The highest window and treasure in each spin.
 
 use super::model::Model;
 use super::moments::{Amount, Window};

@@ -32,7 +32,6 @@ pub struct Model {
     pub treasure: u8,
     pub treasures: LineRuns,
     pub objects: Objects,
-    /// Scope of the highest amount (NP-11).
     pub max_of: MaxOf,
     pub multiplier: u32,
     pub limits: StakeLimits,

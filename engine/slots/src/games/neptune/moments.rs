@@ -132,7 +132,6 @@ impl RoundMoments {
         let dies = Exact::one() - phi;
         let (one, k) = (Exact::one(), exact(model.multiplier));
         let mu = window.mean(&k, amount) / &dies;
-        // Second moment of a spin, without the variance `v` of each free spin.
         let square = |k: &Exact| {
             window.square(k, amount)
                 + ratio(2, 1) * &mu * window.with_spins(k, amount)

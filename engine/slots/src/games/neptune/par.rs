@@ -96,7 +96,6 @@ fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
             (_, true) => (treasures[count], &amount.mean * exact(row.count)),
             _ => (on_line[usize::from(row.symbol)][count], exact(row.pays)),
         };
-        // Lines relative to their coins equal all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * pays, chance }
     };

@@ -1,5 +1,5 @@
-//! Round of Neptune: paid spin, Treasure bonuses and free spins. Each line gives a separate pick, so the number of
-//! lines does not affect the return.
+//! Paid spin, Treasure bonuses and free spins. Each line gives a separate pick, so the number of lines does not affect
+//! the return.
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,6 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// Plays until they end, a Treasure bonus starts, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {

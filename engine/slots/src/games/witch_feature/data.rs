@@ -69,10 +69,9 @@ pub struct MegaWildData {
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
     pub awarded: u32,
-    /// Awarded by one symbol in free spins.
     pub one: u32,
     pub both: u32,
     pub feature_chance: ChanceData,
-    /// Weights of High Symbols, Random Wilds, Multiplier, Mega Wild, and the first, second and fourth with Multiplier.
+    /// Weights of High Symbols, Random Wilds, Multiplier, Mega Wild; then the first, second and fourth with Multiplier.
     pub features: [u32; 7],
 }

@@ -1,4 +1,4 @@
-//! Highest win of a round (WF-04): the highest window and feature in each spin, all drawn independently.
+//! WF-04: the highest window and feature in each spin, all drawn independently.
 
 use num_traits::ToPrimitive;
 

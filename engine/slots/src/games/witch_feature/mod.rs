@@ -1,10 +1,9 @@
-//! Witch Feature: 5x4 reels, 50 fixed lines, Potions that trigger four respins, the Explosion, and free spins with
-//! random features (WF-01 to WF-18, WF-21).
+//! Witch Feature: 5x4 reels, 50 lines, Potions that trigger four respins, the Explosion, and free spins with random
+//! features (WF-01 to WF-18, WF-21).
 //!
-//! Decisions where the rules leave a choice: a Potion is an additional cell that falls out before the window is
-//! evaluated, so wins and Potions are independent (WF-05). Potions beyond the third start the next collection (WF-06).
-//! The Explosion starts from the paid window (WF-13). In free spins all features are possible, and none counts for
-//! unlocking (WF-15).
+//! Decisions where the rules leave a choice: a Potion is an additional cell that falls out before evaluation, so wins
+//! and Potions are independent (WF-05). Potions beyond the third start the next collection (WF-06). The Explosion
+//! starts from the paid window (WF-13). In free spins all features are possible, and none counts for unlocking (WF-15).
 
 pub mod data;
 mod highest;

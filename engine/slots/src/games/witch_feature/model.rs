@@ -29,7 +29,7 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::cash("free_spins", "all wins in free spins, with their features"),
 ];
 
-/// Short names for version 1.0, whose frozen data file has none.
+/// For version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;
@@ -98,7 +98,6 @@ pub struct Model {
     pub high_symbols: Weights<u8>,
     pub random_wilds: Weights<u32>,
     pub multipliers: Weights<u32>,
-    /// One 3x3 Wild instead of two 2x2.
     pub one_mega_wild: Weights<bool>,
     pub three_by_three: Vec<MegaWilds>,
     pub two_by_two: Vec<MegaWilds>,

@@ -1,8 +1,8 @@
 //! Exact mathematics of Witch Feature, without the evaluator. Takes about a second, mostly for the variance.
 //!
 //! All fifty lines have the same return, computed from one line's cells. Random cells have hypergeometric weights; Mega
-//! Wilds are summed over all placements. Combinations of Potions follow a Markov chain of ten states (WF-21). Only the
-//! second moments of four features are sampled.
+//! Wilds are summed over all placements. Combinations of Potions are a Markov chain of ten states (WF-21). Only second
+//! moments of four features are sampled.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,3 @@
-//! PAR sheet of Witch Feature. Takes about a second.
-
 use num_traits::{One, Signed, Zero};
 
 use super::model::{Model, PARTS};

@@ -72,7 +72,7 @@ impl Shelf {
     }
 
     /// Reverses a voided round's change from `before` to `after` (PL-04): removes its unused Potions, restores used
-    /// ones as far as there is room, and locks its features.
+    /// ones if there is room, and locks its features.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =

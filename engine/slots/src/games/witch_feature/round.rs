@@ -1,4 +1,4 @@
-//! Round of Witch Feature: the paid spin with the feature or Explosion of its third Potion, then the free spins.
+//! Paid spin with the feature or Explosion of its third Potion, then the free spins.
 
 use super::model::{
     BASE_LINES, CELLS, EXPLOSION, FREE_SPINS, FreeFeature, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, MegaWilds, Model,
@@ -71,7 +71,6 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Returns the completed combination.
     fn collect(&mut self, draws: &mut Draws, out: &mut Outcome) -> Option<[Potion; 3]> {
         let mut combination = None;
         for reel in 1..=3usize {
@@ -194,7 +193,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds coins to the round and to a part, always free spins once they have begun.
+    /// Adds coins to the round and a part, always free spins once they have begun.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;

@@ -1,4 +1,4 @@
-//! States of a player between spins: unlocked features and unordered Potions, 40 in total (WF-06, WF-11, WF-13).
+//! Unlocked features and unordered Potions between spins, 40 states (WF-06, WF-11, WF-13).
 
 use num_traits::Zero;
 

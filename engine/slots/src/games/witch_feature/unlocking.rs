@@ -1,4 +1,4 @@
-//! Time and cost of unlocking all features for a new player, and returns of the first spins (WF-11, WF-21, PL-43).
+//! Time and cost of unlocking all features, and returns of a new player's first spins (WF-11, WF-21, PL-43).
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,13 @@ const ALL: usize = FEATURES as usize;
 
 pub(super) struct Unlocking {
     pub(super) spins: Exact,
-    /// Mean loss of return in those spins, in bets.
+    /// In bets.
     pub(super) cost_bets: Exact,
 }
 
 struct Level {
     /// Chances of the next unlocked features and shelf, by shelf.
     moves: Vec<BTreeMap<(usize, usize), Exact>>,
-    /// Mean win of the next spin in bets, by shelf.
     wins: Vec<Exact>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A spin wins `B + F + X`: lines, feature or Explosion, free spins. Second moments of lines, Multiplier and free spins
 //! are exact. The others are sampled with a fixed seed, since exact values need every pair of lines at every placement.
-//! The Explosion counts as independent of free spins of the same window.
+//! The Explosion counts as independent of the window's free spins.
 
 use num_traits::One;
 

@@ -1,5 +1,3 @@
-//! Gamble of version 1.0 (ME-14 to ME-17).
-
 use motherlode_slots::parts::gamble::{ColourGamble, ColourRules, Half, LimitOn};
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Outcome, Round, Terms};
 use proptest::prelude::*;
@@ -92,7 +90,7 @@ fn me_15_a_double_past_the_limit_is_not_offered() {
         let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));
         assert_eq!((out.awaiting, out.round_win_minor), (open, 2 * win));
     }
-    // ME-14: a win too high for a card can be halved first.
+    // ME-14: a win too high for a card can be halved.
     let (mut round, _) = won(2 * win - 1);
     assert_eq!(
         refused(&mut *round, Choice::Double(Card::RedHeart)),

@@ -1,4 +1,4 @@
-//! Reads the data file without the crate's parser and evaluates the rules without its code.
+//! Independent reading of the data file and the rules.
 
 use motherlode_slots::contract::round::choice_for;
 use motherlode_slots::games::mystery_elves::data::GameData;

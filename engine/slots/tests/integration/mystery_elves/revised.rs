@@ -90,7 +90,6 @@ fn me_16_halve_credits_the_larger_half_at_once_and_gambles_the_rest() {
     }
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(false));
     assert_eq!((out.credited_minor, out.round_win_minor), (0, credited), "a lost card takes nothing of it");
-    // In version 1.0 nothing is credited before the end.
     let gambling = Terms { double: true, gamble_max_minor: LIMIT, ..terms() };
     let mut old = game("mystery-elves", "1.0").unwrap().open(&buy(1), &gambling).unwrap();
     step(&mut *old, Choice::Spin, 1);

@@ -1,5 +1,5 @@
-//! Lantern, the example of a whole game in engine/README.md. It composes reels, lines and the gamble, collects sparks
-//! over rounds and has a jackpot.
+//! Lantern, the example of a whole game in engine/README.md: reels, lines, the gamble, sparks collected over rounds,
+//! and a jackpot.
 
 use motherlode_slots::contract::game::{Edition, RulesVersion};
 use motherlode_slots::contract::highest_win::HighestWin;

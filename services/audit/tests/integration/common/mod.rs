@@ -55,14 +55,12 @@ pub struct Tale {
     pub head: Option<RecordHash>,
     pub now_ms: i64,
     pub double: bool,
-    /// Pays for the bets as free rounds.
     pub campaign: Option<String>,
     pub partition: u32,
     pub request_id: Option<String>,
     pub seeds: u64,
     /// Of sealed players; older logs have none.
     pub key: Option<[u8; 32]>,
-    /// EUR by default.
     pub currency: Option<Currency>,
     /// Of bets; also defines the shared figures.
     pub version: Option<&'static str>,
@@ -172,7 +170,6 @@ impl Tale {
         self.bet_on("bewitched", name, stake, wish)
     }
 
-    /// Like [`Self::spin`], on any game and stake.
     pub fn bet_on(&mut self, game: &str, name: &str, stake: slots::Stake, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let stream = player(name);
         let player = self.books.player(&stream).expect("a player");
@@ -298,7 +295,6 @@ impl Tale {
         Some(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Highest stake; returns the hit's position.
     pub fn hit(&mut self, name: &str, coin_value: CoinValue) -> u64 {
         let round = self.bet(name, 15, 10, coin_value, |outcome| outcome.awaiting == Awaiting::Pick);
         self.choose(name, round, Choice::Pick(slots::Picked::new(&[0, 2, 4]).expect("three vials")), |outcome| {
@@ -319,7 +315,6 @@ impl Tale {
         }
     }
 
-    /// All kinds of steps, a jackpot, a void and an open round.
     pub fn of_everything() -> Self {
         Self::everything(Self::with_players(&["alice", "bob"]))
     }
