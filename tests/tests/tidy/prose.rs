@@ -8,7 +8,7 @@ use fancy_regex::Regex;
 use std::{collections::BTreeMap, fs, path::Path, process::Command, sync::LazyLock};
 
 /// Words except messages and generated pages.
-const WORDS_MAX: usize = 300_000;
+const WORDS_MAX: usize = 110_000;
 
 /// A kind of text alone may be this many times above a ceiling.
 const KIND_FACTOR: f64 = 1.5;
@@ -201,6 +201,16 @@ fn slashed(text: &str, has_messages: bool, kind: &'static str) -> Vec<(&'static 
     messages
 }
 
+/// Whether so many matches have a probability below 1 in 100 by Poisson's law with this mean.
+fn is_improbable(matches: usize, mean: f64) -> bool {
+    let (mut below, mut term) = (0.0, (-mean).exp());
+    for count in 0..matches {
+        below += term;
+        term *= mean / (count + 1) as f64;
+    }
+    1.0 - below < 0.01
+}
+
 #[derive(Default)]
 struct Tally {
     words: usize,
@@ -208,9 +218,11 @@ struct Tally {
 }
 
 impl Tally {
+    /// Whether a pattern is above its ceiling; below 10,000 words, whether so many matches are improbable at the ceiling.
     fn above(&self, pattern: usize, factor: f64) -> bool {
         let allowed = factor * PATTERNS[pattern].2 * self.words as f64 / 10_000.0;
-        self.places[pattern].len() as f64 > allowed
+        let matches = self.places[pattern].len();
+        matches as f64 > allowed && (self.words >= 10_000 || is_improbable(matches, allowed))
     }
 
     fn merge(&mut self, other: Self) {
