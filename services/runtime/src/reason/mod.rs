@@ -211,6 +211,6 @@ mod tests {
                 }
             }
         }
-        assert!(named > 100 && pairs > 0, "{named} reasons, {pairs} of them with a code");
+        assert!(named > 60 && pairs > 0, "{named} reasons, {pairs} of them with a code");
     }
 }
