@@ -21,8 +21,8 @@ pub struct Played<'a> {
     pub bet: Minor,
     /// The round's win as of the step.
     pub win: Minor,
-    /// The balance after it.
-    pub balance: Minor,
+    /// The balance after it; `None` if the operator's wallet reported no balance.
+    pub balance: Option<Minor>,
     /// Where the round stands.
     pub state: RoundState,
     /// The commit's position.
@@ -47,7 +47,8 @@ impl Played<'_> {
         out.bytes(1, self.round_id.as_bytes());
         out.varint(2, self.step.into());
         out.encoded(3, self.outcome);
-        for (number, amount) in [(4, self.bet), (5, self.win), (6, self.balance)] {
+        for (number, amount) in [(4, Some(self.bet)), (5, Some(self.win)), (6, self.balance)] {
+            let Some(amount) = amount else { continue };
             out.nested(number, |out| {
                 out.varint(1, amount.0.cast_unsigned());
                 out.bytes(2, self.currency.code().as_bytes());
@@ -95,7 +96,7 @@ mod tests {
                 currency: Currency::EUR,
                 bet: Minor(bet),
                 win: Minor(300),
-                balance: Minor(-1),
+                balance: Some(Minor(-1)),
                 state: RoundState::Settled,
                 position: 1 << 50,
                 jackpot: jackpot.as_ref(),

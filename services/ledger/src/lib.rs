@@ -30,6 +30,7 @@ pub mod fuzzing;
 mod generations;
 mod handle;
 mod hashes;
+mod held_calls;
 mod history;
 mod images;
 pub mod index;

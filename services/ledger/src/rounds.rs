@@ -110,6 +110,14 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
     gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
 }
 
+/// The commit of a round's bet; `None` when the player has no such round.
+///
+/// # Errors
+/// When the log or the index cannot be read, or the index is behind.
+pub fn opening(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Arc<Logged>>, FetchError> {
+    Ok(commits(handle, stream, number)?.and_then(|commits| commits.into_iter().next()))
+}
+
 /// Where a round is in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {

@@ -6,6 +6,7 @@ use crate::{
     fields::{self, AccountId, money, round_name, unknown_account, unknown_round},
     follow::{self, Followers},
     handle::Handle,
+    held_calls,
     history::{self, Wanted},
     index::IndexError,
     known::Operators,
@@ -393,6 +394,13 @@ impl LedgerService for LedgerApi {
             outcomes::cancel((&self.ledgers, &self.operators), &Caller::of(&request), &self.capped, request.get_ref())
                 .await?,
         ))
+    }
+
+    async fn retry_wallet_calls(
+        &self,
+        request: Request<wire::RetryWalletCallsRequest>,
+    ) -> Result<Response<wire::RetryWalletCallsResponse>, Status> {
+        Ok(Response::new(held_calls::retry(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn get_round(

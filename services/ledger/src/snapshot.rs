@@ -62,7 +62,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// A change that moves code, adds an event no older log has, or refuses more needs no new version. `state_version_*` tests compare the
 /// serialized state of logs with every event, and fail if the version was not raised. The [check](crate::state_check) of some
 /// players under a new build finds changes outside of those logs.
-pub(crate) const STATE_VERSION: u32 = 3;
+pub(crate) const STATE_VERSION: u32 = 4;
 
 #[derive(Serialize, Deserialize)]
 struct Header {

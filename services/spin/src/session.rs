@@ -12,13 +12,13 @@ use crate::{
     demo::check_mode,
     play_rules::{jackpot_allowed, not_held},
     registry::{SessionRegistry, refusal},
-    session_id::{name, required},
+    session_id::{self, name, required},
     stake::find_game,
 };
 use futures_util::{Stream, stream};
 use motherlode_books::{
     Books, Currency, DayLimits, Event, InternalRequest, Minor, Profile, Refused, SessionId, SessionName, SessionOf,
-    SessionOpened, SessionRefused, StreamId,
+    SessionOpened, SessionRefused, SmolStr, StreamId,
 };
 use motherlode_ledger::{AppendError, Proposal, fields, fingerprint, rounds, unknown_account};
 use motherlode_proto::convert::play::hex;
@@ -75,6 +75,7 @@ impl SpinApi {
             profile,
             loss_max,
             bet_max,
+            operator_session: session_id::of_operator(&request.operator_session)?,
         };
         let (fresh, now_ms) = (fresh_session_id()?, self.ledgers.ticks_ms());
         let mut response = OpenSessionResponse {
@@ -86,7 +87,8 @@ impl SpinApi {
             let mut sessions = self.registry.sessions.lock();
             let idle_ms = sessions.idle_ms_max(&of);
             response.idle_ms_max = idle_ms.unsigned_abs();
-            let event = opened_event(&of, name(fresh), idle_ms);
+            let mut event = vec![opened_event(&of, name(fresh), idle_ms)];
+            event.extend(of_operator(&of.operator_session));
             (sessions.open(of, request_id, fresh, now_ms), event)
         };
         let id = opened.map_err(|refused| match refused {
@@ -121,11 +123,10 @@ impl SpinApi {
         (stream, currency): (&StreamId, Currency),
         id: SessionId,
         (request_id, content): (&str, [u8; 16]),
-        event: Event,
+        mut opened: Vec<Event>,
     ) -> Result<(), Refusal> {
         let ledger = self.ledgers.of(stream)?;
-        let part_of = Event::PartOf { request_id: request_id.into() };
-        let opened = [event, part_of];
+        opened.push(Event::PartOf { request_id: request_id.into() });
         let logged = loop {
             let (expected_version, mut events) =
                 if currency.is_real() { (None, vec![]) } else { self.filling(ledger, stream)? };
@@ -145,7 +146,7 @@ impl SpinApi {
         let is_this = |event: &Event| matches!(event, Event::SessionOpened(opened) if opened.session == name(id));
         match logged.commit.events.iter().any(is_this) {
             true => Ok(()),
-            false => Ok(self.registry.log(stream, id, "open", opened.into()).await?),
+            false => Ok(self.registry.log(stream, id, "open", opened).await?),
         }
     }
 
@@ -277,6 +278,11 @@ impl Drop for Keeper {
             });
         }
     }
+}
+
+/// The event that states the operator's session reference, where there is one.
+pub(crate) fn of_operator(session: &SmolStr) -> Option<Event> {
+    (!session.is_empty()).then(|| Event::OperatorSession { session: session.clone() })
 }
 
 /// Makes the event of a session that was opened: its player, game and profile, and the limits that hold to the end of

@@ -1,8 +1,11 @@
 //! Names of sessions in requests.
 
-use motherlode_books::{SessionId, SessionName};
+use motherlode_books::{SessionId, SessionName, SmolStr};
 use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
+
+/// Characters of an operator's own session reference.
+const OPERATOR_SESSION_MAX: usize = 255;
 
 /// A session's name in a request; empty for none.
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
@@ -14,6 +17,14 @@ pub(crate) fn required(session_id: &str) -> Result<SessionId, Refusal> {
     let digits = session_id.len() == 32 && session_id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     let id = SessionId::from_str_radix(session_id, 16).ok().filter(|_| digits);
     id.ok_or_else(|| Refusal::field("session_id", "must be one that was handed out"))
+}
+
+/// The operator's own session reference in a request; empty for none.
+pub(crate) fn of_operator(reference: &str) -> Result<SmolStr, Refusal> {
+    if reference.is_empty() {
+        return Ok(SmolStr::default());
+    }
+    motherlode_ledger::fields::text("operator_session", reference, OPERATOR_SESSION_MAX).map(SmolStr::from)
 }
 
 /// Computes the name of a session in the log: a digest, since whoever knows its id can use it.

@@ -8,7 +8,7 @@ use opentelemetry::{
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// The calls of a wallet, as metrics name them.
-pub(crate) const CALLS: [&str; 3] = ["debit", "credit", "rollback"];
+pub(crate) const CALLS: [&str; 5] = ["debit", "credit", "rollback", "open_free_round", "close_round"];
 
 /// Counts the calls to one wallet.
 #[derive(Debug)]

@@ -108,6 +108,23 @@ pub enum InternalRequest<'a> {
         /// The account's currency.
         currency: Currency,
     },
+    /// Notes that the end of a round was reported to the operator's wallet, on the player's stream (PL-39).
+    ReportClose {
+        /// The request whose commit ended the round; it may be an internal one.
+        request_id: &'a str,
+        /// The round.
+        round: u64,
+    },
+    /// Notes that the operator's wallet refused a call that it must accept, on the player's stream.
+    HoldCall {
+        /// The stream's version before it.
+        version: u64,
+    },
+    /// Releases held calls to the operator's wallet, on the player's stream.
+    ReleaseCalls {
+        /// The stream's version before it.
+        version: u64,
+    },
     /// Logs that debits or credits are overdue, on the system's stream.
     LogOverdue {
         /// The operator.
@@ -203,6 +220,9 @@ impl fmt::Display for InternalRequest<'_> {
             Self::AskDebit { request_id } => write!(f, "debit/{request_id}"),
             Self::AskRollback { request_id } => write!(f, "rollback/{request_id}"),
             Self::PayCredit { request_id, currency } => write!(f, "credit/{currency}/{request_id}"),
+            Self::ReportClose { request_id, round } => write!(f, "close/{round}/{request_id}"),
+            Self::HoldCall { version } => write!(f, "held/{version}"),
+            Self::ReleaseCalls { version } => write!(f, "released/{version}"),
             Self::LogOverdue { operator, partition, hour } => write!(f, "overdue/{operator}/{partition}/{hour}"),
             Self::LogSession { session, moment, version } => {
                 f.write_str("session/")?;
@@ -246,6 +266,9 @@ mod tests {
                 InternalRequest::PayCredit { request_id: "award/bewitched/2/70", currency: Currency::SEK },
                 "credit/SEK/award/bewitched/2/70",
             ),
+            (InternalRequest::ReportClose { request_id: "auto/7/2", round: 7 }, "close/7/auto/7/2"),
+            (InternalRequest::HoldCall { version: 4 }, "held/4"),
+            (InternalRequest::ReleaseCalls { version: 4 }, "released/4"),
             (InternalRequest::LogOverdue { operator: "acme", partition: 1, hour: 3 }, "overdue/acme/1/3"),
             (
                 InternalRequest::LogSession { session: [0xab; 16], moment: "open", version: 4 },

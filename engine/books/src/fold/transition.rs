@@ -2,6 +2,8 @@
 //!
 //! The files beside this one add to [`Transition`] the events that they are about.
 
+use smallvec::SmallVec;
+
 use super::delta::{Delta, PendingDelta};
 use super::reveal::RevealDue;
 use super::view::View;
@@ -23,6 +25,8 @@ pub(super) struct Transition<'s, 'd> {
     pub decided: bool,
     /// The confirmed debit, until its round takes it (PL-31).
     pub debited: Option<(Currency, Minor)>,
+    /// Rounds that the commit ends, with their currencies.
+    pub ended: SmallVec<[(u64, Currency); 1]>,
     /// The reveal that the next event must be.
     pub reveal: Option<RevealDue>,
     /// The change that the event before approved. The next event must be this change (PL-27).
@@ -46,6 +50,7 @@ impl<'s, 'd> Transition<'s, 'd> {
             stepped: None,
             decided: false,
             debited: None,
+            ended: SmallVec::new(),
             reveal: None,
             approved: None,
             approved_void: None,

@@ -54,6 +54,8 @@ pub struct SessionOf {
     pub loss_max: Option<Minor>,
     /// The most that a round may cost, in minor units of the currency, where the player or the operator has set a limit.
     pub bet_max: Option<Minor>,
+    /// The operator's own session reference; empty for none (PL-39).
+    pub operator_session: SmolStr,
 }
 
 /// Why a session is not given or not accepted.

@@ -69,13 +69,14 @@ async fn figures(visit: &Visit) -> Result<Markup, Failure> {
 }
 
 /// The significant events that somebody has to look at.
-const ALARMING: [SignificantKind; 6] = [
+const ALARMING: [SignificantKind; 7] = [
     SignificantKind::IntegrityFailed,
     SignificantKind::AwardSetAside,
     SignificantKind::ClockSkewed,
     SignificantKind::DrawKeyLost,
     SignificantKind::SealsEnded,
     SignificantKind::WalletOverdue,
+    SignificantKind::WalletCallHeld,
 ];
 /// Stakes that are named, and events: of more stakes it's said how many they are, the events are all on the page of reports.
 const NAMED_MAX: u8 = 5;

@@ -18,7 +18,7 @@ const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
 /// The kinds that can be asked for.
-const KINDS: [SignificantKind; 15] = [
+const KINDS: [SignificantKind; 16] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
     SignificantKind::ParameterChanged,
@@ -32,6 +32,7 @@ const KINDS: [SignificantKind; 15] = [
     SignificantKind::DrawKeyLost,
     SignificantKind::SealsEnded,
     SignificantKind::WalletOverdue,
+    SignificantKind::WalletCallHeld,
     SignificantKind::VoidProposed,
     SignificantKind::IncidentDeclared,
 ];

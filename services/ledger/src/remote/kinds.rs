@@ -84,7 +84,9 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::CampaignCancelled { .. }
         | Event::LiabilityReserved(_)
         | Event::DebitAsked(_)
-        | Event::DebitConfirmed { .. } => SPIN,
+        | Event::DebitConfirmed { .. }
+        | Event::RoundReportsChosen { .. }
+        | Event::OperatorSession { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
         // Only causes more refusals of the spin process's proposals, never fewer.
         Event::PartOf { .. } => SPIN,
@@ -98,6 +100,9 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::SeamlessChosen
         | Event::DebitRolledBack
         | Event::CreditPaid { .. }
+        | Event::CloseReported { .. }
+        | Event::WalletCallHeld { .. }
+        | Event::WalletCallReleased { .. }
         | Event::WalletOverdue { .. }
         | Event::PoolOpened { .. }
         | Event::PoolTermsChanged { .. }

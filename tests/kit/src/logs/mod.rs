@@ -2,6 +2,7 @@
 
 mod made;
 mod more;
+mod rounds;
 mod world;
 
 use bytes::Bytes;
@@ -52,7 +53,7 @@ pub fn golden() -> Vec<Log> {
 /// The golden logs and the made ones. Together they have every kind of event and every variant in the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
-    golden().into_iter().chain(made::all()).chain(more::all()).collect()
+    golden().into_iter().chain(made::all()).chain(more::all()).chain(rounds::all()).collect()
 }
 
 /// Lists an enumeration's variants: a new variant does not compile until it is listed, and then [`missing`] demands it in a log.
@@ -73,7 +74,7 @@ variants!(EVENTS, event, Event:
     DrawSealed, DrawsRevealed, DrawsLost, WinCredited, RoundSettled, RoundVoided, VoidProposed, JackpotPaid,
     AwardSetAside, ActedBy, SessionOpened, SessionEnded, RealityCheckAcknowledged, CampaignGranted, CampaignCancelled,
     RequestCancelled, SeamlessChosen, DebitAsked, DebitConfirmed, DebitRefused, RollbackAsked, DebitRolledBack,
-    PartOf, CreditPaid, WalletOverdue, LiabilityReserved, RateSet, PoolOpened, ContributionsPooled, ContributionTakenBack,
+    PartOf, CreditPaid, CloseReported, WalletCallHeld, WalletCallReleased, RoundReportsChosen, OperatorSession, WalletOverdue, LiabilityReserved, RateSet, PoolOpened, ContributionsPooled, ContributionTakenBack,
     AwardReversed, IncidentDeclared, ContributionsReturned, HitsReleased, JackpotAwarded, PoolTermsChanged,
     PoolSuspended, PoolResumed, PoolRetired, PoolReceived, PartitionReported, PoolMirrored, GeneratorReseeded,
     GenerationBegun, SwitchSet, IntegrityFailed, LogVerified, ClockSkewed, ChangeProposed, ChangeApproved, ChangeRejected,
