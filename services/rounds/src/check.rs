@@ -79,10 +79,7 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
         return Ok(());
     };
     let after = events.get(at + 1..).unwrap_or_default();
-    let after = match after {
-        [rest @ .., Event::ActedBy { .. } | Event::PartOf { .. }] => rest,
-        all => all,
-    };
+    let after = without_notes(after);
     let expected = before.expected(step, earlier)?;
     match after == expected {
         true => Ok(()),
@@ -91,6 +88,21 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
             step.step, step.round
         ))),
     }
+}
+
+/// Events of a commit without those at its end that follow from no outcome: who made it, its series, and the operator's wallet.
+fn without_notes(mut events: &[Event]) -> &[Event] {
+    while let [
+        rest @ ..,
+        Event::ActedBy { .. }
+        | Event::PartOf { .. }
+        | Event::OperatorSession { .. }
+        | Event::RoundReportsChosen { .. },
+    ] = events
+    {
+        events = rest;
+    }
+    events
 }
 
 /// Returns whether an event follows from a step's outcome.
