@@ -27,6 +27,7 @@ from client import account, bet, choice_for
 from protected import Protected
 
 from motherlode.ledger.v1 import ledger_pb2
+from motherlode.round.v1 import round_pb2
 
 WALLET = ROOT / "deploy/examples/wallet"
 FUNDS = 100_000
@@ -72,7 +73,7 @@ def database(request, tmp_path):
         return str(tmp_path / "wallet.sqlite")
     url = request.getfixturevalue("postgres")
     with psycopg.connect(url) as connection:
-        connection.execute("DROP TABLE IF EXISTS balances, transactions, nonces")
+        connection.execute("DROP TABLE IF EXISTS balances, transactions, rounds, nonces")
     return url
 
 
@@ -153,6 +154,44 @@ def reconciled(database, net):
     assert dict(read(database, moved)) == net
 
 
+def rounds_reconciled(database, client, player):
+    """Each round of a player is known to both sides, opened and closed once, with the same game and money (PL-39)."""
+    of, page_token, rounds = account(player), "", {}
+    while True:
+        request = ledger_pb2.ListRoundsRequest(account=of, page_size=100, page_token=page_token)
+        page = client.ledger.ListRounds(request)
+        rounds |= {round.round_id: round for round in page.rounds}
+        page_token = page.next_page_token
+        if not page_token:
+            break
+    assert all(round.state == round_pb2.ROUND_STATE_SETTLED for round in rounds.values())
+    logged = sorted(
+        (
+            round.game,
+            round.bet.amount_minor,
+            round.win.amount_minor,
+            sum(jackpot.amount.amount_minor for jackpot in round.jackpots),
+        )
+        for round in rounds.values()
+    )
+    columns = "game, bet, won, jackpots, refunded, voided, ended, closings, opened, closed"
+    deadline = time.monotonic() + 300
+    while True:
+        kept = [tuple(row) for row in read(database, f"SELECT {columns} FROM rounds WHERE player = '{player}'")]
+        # A lost round has no credit: its report may come after all money is paid.
+        if all(closed for *_, closed in kept) or time.monotonic() > deadline:
+            break
+        time.sleep(0.05)
+    assert sorted(row[:4] for row in kept) == logged
+    for *_, refunded, voided, ended, closings, opened, closed in kept:
+        assert (refunded, voided, ended, closings) == (0, "", "PLAYED", 1), closed
+        assert opened.startswith(f"debit/acme/{player}/") and closed.startswith(("credit/", "close/"))
+    # A rolled back bet opened no round.
+    opened = {row[8] for row in kept}
+    debits = read(database, f"SELECT id, ended FROM transactions WHERE player = '{player}' AND id LIKE 'debit/%'")
+    assert opened == {name for name, ended in debits if ended == "applied"}
+
+
 def config(protected, address, tmp_path, face):
     secret = f"protocol = 'json', signing_key_file = '{tmp_path}/wallet.key'" if face else f"token_file = '{tmp_path}/wallet.token'"
     seamless = f"wallet = 'seamless'\nseamless = {{ url = 'http://{address}', {secret} }}\n"
@@ -161,20 +200,23 @@ def config(protected, address, tmp_path, face):
 
 @pytest.mark.parametrize("face", [[], ["--json"]], ids=["grpc", "json"])
 def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_lost(start, wallet, database, tmp_path, face):
-    protected = Protected(tmp_path, {"acme/gateway": ["play", "wallet"]})
+    protected = Protected(tmp_path, {"acme/gateway": ["play", "wallet", "audit"]})
     kept = wallet("--give", f"alice:EUR:{FUNDS}", *FAULTS, *face)
     service = start(config=config(protected, kept.address, tmp_path, face))
     client = protected.client(service.address, "acme/gateway")
     alice = account("alice")
     client.ledger.OpenAccount(ledger_pb2.OpenAccountRequest(request_id="open", account=alice))
     net = 0
-    for number in range(30):
+    # A long run has 5,000.
+    rounds = int(os.environ.get("MOTHERLODE_WALLET_ROUNDS", "30"))
+    for number in range(rounds):
         net += played(client, alice, number)
-        if number == 15:
+        if number == rounds // 2:
             kept.kill()
             kept.wait()
             kept = wallet(*FAULTS, *face, listen=kept.address)
     reconciled(database, {"alice": net})
+    rounds_reconciled(database, client, "alice")
     client.close()
     kept.terminate()
     said = kept.stdout.read()
@@ -186,7 +228,7 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
 @pytest.mark.parametrize("face", [[], ["--json"]], ids=["grpc", "json"])
 def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_to_the_cent(start, wallet, database, tmp_path, face):
     players, rounds, kills = [f"p{number}" for number in range(4)], 10, 4
-    protected = Protected(tmp_path, {"acme/gateway": ["play", "wallet"]})
+    protected = Protected(tmp_path, {"acme/gateway": ["play", "wallet", "audit"]})
     given = [word for player in players for word in ("--give", f"{player}:EUR:{FUNDS}")]
     kept = wallet(*given, *face)
     service = start(config=config(protected, kept.address, tmp_path, face))
@@ -212,6 +254,10 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
             kept = wallet(*face, listen=kept.address)
         net = {player: of.result() for player, of in playing.items()}
     reconciled(database, net)
+    client = protected.client(service.address, "acme/gateway")
+    for player in players:
+        rounds_reconciled(database, client, player)
+    client.close()
     assert service.terminate() == 0
     assert subprocess.run([BINARY, "audit", *service.log_arguments], capture_output=True).returncode == 0
 

@@ -18,6 +18,15 @@ from signed import Signatures
 from motherlode.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 
 
+# Column of a round for each kind of credit.
+PAID = {"CREDIT_KIND_JACKPOT": "jackpots", "CREDIT_KIND_REFUND": "refunded"}
+
+
+def ended(round):
+    """How a round ended: PLAYED, ABANDONED or VOIDED; nothing while it's open."""
+    return wallet_pb2.RoundEnd.Name(round.end).removeprefix("ROUND_END_") if round.closed else ""
+
+
 class Wallet(wallet_pb2_grpc.WalletServiceServicer):
     def __init__(self, books, faults, token):
         self.books, self.faults, self.token = books, faults, token
@@ -28,23 +37,51 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
         return wallet_pb2.GetBalanceResponse(balance_minor=minor)
 
     def Debit(self, request, context):
-        return wallet_pb2.DebitResponse(result=self.answer(request, context, self.books.apply, -1))
+        minor = self.amount(request, context)
+        note = lambda account: account.open(request.transaction_id, request.round, minor)
+        return wallet_pb2.DebitResponse(result=self.apply(request, context, -minor, note))
 
     def Credit(self, request, context):
-        return wallet_pb2.CreditResponse(result=self.answer(request, context, self.books.apply, 1))
+        minor, end = self.amount(request, context), ended(request.round)
+        column = PAID.get(wallet_pb2.CreditKind.Name(request.kind), "won")
+        note = lambda account: account.note(request.transaction_id, request.round, end, column, minor)
+        return wallet_pb2.CreditResponse(result=self.apply(request, context, minor, note))
+
+    def OpenFreeRound(self, request, context):
+        note = lambda account: account.open(request.transaction_id, request.round, 0)
+        return wallet_pb2.OpenFreeRoundResponse(result=self.apply(request, context, 0, note))
+
+    def CloseRound(self, request, context):
+        note = lambda account: account.note(request.transaction_id, request.round, ended(request.round))
+        return wallet_pb2.CloseRoundResponse(result=self.apply(request, context, 0, note))
 
     def Rollback(self, request, context):
-        return wallet_pb2.RollbackResponse(result=self.answer(request, context, self.books.roll_back, 1))
+        account = request.account
+        content = (request.transaction_id, account.player_id, account.currency_code, request.amount.amount_minor)
+        roll_back = lambda: self.books.roll_back(*content, request.round.round_uuid)
+        return wallet_pb2.RollbackResponse(result=self.answer(context, roll_back))
 
-    def answer(self, request, context, apply, sign):
-        self.admit(context)
-        account, amount = request.account, request.amount
-        if amount.amount_minor <= 0 or amount.currency_code != account.currency_code:
+    def amount(self, request, context):
+        amount = request.amount
+        if amount.amount_minor <= 0 or amount.currency_code != request.account.currency_code:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "an amount above 0 in the account's currency")
-        content = (request.transaction_id, account.player_id, account.currency_code, sign * amount.amount_minor)
-        outcome, balance, reason = self.faults.around(context, lambda: apply(*content))
-        outcome = wallet_pb2.Outcome.Value(f"OUTCOME_{outcome}")
-        return wallet_pb2.Result(outcome=outcome, balance_minor=balance, reason=reason)
+        return amount.amount_minor
+
+    def apply(self, request, context, minor, note):
+        account = request.account
+        content = (request.transaction_id, account.player_id, account.currency_code, minor)
+        return self.answer(context, lambda: self.books.apply(*content, note))
+
+    def answer(self, context, apply):
+        self.admit(context)
+        outcome, balance, reason = self.faults.around(context, apply)
+        code = f"REASON_CODE_{reason}" if reason else "REASON_CODE_UNSPECIFIED"
+        return wallet_pb2.Result(
+            outcome=wallet_pb2.Outcome.Value(f"OUTCOME_{outcome}"),
+            balance_minor=balance,
+            reason=reason,
+            reason_code=wallet_pb2.ReasonCode.Value(code),
+        )
 
     def admit(self, context):
         shown = dict(context.invocation_metadata()).get("authorization", "")

@@ -2,6 +2,8 @@
 
 Each transaction id is kept permanently with its content and result, so a repeated call has one effect and the same
 answer, and a debit after its rollback is refused.
+
+Each round is stored with the transactions that opened and closed it, how it ended, and its money by kind.
 """
 
 DONE, DONE_BEFORE, REFUSED = "DONE", "DONE_BEFORE", "REFUSED"
@@ -19,8 +21,10 @@ class Books:
         with self.database.transaction(player) as execute:
             return Account(execute, player, currency).balance
 
-    def apply(self, transaction, player, currency, minor):
-        """Applies a debit (negative) or a credit; returns outcome, balance, and the reason of a refusal."""
+    def apply(self, transaction, player, currency, minor, note=None):
+        """Applies a debit (negative), a credit, or a call without money (0); returns outcome, balance, and the reason of a refusal.
+
+        `note` stores the round of an applied call in the same transaction."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)
@@ -29,7 +33,7 @@ class Books:
                 if ended == "rolled back":
                     return REFUSED, account.balance, "ROLLED_BACK"
                 if content != [player, currency, minor]:
-                    return REFUSED, account.balance, "OTHER_CONTENT"
+                    return REFUSED, account.balance, "DUPLICATE_CONTENT"
                 outcome, reason = (DONE_BEFORE, "") if ended == "applied" else (REFUSED, ended)
                 return outcome, account.balance, reason
             if account.balance + minor < 0:
@@ -37,10 +41,12 @@ class Books:
                 return REFUSED, account.balance, "INSUFFICIENT_FUNDS"
             account.end(transaction, minor, "applied")
             account.move(minor)
+            if note:
+                note(account)
             return DONE, account.balance, ""
 
-    def roll_back(self, transaction, player, currency, minor):
-        """Undoes a debit, or prevents a later one with this id."""
+    def roll_back(self, transaction, player, currency, minor, round_id=""):
+        """Undoes a debit or the opening of a free round, or prevents a later one with this id."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)
@@ -51,6 +57,7 @@ class Books:
                 return DONE_BEFORE, account.balance, ""
             if known and known[3] == "applied":
                 account.move(-known[2])
+                execute("DELETE FROM rounds WHERE id = ?", (round_id,))
             account.end(transaction, -minor, "rolled back")
             return DONE, account.balance, ""
 
@@ -75,6 +82,28 @@ class Account:
     def end(self, transaction, minor, ended):
         query = "INSERT INTO transactions VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ended = excluded.ended"
         self.execute(query, (transaction, self.player, self.currency, minor, ended))
+
+    def open(self, transaction, round, bet):
+        query = "INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, '', '', '', ?, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING"
+        values = (round.round_uuid, self.player, self.currency, round.game, round.campaign_id, transaction, bet)
+        self.execute(query, values)
+
+    def note(self, transaction, round, end, column=None, minor=0):
+        """Adds money to a round, and its end. A free round that was not opened here begins with its first call."""
+        if round.campaign_id:
+            self.open(round.opening_transaction_id, round, 0)
+        if column:
+            query = f"UPDATE rounds SET {column} = {column} + ? WHERE id = ?"
+            self.execute(query, (minor, round.round_uuid))
+        if not round.closed:
+            return
+        if end == "VOIDED":
+            query = "UPDATE rounds SET voided = ? WHERE id = ? AND voided = ''"
+            self.execute(query, (transaction, round.round_uuid))
+        # The void of a round that was over closes it no second time.
+        query = "UPDATE rounds SET closed = ?, ended = ? WHERE id = ? AND closed = ''"
+        self.execute(query, (transaction, end, round.round_uuid))
+        self.execute("UPDATE rounds SET closings = closings + 1 WHERE id = ?", (round.round_uuid,))
 
     def move(self, minor):
         self.balance += minor

@@ -15,6 +15,12 @@ TABLES = [
     """CREATE TABLE IF NOT EXISTS transactions (
         id TEXT PRIMARY KEY, player TEXT NOT NULL, currency TEXT NOT NULL, minor BIGINT NOT NULL, ended TEXT NOT NULL
     )""",
+    """CREATE TABLE IF NOT EXISTS rounds (
+        id TEXT PRIMARY KEY, player TEXT NOT NULL, currency TEXT NOT NULL, game TEXT NOT NULL, campaign TEXT NOT NULL,
+        opened TEXT NOT NULL, closed TEXT NOT NULL, ended TEXT NOT NULL, voided TEXT NOT NULL,
+        bet BIGINT NOT NULL, won BIGINT NOT NULL, jackpots BIGINT NOT NULL, refunded BIGINT NOT NULL,
+        closings BIGINT NOT NULL
+    )""",
     "CREATE TABLE IF NOT EXISTS nonces (nonce TEXT PRIMARY KEY, ms BIGINT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS nonces_by_time ON nonces (ms)",
 ]

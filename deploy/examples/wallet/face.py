@@ -9,6 +9,7 @@ from google.protobuf import json_format
 from motherlode.wallet.v1 import wallet_pb2
 from signed import Unsigned
 
+CALLS = ("GetBalance", "Debit", "Credit", "Rollback", "OpenFreeRound", "CloseRound")
 BODY_BYTES_MAX = 16_384
 IDLE_SECONDS = 30
 
@@ -54,7 +55,7 @@ class Server(ThreadingHTTPServer):
 
 def serve(wallet, signatures, listen, pair, connections_max):
     """`pair` has certificate and private key, or is empty."""
-    calls = {name: getattr(wallet_pb2, f"{name}Request") for name in ("GetBalance", "Debit", "Credit", "Rollback")}
+    calls = {name: getattr(wallet_pb2, f"{name}Request") for name in CALLS}
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -70,7 +71,8 @@ def serve(wallet, signatures, listen, pair, connections_max):
             body = self.rfile.read(int(length))
             try:
                 signatures.check("POST", self.path, self.headers, body)
-                answer = getattr(wallet, name)(json_format.Parse(body, calls[name]()), Context())
+                message = json_format.Parse(body, calls[name](), ignore_unknown_fields=True)
+                answer = getattr(wallet, name)(message, Context())
             except Unsigned as error:
                 return self.tell(401, {"error": str(error)})
             except json_format.ParseError as error:

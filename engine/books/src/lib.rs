@@ -15,10 +15,10 @@ mod values;
 
 pub use events::{
     Automatic, Award, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
-    DebitAsked, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, InternalRequest, LiabilityReserved,
-    LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, ReportedVoids,
-    Reversal, RoundJackpot, RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened, SettledRound,
-    StartEvidence, StepResolved, StretchEnd, TakeBack, VoidReturn, VoidedJackpot,
+    DebitAsked, DebitFacts, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, InternalRequest,
+    LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused,
+    ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened,
+    SettledRound, StartEvidence, StepResolved, StretchEnd, TakeBack, VoidReturn, VoidedJackpot, WalletAnswer,
 };
 pub use fold::{Left, Share, Shared, Stage, Subject, Totals, figure, price};
 pub use play::{

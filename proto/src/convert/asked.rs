@@ -35,6 +35,7 @@ fn spin(mut fields: In) -> Option<SpinRequest> {
         campaign_id: Value::take(it, 9)?,
         client_seed: Value::take(it, 10)?,
         seal: Value::take(it, 11)?,
+        operator_session: Value::take(it, 12)?,
     };
     fields.end()?;
     Some(request)
@@ -83,6 +84,7 @@ mod tests {
             campaign_id: "spring".into(),
             client_seed: vec![7; 64],
             seal: vec![8; 32],
+            operator_session: "op-7".into(),
         }
     }
 

@@ -15,7 +15,7 @@ pub struct Played<'a> {
     pub bet: Minor,
     /// Win of the round up to the step.
     pub win: Minor,
-    pub balance: Minor,
+    pub balance: Option<Minor>,
     pub state: RoundState,
     pub position: u64,
     pub jackpot: Option<&'a JackpotWin>,
@@ -33,7 +33,8 @@ impl Played<'_> {
         out.bytes(1, self.round_id.as_bytes());
         out.varint(2, self.step.into());
         out.encoded(3, self.outcome);
-        for (number, amount) in [(4, self.bet), (5, self.win), (6, self.balance)] {
+        for (number, amount) in [(4, Some(self.bet)), (5, Some(self.win)), (6, self.balance)] {
+            let Some(amount) = amount else { continue };
             out.nested(number, |out| {
                 out.varint(1, amount.0.cast_unsigned());
                 out.bytes(2, self.currency.code().as_bytes());
@@ -81,7 +82,7 @@ mod tests {
                 currency: Currency::EUR,
                 bet: Minor(bet),
                 win: Minor(300),
-                balance: Minor(-1),
+                balance: Some(Minor(-1)),
                 state: RoundState::Settled,
                 position: 1 << 50,
                 jackpot: jackpot.as_ref(),

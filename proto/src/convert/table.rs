@@ -9,10 +9,10 @@ use super::{
 };
 use crate::log::v1;
 use motherlode_books::{
-    Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, Decision, Draw, DrawSealed, Event,
-    GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored,
-    PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms, SessionOpened,
-    SettledRound, StepResolved, StretchEnd, TakeBack, VoidReturn,
+    Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, DebitFacts, Decision, Draw, DrawSealed,
+    Event, GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported,
+    PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms,
+    SessionOpened, SettledRound, StepResolved, StretchEnd, TakeBack, VoidReturn, WalletAnswer,
 };
 use prost::Message as _;
 use std::sync::Arc;
@@ -144,11 +144,11 @@ events! {
     46 RequestCancelled {};
     47 SeamlessChosen {};
     48 DebitAsked(asked: DebitAsked);
-    49 DebitConfirmed { 1 amount, 2 told };
-    50 DebitRefused { 1 reason };
+    49 DebitConfirmed { 1 amount, 2 told, 3 answer };
+    50 DebitRefused { 1 reason, 2 code };
     51 RollbackAsked { 1 request_id, 2 reason };
     52 DebitRolledBack {};
-    53 CreditPaid { 1 request_id, 2 currency, 3 amount };
+    53 CreditPaid { 1 request_id, 2 currency, 3 amount, 4 told, 5 answer };
     54 WalletOverdue { 1 operator, 2 partition, 3 players, 4 oldest_ms as Time };
     58 LiabilityReserved(reserved: LiabilityReserved);
     59 GenerationBegun(begun: Box<GenerationBegun>);
@@ -161,6 +161,11 @@ events! {
     67 HitsReleased { 1 reason, 2 actor };
     72 PartOf { 1 request_id };
     73 LogVerified { 1 to };
+    74 CloseReported { 1 request_id, 2 currency, 3 round, 4 skipped };
+    75 WalletCallHeld { 1 request_id, 2 currency, 3 close, 4 reason, 5 code };
+    76 WalletCallReleased { 1 request_id, 2 currency, 3 close };
+    77 RoundReportsChosen { 1 rounds };
+    78 OperatorSession { 1 session };
 }
 
 messages! {
@@ -174,7 +179,9 @@ messages! {
     "Contribution" Contribution { 1 pool, 2 terms_version, 3 amount }
     "StepResolved" StepResolved { 1 round, 2 step, 3 seed, 4 choice, 5 outcome, 6 win, 7 automatic, 8 draw }
     "Draw" Draw { 1 number, 2 epoch, 3 client_seed, 4 next_epoch, 5 next_seal, 6 sealed_by, 7 generation, 8 next_generation }
-    "DebitAsked" DebitAsked { 1 request_id, 2 fingerprint, 3 currency, 4 amount }
+    "DebitAsked" DebitAsked { 1 request_id, 2 fingerprint, 3 currency, 4 amount, 5 facts }
+    "DebitFacts" DebitFacts { 1 game, 2 rules_version, 3 session, 4 feature_buy, 5 campaign, 6 stake }
+    "WalletAnswer" WalletAnswer { 1 transaction_id, 2 balance_unknown, 3 bonus }
     "DrawSealed" DrawSealed { 1 number, 2 epoch, 3 seal, 4 reason, 5 generation }
     "GenerationBegun" GenerationBegun {
         1 number, 2 salt, 3 unused_seals_end, 4 evidence, 5 lost_to, 6 keys_added, 7 keys_lost

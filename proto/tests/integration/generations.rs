@@ -1,7 +1,8 @@
 //! Samples of events about generations of draws (PL-40).
 
-use crate::record::sealed_step;
-use motherlode_books::{DrawSealed, Epoch, Event, GenerationBegun, SealReason, StartEvidence};
+use motherlode_books::{
+    Draw, DrawSealed, Epoch, Event, GenerationBegun, Minor, RecordHash, SealReason, StartEvidence, StepResolved,
+};
 
 pub fn events_of_generations() -> Vec<Event> {
     vec![
@@ -31,4 +32,32 @@ fn begun(evidence: StartEvidence, keys: Vec<Epoch>) -> Event {
 
 pub fn sealed(number: u64, generation: u64, reason: SealReason) -> Event {
     Event::DrawSealed(DrawSealed { number, epoch: [1, 2, 3, 4], generation, seal: [9; 32], reason })
+}
+
+/// A step of a sealed draw.
+pub fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>, generations: (u64, u64)) -> Event {
+    let (epoch, next_epoch) = ([1, 2, 3, 4], [5, 6, 7, 8]);
+    let draw = Draw {
+        number: 77,
+        epoch,
+        generation: generations.0,
+        client_seed,
+        next_epoch,
+        next_generation: generations.1,
+        next_seal: [9; 32],
+        sealed_by,
+    };
+    Event::StepResolved(
+        StepResolved {
+            round: 7,
+            step: 3,
+            seed: None,
+            choice: vec![4],
+            outcome: vec![0, 255],
+            win: Minor(50),
+            automatic: None,
+            draw: Some(draw),
+        }
+        .into(),
+    )
 }

@@ -7,3 +7,4 @@ mod generations;
 mod outcome;
 mod record;
 mod voids;
+mod wallet_facts;

@@ -1,13 +1,13 @@
 //! Records of the log: encoding and decoding are inverse, old records stay readable, and no input panics.
 
 use crate::balances::{from_messages, to_messages};
-use crate::generations::{events_of_generations, sealed};
+use crate::generations::{events_of_generations, sealed, sealed_step};
 use crate::voids::{events_of_voids, void_with_facts};
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
     DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano,
-    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, RoundStarted, RoundTerms, SealReason,
-    SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
+    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened,
+    StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
 };
 use motherlode_proto::{
     convert::{
@@ -26,6 +26,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     events.extend([reserved(&["alice", "bob"]), void_with_facts()]);
     events.extend(events_of_generations());
     events.extend([Event::PartOf { request_id: "series".into() }, Event::LogVerified { to: 9 }]);
+    events.extend(crate::wallet_facts::events(amount));
     events
 }
 
@@ -257,12 +258,24 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::DrawsLost { round },
         Event::RequestCancelled,
         Event::SeamlessChosen,
-        Event::DebitAsked(DebitAsked { request_id: "r-1".into(), fingerprint: [8; 16], currency, amount: minor }),
-        Event::DebitConfirmed { amount: minor, told: Minor(amount) },
-        Event::DebitRefused { reason: "limit".into() },
+        Event::DebitAsked(DebitAsked {
+            request_id: "r-1".into(),
+            fingerprint: [8; 16],
+            currency,
+            amount: minor,
+            facts: None,
+        }),
+        Event::DebitConfirmed { amount: minor, told: Minor(amount), answer: None },
+        Event::DebitRefused { reason: "limit".into(), code: 0 },
         Event::RollbackAsked { request_id: "r-1".into(), reason: "no answer".into() },
         Event::DebitRolledBack,
-        Event::CreditPaid { request_id: "award/bewitched/0/7".into(), currency, amount: minor },
+        Event::CreditPaid {
+            request_id: "award/bewitched/0/7".into(),
+            currency,
+            amount: minor,
+            told: Minor(0),
+            answer: None,
+        },
         Event::WalletOverdue { operator: "acme".into(), partition: 1, players: 3, oldest_ms: 1_798_761_600_000 },
         reserved(&[]),
         sealed_step(vec![], Some([6; 32]), (0, 0)),
@@ -281,33 +294,7 @@ fn reserved(players: &[&str]) -> Event {
     })
 }
 
-pub fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>, generations: (u64, u64)) -> Event {
-    let (epoch, next_epoch) = ([1, 2, 3, 4], [5, 6, 7, 8]);
-    let draw = Draw {
-        number: 77,
-        epoch,
-        generation: generations.0,
-        client_seed,
-        next_epoch,
-        next_generation: generations.1,
-        next_seal: [9; 32],
-        sealed_by,
-    };
-    Event::StepResolved(
-        StepResolved {
-            round: 7,
-            step: 3,
-            seed: None,
-            choice: vec![4],
-            outcome: vec![0, 255],
-            win: Minor(50),
-            automatic: None,
-            draw: Some(draw),
-        }
-        .into(),
-    )
-}
-
+/// The terms of a bet whose message has such bytes.
 fn terms(stake: Vec<u8>) -> LoggedTerms {
     let rate = Some(v1::Rate { mantissa: 1, exponent: 0 });
     let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());

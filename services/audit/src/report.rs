@@ -1,5 +1,7 @@
 use crate::divergence::Divergence;
-use motherlode_books::{Award, Books, Currency, Event, PerCurrency, PlayerState, SealReason, UnpaidCredit, Wallet};
+use motherlode_books::{
+    Award, Books, Currency, Event, Minor, PerCurrency, PlayerState, SealReason, StreamId, UnpaidCredit, Wallet,
+};
 use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;
 
@@ -25,13 +27,18 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns pending transactions with operators' own wallets (PL-32).
+    /// Transactions that are under way with operators' own wallets, by their ids: debits without an end, unpaid
+    /// credits, unreported ends of rounds (PL-32, PL-39).
     #[must_use]
     pub fn under_way(&self) -> Vec<String> {
         let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {
-            let Some(Wallet { debit, dues }) = player.wallet() else { return vec![] };
-            let debit = debit.iter().map(|debit| format!("debit/{operator}/{name}/{}", debit.request_id));
-            let due = |due: &UnpaidCredit| format!("credit/{operator}/{name}/{}/{}", due.currency, due.request_id);
+            let Some(Wallet { debit, dues, .. }) = player.wallet() else { return vec![] };
+            let debit = debit.iter().map(|debit| {
+                let kind = if debit.amount == Minor::ZERO { "open" } else { "debit" };
+                format!("{kind}/{operator}/{name}/{}", debit.request_id)
+            });
+            let stream = StreamId::player(operator, name);
+            let due = |due: &UnpaidCredit| due.transaction_id(&stream);
             debit.chain(dues.iter().map(due)).collect::<Vec<_>>()
         };
         self.books.players().flat_map(of_player).collect()

@@ -25,6 +25,7 @@ pub mod fuzzing;
 mod generations;
 mod handle;
 mod hashes;
+mod held_calls;
 mod history;
 pub mod index;
 pub mod known;

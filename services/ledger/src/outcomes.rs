@@ -215,7 +215,7 @@ async fn single(
     logged: &Logged,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let (state, reason) = match logged.commit.events.first() {
-        Some(Event::DebitRefused { reason }) => (State::Refused, reason.as_str()),
+        Some(Event::DebitRefused { reason, .. }) => (State::Refused, reason.as_str()),
         Some(Event::DebitRolledBack) => {
             let is_cancelled = is_cancelled_debit(&ledger, &stream, request_id)?;
             (if is_cancelled { State::Cancelled } else { State::Refused }, Reason::DebitRolledBack.name())

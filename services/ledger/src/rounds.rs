@@ -92,6 +92,9 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
     gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
 }
 
+pub fn opening(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Arc<Logged>>, FetchError> {
+    Ok(commits(handle, stream, number)?.and_then(|commits| commits.into_iter().next()))
+}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     pub round: Vec<Position>,

@@ -4,6 +4,7 @@ use crate::{
     fields::{self, AccountId, money, round_name, unknown_account, unknown_round},
     follow::{self, Followers},
     handle::Handle,
+    held_calls,
     history::{self, Wanted},
     index::IndexError,
     known::Operators,
@@ -384,6 +385,13 @@ impl LedgerService for LedgerApi {
             )
             .await?,
         ))
+    }
+
+    async fn retry_wallet_calls(
+        &self,
+        request: Request<wire::RetryWalletCallsRequest>,
+    ) -> Result<Response<wire::RetryWalletCallsResponse>, Status> {
+        Ok(Response::new(held_calls::retry(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn get_round(

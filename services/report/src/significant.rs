@@ -188,6 +188,14 @@ impl Significant {
                 let after = format!("void: {refund} minor units refunded, {win_taken_back} taken back{paid}");
                 Some(Content::new(Kind::Void, round_name(stream, *number), before, after).by(actor, reason))
             }
+            Event::WalletCallHeld { request_id, currency, close, reason, .. } => {
+                let (call, name) = match close {
+                    0 => ("credit", format!("{currency} {request_id} of {stream}")),
+                    round => ("report of the end", round_name(stream, *round)),
+                };
+                let held = Content::new(Kind::WalletCallHeld, name, "due", format!("{call} held"));
+                Some(held.by("", reason))
+            }
             Event::VoidProposed { round: number, reason, actor } => {
                 let name = round_name(stream, *number);
                 Some(Content::new(Kind::VoidProposed, name, "hit the jackpot", "void proposed").by(actor, reason))

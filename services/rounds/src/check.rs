@@ -58,10 +58,7 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
         return Ok(());
     };
     let after = events.get(at + 1..).unwrap_or_default();
-    let after = match after {
-        [rest @ .., Event::ActedBy { .. } | Event::PartOf { .. }] => rest,
-        all => all,
-    };
+    let after = without_notes(after);
     let expected = before.expected(step, earlier)?;
     match after == expected {
         true => Ok(()),
@@ -72,6 +69,16 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     }
 }
 
+fn without_notes(mut events: &[Event]) -> &[Event] {
+    while let [
+        rest @ ..,
+        Event::ActedBy { .. } | Event::PartOf { .. } | Event::OperatorSession { .. } | Event::RoundReportsChosen { .. },
+    ] = events
+    {
+        events = rest;
+    }
+    events
+}
 fn is_of_step(event: &Event) -> bool {
     matches!(
         event,

@@ -57,8 +57,12 @@ impl Answer {
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            Some(Event::DebitConfirmed { told, .. }) => *told,
-            _ => balance_after(logged, self.currency),
+            // The operator keeps the money: what its wallet told before any win.
+            Some(Event::DebitConfirmed { told, answer, .. }) => {
+                let is_unknown = answer.as_ref().is_some_and(|answer| answer.balance_unknown);
+                (!is_unknown).then_some(*told)
+            }
+            _ => Some(balance_after(logged, self.currency)),
         };
         let shown = self.shown.as_ref().map(|outcome| outcome.encode_to_vec());
         let answer = convert::played::Played {

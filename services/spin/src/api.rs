@@ -152,10 +152,14 @@ impl SpinApi {
         let decide = |state: &State, from: &Drawing<'_>| {
             let rules = rules.as_ref().map_err(Clone::clone)?;
             let at = (&self.pace, Now::read(ledger));
-            match debited {
+            match &debited {
                 None => decide::spin(state, bet, rules, at, from, &mut Outcome::default()),
-                Some(debited) => debited.spin(state, bet, rules, at, from),
+                Some(debited) => debited.clone().spin(state, bet, rules, at, from),
             }
+            .map(|mut decided| {
+                decided.proposal.events.extend(self.noted(state, bet, debited.is_some()));
+                decided
+            })
         };
         let Bet { request_id, fingerprint, drawn, .. } = bet;
         let named = Named { stream: &bet.account.stream, request_id, fingerprint: *fingerprint, drawn };

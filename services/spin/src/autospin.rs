@@ -314,8 +314,9 @@ impl Bet {
             campaign_id: request.campaign_id.clone(),
             client_seed: request.client_seed.clone(),
             seal: vec![],
+            operator_session: request.operator_session.clone(),
         };
-        let named = AutospinRequest { session_id: String::new(), ..request.clone() };
+        let named = AutospinRequest { session_id: String::new(), operator_session: String::new(), ..request.clone() };
         Ok(Self {
             fingerprint: motherlode_ledger::fingerprint("autospin", &named),
             series: Some(request.request_id.as_str().into()),

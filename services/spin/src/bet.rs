@@ -30,6 +30,8 @@ pub(crate) struct Bet {
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
+    /// The operator's session reference, where the request has one.
+    pub(crate) operator_session: SmolStr,
     pub(crate) drawn: DrawnFor,
     pub(crate) campaign: Option<SmolStr>,
     pub(crate) series: Option<SmolStr>,
@@ -118,11 +120,17 @@ impl Bet {
         let coins =
             game.check_stake(&stake).map_err(|refused| invalid_stake(game, ladders, account.currency, &refused))?;
         let drawn = DrawnFor::parse(&request.client_seed, &request.seal)?;
-        // A repetition may have another session and seal.
-        let fingerprint = match (session, drawn.sealed) {
-            (None, None) => fingerprint("spin", request),
+        let operator_session = session_id::of_operator(&request.operator_session)?;
+        // The same bet may be asked for again in another session, and for another seal.
+        let fingerprint = match (session, drawn.sealed, operator_session.as_str()) {
+            (None, None, "") => fingerprint("spin", request),
             _ => {
-                let named = SpinRequest { session_id: String::new(), seal: vec![], ..request.clone() };
+                let named = SpinRequest {
+                    session_id: String::new(),
+                    operator_session: String::new(),
+                    seal: vec![],
+                    ..request.clone()
+                };
                 fingerprint("spin", &named)
             }
         };
@@ -137,6 +145,7 @@ impl Bet {
             witch,
             double: request.offer_double,
             session,
+            operator_session,
             drawn,
             campaign,
             series: None,

@@ -8,15 +8,18 @@ use crate::{
     play_rules::PlayRules,
     state::State,
 };
-use motherlode_books::{Commit, Currency, Event, Minor};
+use motherlode_books::{Commit, Currency, Event, Minor, WalletAnswer};
+use motherlode_proto::wallet::v1::ReasonCode;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::Outcome;
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Debited {
     pub(crate) currency: Currency,
     pub(crate) amount: Minor,
     pub(crate) told: Minor,
+    /// Further parts of the wallet's answer.
+    pub(crate) answer: Option<Box<WalletAnswer>>,
 }
 
 impl Debited {
@@ -30,17 +33,22 @@ impl Debited {
     ) -> Result<Decided, Undecided> {
         let state = state.with_funds(self.currency, self.amount);
         let mut decided = decide::spin(&state, bet, rules, at, from, &mut Outcome::default())?;
-        let Self { amount, told, .. } = self;
-        decided.proposal.events.insert(0, Event::DebitConfirmed { amount, told });
+        let Self { amount, told, answer, .. } = self;
+        decided.proposal.events.insert(0, Event::DebitConfirmed { amount, told, answer });
         Ok(decided)
     }
 }
 
 pub(crate) fn ended(commit: &Commit) -> Refusal {
     match commit.events.first() {
-        Some(Event::DebitRefused { reason }) => {
-            Refusal::new(Reason::InsufficientFunds, "the operator's wallet has refused the bet")
+        Some(Event::DebitRefused { reason, code }) => {
+            let code = i32::try_from(*code).ok().and_then(|code| ReasonCode::try_from(code).ok());
+            let code = code.unwrap_or(ReasonCode::Unspecified);
+            let is_poor = matches!(code, ReasonCode::Unspecified | ReasonCode::InsufficientFunds);
+            let name = if is_poor { Reason::InsufficientFunds } else { Reason::WalletRefused };
+            Refusal::new(name, "the operator's wallet has refused the bet")
                 .with("wallet_reason", reason)
+                .with("wallet_reason_code", code.as_str_name().trim_start_matches("REASON_CODE_"))
         }
         Some(Event::DebitRolledBack) => {
             Refusal::new(Reason::DebitRolledBack, "the bet was not played: its debit is rolled back")

@@ -14,13 +14,16 @@ use crate::{
     decide::{self, part_of},
     pace::Now,
     play_rules::PlayRules,
+    session::of_operator,
     state::State,
 };
-use motherlode_books::{Books, DebitAsked, Event, InternalRequest, Minor, PlayerState, Refused, Wallet};
+use motherlode_books::{
+    Books, DebitAsked, DebitFacts, Event, InternalRequest, Minor, PlayerState, Refused, RoundStarted, SmolStr,
+};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Reason, Refusal, until::until};
-use motherlode_wallet::{Answer, OperatorWallet, Transaction, roll_back};
+use motherlode_wallet::{Answer, Call, Names, OperatorWallet, roll_back};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -54,7 +57,7 @@ enum Before {
     /// No debit is needed: the account is here, or the round is free.
     Here,
     /// Logged debit request.
-    Asked(Minor),
+    Asked(Arc<Logged>),
     Ended(Arc<Logged>),
     RollingBack,
 }
@@ -69,21 +72,23 @@ impl SpinApi {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
         let ledger = self.ledgers.of(stream)?;
         let place = wallet.admit();
-        let amount = match self.before(ledger, bet, place.as_ref().err()).await? {
+        let asked = match self.before(ledger, wallet, (bet, place.as_ref().err())).await? {
             Before::Here => return self.bet_here(bet, metadata, None).await,
-            Before::Asked(amount) => amount,
+            Before::Asked(asked) => asked,
             Before::Ended(logged) => return self.ended_bet(&logged, bet).await,
             Before::RollingBack => return self.rolled_back(ledger, bet, asks_until()).await,
         };
         let place = Arc::new(place?);
-        let debit = Transaction::debit(stream, &bet.request_id, currency, amount);
+        let debit = Call::debit(Names::new(wallet.operator(), wallet.settings()), &asked);
+        let debit = debit.ok_or_else(|| Refusal::request_id_reused(&bet.request_id))?;
+        let amount = asked_amount(&asked);
         let until = asks_until();
         let Some(answer) = self.confirmed(ledger, wallet, (bet, &debit), &place, until).await? else {
             return self.rolled_back(ledger, bet, until).await;
         };
         match answer {
-            Answer::Done { told } => {
-                let debited = Debited { currency, amount, told };
+            Answer::Done { told, beside } => {
+                let debited = Debited { currency, amount, told, answer: beside };
                 let played = self.bet_here(bet, metadata, Some(debited)).await;
                 match played {
                     // A damaged log accepts no rollback; the debit ends after the repair.
@@ -94,13 +99,14 @@ impl SpinApi {
                     played => played,
                 }
             }
-            Answer::Refused { reason } => {
+            Answer::Refused { reason, code } => {
+                let code = u32::try_from(i32::from(code)).unwrap_or_default();
                 let proposal = Proposal {
                     stream: stream.clone(),
                     expected_version: None,
                     request_id: bet.request_id.clone(),
                     fingerprint: bet.fingerprint,
-                    events: vec![Event::DebitRefused { reason }],
+                    events: vec![Event::DebitRefused { reason, code }],
                 };
                 match ledger.append(proposal).await {
                     Ok(logged) => self.ended_bet(&logged, bet).await,
@@ -114,8 +120,13 @@ impl SpinApi {
         }
     }
 
-    /// Checks the bet and logs its debit request.
-    async fn before(&self, ledger: &Handle, bet: &Bet, full: Option<&Refusal>) -> Result<Before, Refusal> {
+    /// Judges the bet and writes that its debit is asked, unless that is written.
+    async fn before(
+        &self,
+        ledger: &Handle,
+        wallet: &OperatorWallet,
+        (bet, full): (&Bet, Option<&Refusal>),
+    ) -> Result<Before, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
         let rules = self.rules_for(bet);
         loop {
@@ -125,8 +136,8 @@ impl SpinApi {
                 return Ok(Before::Ended(logged));
             }
             let Some(player) = state.player.as_ref().filter(|_| currency.is_real()) else { return Ok(Before::Here) };
-            let Some(Wallet { debit, dues }) = player.wallet() else { return Ok(Before::Here) };
-            match debit {
+            let Some(owed) = player.wallet() else { return Ok(Before::Here) };
+            match &owed.debit {
                 Some(debit) if debit.request_id != bet.request_id => {
                     return Err(Refusal::new(
                         Reason::DebitOpen,
@@ -139,30 +150,32 @@ impl SpinApi {
                     return Err(Refusal::request_id_reused(&bet.request_id));
                 }
                 Some(debit) if debit.rolling_back => return Ok(Before::RollingBack),
-                Some(debit) => return Ok(Before::Asked(debit.amount)),
+                Some(debit) => return Ok(Before::Asked(ledger.fetch(debit.asked_at)?)),
                 None => {}
             }
             let rules = rules.as_ref().map_err(Clone::clone)?;
-            if dues.len() >= Wallet::DUES_MAX {
-                let full = AppendError::Refused(Refused::DuesWaiting { most: Wallet::DUES_MAX });
+            if let Some(most) = owed.full() {
+                let full = AppendError::Refused(Refused::DuesWaiting { most });
                 return Err(full.into());
             }
-            let amount = match self.judged(&state, player, bet, rules, Now::read(ledger)) {
-                Ok(amount) => amount,
+            let started = match self.judged(&state, player, bet, rules, Now::read(ledger)) {
+                Ok(started) => started,
                 Err(Undecided::Refused(refusal)) => return Err(refusal),
                 Err(Undecided::Unsealed(number, reason)) => {
                     self.dealer.seal_for(ledger, stream, player, (number, reason), &bet.drawn).await?;
                     continue;
                 }
             };
-            if amount == Minor::ZERO {
+            if started.campaign.is_some() && !wallet.settings().open_free_rounds {
                 return Ok(Before::Here);
             }
             if let Some(full) = full {
                 return Err(full.clone());
             }
-            match ledger.append(asked(bet, player, amount)).await {
-                Ok(_) => return Ok(Before::Asked(amount)),
+            let mut proposal = asked(bet, player, (&started, self.operator_session(bet)));
+            proposal.events.extend(reports(wallet, player));
+            match ledger.append(proposal).await {
+                Ok(asked) => return Ok(Before::Asked(asked)),
                 Err(AppendError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -170,6 +183,21 @@ impl SpinApi {
     }
 
     /// Returns an accepted bet's price; 0 for a free round. Nothing is drawn.
+    fn operator_session(&self, bet: &Bet) -> SmolStr {
+        if !bet.operator_session.is_empty() {
+            return bet.operator_session.clone();
+        }
+        let now_ms = self.ledgers.ticks_ms();
+        let of = |session| Some(self.registry.sessions.lock().of(session, now_ms)?.operator_session.clone());
+        bet.session.and_then(of).unwrap_or_default()
+    }
+    pub(crate) fn noted(&self, state: &State, bet: &Bet, is_debited: bool) -> Vec<Event> {
+        let player = state.player.as_deref().filter(|_| !is_debited && bet.account.currency.is_real());
+        let wallet = self.wallets.of(&bet.account.stream);
+        let reports = wallet.zip(player).and_then(|(wallet, player)| reports(wallet, player));
+        let session = player.and_then(|_| of_operator(&self.operator_session(bet)));
+        reports.into_iter().chain(session).collect()
+    }
     fn judged(
         &self,
         state: &State,
@@ -177,7 +205,7 @@ impl SpinApi {
         bet: &Bet,
         rules: &PlayRules,
         now: Now,
-    ) -> Result<Minor, Undecided> {
+    ) -> Result<RoundStarted, Undecided> {
         // The wallet decides whether the funds suffice.
         let state = state.with_funds(bet.account.currency, Minor(i64::MAX / 16));
         let started = decide::open(&state, bet, rules, (&self.pace, now))?.started;
@@ -187,7 +215,7 @@ impl SpinApi {
             &state.generations,
             &from.to(&bet.account.stream, &bet.request_id, (started.round, 1)),
         )?;
-        Ok(started.charged())
+        Ok(started)
     }
 
     /// Calls until the answer is known or the time is over; `None` after a rollback or the request's end.
@@ -195,13 +223,13 @@ impl SpinApi {
         &self,
         ledger: &Handle,
         wallet: &Arc<OperatorWallet>,
-        (bet, debit): (&Bet, &Transaction),
+        (bet, debit): (&Bet, &Call),
         place: &Arc<OwnedSemaphorePermit>,
         until: Instant,
     ) -> Result<Option<Answer>, Refusal> {
         let mut calls = 0;
         loop {
-            let call = tokio::time::timeout_at(until, wallet.debit(debit, place));
+            let call = tokio::time::timeout_at(until, wallet.debit(debit, place, calls + 1));
             // There is no call for a debit in rollback.
             let answer = tokio::select! {
                 biased;
@@ -283,12 +311,37 @@ fn is_doubtful(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted)
 }
 
-fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
+/// The event that ends of rounds are reported from here on, or no longer, where the operator's settings have changed.
+fn reports(wallet: &OperatorWallet, player: &PlayerState) -> Option<Event> {
+    let rounds = wallet.settings().close_rounds;
+    player.wallet().filter(|owed| owed.reports != rounds).map(|_| Event::RoundReportsChosen { rounds })
+}
+
+fn asked_amount(asked: &Logged) -> Minor {
+    let amount = asked.commit.events.iter().find_map(|event| match event {
+        Event::DebitAsked(asked) => Some(asked.amount),
+        _ => None,
+    });
+    amount.unwrap_or_default()
+}
+
+/// The debit of a bet, to be asked.
+fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, SmolStr)) -> Proposal {
+    let is_free = started.campaign.is_some();
+    let facts = DebitFacts {
+        game: started.game.clone(),
+        rules_version: started.rules_version.clone(),
+        session,
+        feature_buy: bet.stake.buy_feature,
+        campaign: started.campaign.clone(),
+        stake: if is_free { started.bet } else { Minor::ZERO },
+    };
     let asked = DebitAsked {
         request_id: bet.request_id.clone(),
         fingerprint: bet.fingerprint,
         currency: bet.account.currency,
-        amount,
+        amount: started.charged(),
+        facts: Some(Box::new(facts)),
     };
     Proposal {
         stream: bet.account.stream.clone(),

@@ -9,13 +9,13 @@ use crate::{
     demo::check_mode,
     play_rules::{jackpot_allowed, not_held},
     registry::{SessionRegistry, refusal},
-    session_id::{name, required},
+    session_id::{self, name, required},
     stake::find_game,
 };
 use futures_util::{Stream, stream};
 use motherlode_books::{
     Books, Currency, DayLimits, Event, InternalRequest, Minor, Profile, Refused, SessionId, SessionName, SessionOf,
-    SessionOpened, SessionRefused, StreamId,
+    SessionOpened, SessionRefused, SmolStr, StreamId,
 };
 use motherlode_ledger::{AppendError, Proposal, fields, fingerprint, rounds, unknown_account};
 use motherlode_proto::convert::play::hex;
@@ -72,6 +72,7 @@ impl SpinApi {
             profile,
             loss_max,
             bet_max,
+            operator_session: session_id::of_operator(&request.operator_session)?,
         };
         let (fresh, now_ms) = (fresh_session_id()?, self.ledgers.ticks_ms());
         let mut response = OpenSessionResponse {
@@ -83,7 +84,8 @@ impl SpinApi {
             let mut sessions = self.registry.sessions.lock();
             let idle_ms = sessions.idle_ms_max(&of);
             response.idle_ms_max = idle_ms.unsigned_abs();
-            let event = opened_event(&of, name(fresh), idle_ms);
+            let mut event = vec![opened_event(&of, name(fresh), idle_ms)];
+            event.extend(of_operator(&of.operator_session));
             (sessions.open(of, request_id, fresh, now_ms), event)
         };
         let id = opened.map_err(|refused| match refused {
@@ -116,11 +118,10 @@ impl SpinApi {
         (stream, currency): (&StreamId, Currency),
         id: SessionId,
         (request_id, content): (&str, [u8; 16]),
-        event: Event,
+        mut opened: Vec<Event>,
     ) -> Result<(), Refusal> {
         let ledger = self.ledgers.of(stream)?;
-        let part_of = Event::PartOf { request_id: request_id.into() };
-        let opened = [event, part_of];
+        opened.push(Event::PartOf { request_id: request_id.into() });
         let logged = loop {
             let (expected_version, mut events) =
                 if currency.is_real() { (None, vec![]) } else { self.filling(ledger, stream)? };
@@ -140,7 +141,7 @@ impl SpinApi {
         let is_this = |event: &Event| matches!(event, Event::SessionOpened(opened) if opened.session == name(id));
         match logged.commit.events.iter().any(is_this) {
             true => Ok(()),
-            false => Ok(self.registry.log(stream, id, "open", opened.into()).await?),
+            false => Ok(self.registry.log(stream, id, "open", opened).await?),
         }
     }
 
@@ -269,6 +270,9 @@ impl Drop for SessionGuard {
     }
 }
 
+pub(crate) fn of_operator(session: &SmolStr) -> Option<Event> {
+    (!session.is_empty()).then(|| Event::OperatorSession { session: session.clone() })
+}
 fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
     let amount = |limit: Option<Minor>| limit.map(|limit| (of.currency, limit)).into_iter().collect();
     Event::SessionOpened(SessionOpened {

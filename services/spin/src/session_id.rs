@@ -1,7 +1,13 @@
-use motherlode_books::{SessionId, SessionName};
+//! Names of sessions in requests.
+
+use motherlode_books::{SessionId, SessionName, SmolStr};
 use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
 
+/// Characters of an operator's own session reference.
+const OPERATOR_SESSION_MAX: usize = 255;
+
+/// A session's name in a request; empty for none.
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
     if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
 }
@@ -13,6 +19,12 @@ pub(crate) fn required(session_id: &str) -> Result<SessionId, Refusal> {
 }
 
 /// Logged name: a digest, since the id is a secret.
+pub(crate) fn of_operator(reference: &str) -> Result<SmolStr, Refusal> {
+    if reference.is_empty() {
+        return Ok(SmolStr::default());
+    }
+    motherlode_ledger::fields::text("operator_session", reference, OPERATOR_SESSION_MAX).map(SmolStr::from)
+}
 pub(crate) fn name(id: SessionId) -> SessionName {
     motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
 }

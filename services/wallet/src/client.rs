@@ -1,14 +1,11 @@
 //! Client of a wallet. Callers repeat a call with the same id until its answer is known.
 
-use crate::json::Json;
-use motherlode_books::{Currency, InternalRequest, Minor, StreamId, is_visible};
-use motherlode_proto::{
-    round::v1::{Account, Money},
-    wallet::v1::{self as wire, Outcome, wallet_service_client::WalletServiceClient},
-};
+use crate::{call::Call, json::Json};
+use motherlode_books::{Minor, WalletAnswer, is_visible};
+use motherlode_proto::wallet::v1::{self as wire, Outcome, ReasonCode, wallet_service_client::WalletServiceClient};
 use motherlode_runtime::connect::Connection;
 use std::{sync::Arc, time::Duration};
-use tonic::Status;
+use tonic::{Code, Status};
 
 /// Maximum bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
@@ -17,17 +14,22 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 const REASON_MAX: usize = 200;
 
 /// Wallet's answer about a transaction.
+const ID_MAX: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Applied, now or before.
     Done {
         /// Reported balance.
         told: Minor,
+        /// Other logged parts of the answer.
+        beside: Option<Box<WalletAnswer>>,
     },
     /// Not applied, finally.
     Refused {
         /// Operator's reason.
         reason: String,
+        /// The enumerated reason.
+        code: ReasonCode,
     },
     /// The wallet does not know the outcome; the call is repeated.
     Unsure,
@@ -46,68 +48,7 @@ pub(crate) struct Told {
     pub(crate) contradiction: Option<&'static str>,
 }
 
-/// Transaction with a permanent id.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transaction {
-    id: String,
-    account: Account,
-    amount: Money,
-    request_id: String,
-}
-
-impl Transaction {
-    /// Creates a bet's debit: `debit/<operator>/<player>/<request id>`.
-    #[must_use]
-    pub fn debit(stream: &StreamId, request_id: &str, currency: Currency, amount: Minor) -> Self {
-        Self::new(stream, "debit", request_id.to_owned(), request_id, (currency, amount))
-    }
-
-    /// Creates a due credit: `credit/<operator>/<player>/<currency>/<request id>`.
-    #[must_use]
-    pub fn credit(stream: &StreamId, request_id: &str, currency: Currency, amount: Minor) -> Self {
-        let name = InternalRequest::PayCredit { request_id, currency }.to_string();
-        let name = name.strip_prefix("credit/").unwrap_or(&name).to_owned();
-        Self::new(stream, "credit", name, request_id, (currency, amount))
-    }
-
-    /// Returns the permanent id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Returns the player.
-    #[must_use]
-    pub fn player(&self) -> &str {
-        &self.account.player_id
-    }
-
-    fn new(
-        stream: &StreamId,
-        kind: &str,
-        name: String,
-        request_id: &str,
-        (currency, amount): (Currency, Minor),
-    ) -> Self {
-        let (operator_id, player_id) = match stream {
-            StreamId::Player { operator, player } => (operator.clone(), player.clone()),
-            _ => Default::default(),
-        };
-        let currency_code = currency.code().to_owned();
-        Self {
-            id: format!("{kind}/{operator_id}/{player_id}/{name}"),
-            account: Account {
-                operator_id: operator_id.into(),
-                player_id: player_id.into(),
-                currency_code: currency_code.clone(),
-            },
-            amount: Money { amount_minor: amount.0, currency_code },
-            request_id: request_id.to_owned(),
-        }
-    }
-}
-
-/// Client of a wallet.
+/// The client of one wallet.
 #[derive(Debug, Clone)]
 pub struct Client {
     face: Face,
@@ -134,144 +75,160 @@ impl Client {
         Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
 
-    pub(crate) async fn debit(&self, transaction: &Transaction) -> Told {
-        let Transaction { id, account, amount, request_id } = transaction.clone();
-        let minor = amount.amount_minor;
-        let request =
-            wire::DebitRequest { transaction_id: id, account: Some(account), amount: Some(amount), request_id };
-        let asked = async move {
-            let answered: wire::DebitResponse = match self.face.clone() {
-                Face::Grpc(mut wallet) => wallet.debit(request).await?.into_inner(),
-                Face::Json(wallet) => wallet.call("Debit", &request).await?,
-            };
-            Ok(answered.result)
-        };
-        self.answer(Kind::Debit, minor, asked).await
+    /// Makes a call, the attempt of a number.
+    pub(crate) async fn send(&self, call: &Call, attempt: u32) -> Told {
+        /// One call by either face.
+        macro_rules! ask {
+            ($request:ident, $grpc:ident, $json:literal, $response:ty) => {{
+                let mut request = (**$request).clone();
+                if let Some(context) = &mut request.context {
+                    context.attempt = attempt;
+                }
+                let asked = async {
+                    let answered: $response = match self.face.clone() {
+                        Face::Grpc(mut wallet) => wallet.$grpc(request).await?.into_inner(),
+                        Face::Json(wallet) => wallet.call($json, &request).await?,
+                    };
+                    Ok(answered.result)
+                };
+                self.answer(call, asked).await
+            }};
+        }
+        match call {
+            Call::Debit(request) => ask!(request, debit, "Debit", wire::DebitResponse),
+            Call::Open(request) => ask!(request, open_free_round, "OpenFreeRound", wire::OpenFreeRoundResponse),
+            Call::Credit(request) => ask!(request, credit, "Credit", wire::CreditResponse),
+            Call::Rollback(request) => ask!(request, rollback, "Rollback", wire::RollbackResponse),
+            Call::Close(request) => ask!(request, close_round, "CloseRound", wire::CloseRoundResponse),
+        }
     }
 
-    /// Pays a credit that is due since a position.
-    pub(crate) async fn credit(&self, transaction: &Transaction, position: u64) -> Told {
-        let Transaction { id, account, amount, request_id } = transaction.clone();
-        let minor = amount.amount_minor;
-        let request = wire::CreditRequest {
-            transaction_id: id,
-            account: Some(account),
-            amount: Some(amount),
-            request_id,
-            position,
-        };
-        let asked = async move {
-            let answered: wire::CreditResponse = match self.face.clone() {
-                Face::Grpc(mut wallet) => wallet.credit(request).await?.into_inner(),
-                Face::Json(wallet) => wallet.call("Credit", &request).await?,
-            };
-            Ok(answered.result)
-        };
-        self.answer(Kind::Credit, minor, asked).await
-    }
-
-    /// Reverses a debit, or prevents it from being applied.
-    pub(crate) async fn roll_back(&self, transaction: &Transaction) -> Told {
-        let Transaction { id, account, amount, .. } = transaction.clone();
-        let minor = amount.amount_minor;
-        let request = wire::RollbackRequest { transaction_id: id, account: Some(account), amount: Some(amount) };
-        let asked = async move {
-            let answered: wire::RollbackResponse = match self.face.clone() {
-                Face::Grpc(mut wallet) => wallet.rollback(request).await?.into_inner(),
-                Face::Json(wallet) => wallet.call("Rollback", &request).await?,
-            };
-            Ok(answered.result)
-        };
-        self.answer(Kind::Rollback, minor, asked).await
-    }
-
-    async fn answer(
-        &self,
-        kind: Kind,
-        amount_minor: i64,
-        asked: impl Future<Output = Result<Option<wire::Result>, Status>>,
-    ) -> Told {
-        let unknown = |why: &str| Told { answer: Answer::Unknown { why: kept(why) }, contradiction: None };
+    async fn answer(&self, call: &Call, asked: impl Future<Output = Result<Option<wire::Result>, Status>>) -> Told {
+        let unknown = |why: &str| Told { answer: Answer::Unknown { why: kept(why, REASON_MAX) }, contradiction: None };
         match tokio::time::timeout(self.answer_max, asked).await {
             Err(_) => unknown("no answer in time"),
+            // A wallet without the call: the report is held, and bets continue.
+            Ok(Err(status)) if status.code() == Code::Unimplemented && matches!(call, Call::Close(_)) => {
+                let reason = kept(&format!("the wallet has no CloseRound: {}", status.message()), REASON_MAX);
+                Told { answer: Answer::Refused { reason, code: ReasonCode::Unspecified }, contradiction: None }
+            }
             Ok(Err(status)) => unknown(&format!("{:?}: {}", status.code(), status.message())),
             Ok(Ok(None)) => unknown("an answer without a result"),
             Ok(Ok(Some(result))) => {
                 let answer = match result.outcome() {
-                    Outcome::Done | Outcome::DoneBefore => Answer::Done { told: Minor(result.balance_minor) },
-                    Outcome::Refused => Answer::Refused { reason: kept(&result.reason) },
+                    Outcome::Done | Outcome::DoneBefore => {
+                        Answer::Done { told: Minor(result.balance_minor.unwrap_or_default()), beside: beside(&result) }
+                    }
+                    Outcome::Refused => Answer::Refused { reason: reason(&result), code: result.reason_code() },
                     Outcome::Unknown => Answer::Unsure,
                     Outcome::Unspecified => return unknown("an answer without an outcome"),
                 };
-                Told { answer, contradiction: contradiction(kind, amount_minor, &result) }
+                Told { answer, contradiction: contradiction(call, &result) }
             }
         }
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Debit,
-    Credit,
-    Rollback,
+/// Logged parts of an answer besides outcome and balance; `None` if it has no such part.
+fn beside(result: &wire::Result) -> Option<Box<WalletAnswer>> {
+    let answer = WalletAnswer {
+        transaction_id: kept(&result.wallet_transaction_id, ID_MAX).into(),
+        balance_unknown: result.balance_minor.is_none(),
+        bonus: Minor(result.amount_bonus_minor.unwrap_or_default()),
+    };
+    (answer != WalletAnswer::default()).then(|| Box::new(answer))
 }
 
-/// Returns why a reported balance is impossible without negative balances (PL-09).
-fn contradiction(kind: Kind, amount_minor: i64, result: &wire::Result) -> Option<&'static str> {
-    let told = result.balance_minor;
-    match (result.outcome(), kind) {
+/// Reason of a refusal as text: the operator's own words, or the name of the enumerated reason.
+fn reason(result: &wire::Result) -> String {
+    match (result.reason.as_str(), result.reason_code()) {
+        ("", ReasonCode::Unspecified) => String::new(),
+        ("", code) => code.as_str_name().trim_start_matches("REASON_CODE_").to_owned(),
+        (text, _) => kept(text, REASON_MAX),
+    }
+}
+
+/// Why the balance of an answer can't be what the player has after it, as long as nobody has less than nothing (PL-09). That other
+/// games or the cashier moved money meanwhile explains none of it.
+fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
+    let told = result.balance_minor?;
+    let amount = match call {
+        Call::Debit(request) => request.amount.as_ref(),
+        Call::Credit(request) => request.amount.as_ref(),
+        Call::Open(_) | Call::Rollback(_) | Call::Close(_) => None,
+    };
+    let amount = amount.map_or(0, |amount| amount.amount_minor);
+    let poor = result.reason == "INSUFFICIENT_FUNDS" || result.reason_code() == ReasonCode::InsufficientFunds;
+    match (result.outcome(), call) {
         (Outcome::Done | Outcome::DoneBefore, _) if told < 0 => Some("a balance below 0 after a confirmed call"),
-        (Outcome::Done, Kind::Credit) if told < amount_minor => Some("a balance below the applied credit"),
-        (Outcome::Refused, Kind::Debit) if result.reason == "INSUFFICIENT_FUNDS" && told >= amount_minor => {
-            Some("a balance that covers the bet refused for insufficient funds")
+        (Outcome::Done, Call::Credit(_)) if told < amount => Some("a balance below the credit that it has in it"),
+        (Outcome::Refused, Call::Debit(_)) if poor && told >= amount => {
+            Some("a balance that covers the bet that is refused for want of it")
         }
         _ => None,
     }
 }
 
-fn kept(text: &str) -> String {
-    text.chars().filter(|letter| is_visible(*letter)).take(REASON_MAX).collect()
+fn kept(text: &str, characters_max: usize) -> String {
+    text.chars().filter(|letter| is_visible(*letter)).take(characters_max).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pl_31_a_transactions_id_follows_from_player_and_request_alone() {
-        let alice = StreamId::player("acme", "alice");
-        let debit = Transaction::debit(&alice, "r-1", Currency::SEK, Minor(5));
-        assert_eq!(debit.id, "debit/acme/alice/r-1");
-        assert_eq!((debit.amount.amount_minor, &*debit.amount.currency_code), (5, "SEK"));
-        let credit = Transaction::credit(&alice, "award/bewitched/0/7", Currency::EUR, Minor(5));
-        assert_eq!(credit.id, "credit/acme/alice/EUR/award/bewitched/0/7");
-        assert_eq!(credit.request_id, "award/bewitched/0/7");
-    }
+    use motherlode_proto::round::v1::Money;
 
     #[test]
     fn pl_12_an_operators_reason_is_short_and_can_be_seen() {
-        assert_eq!(kept("no\u{1b}[31m money"), "no[31m money");
-        assert_eq!(kept(&"x".repeat(1_000)).len(), REASON_MAX);
+        assert_eq!(kept("no\u{1b}[31m money", REASON_MAX), "no[31m money");
+        assert_eq!(kept(&"x".repeat(1_000), REASON_MAX).len(), REASON_MAX);
     }
 
     #[test]
     fn pl_31_a_balance_that_can_not_be_true_is_found_and_one_that_can_is_not() {
+        let amount = Some(Money { amount_minor: 100, currency_code: "EUR".to_owned() });
+        let debit = Call::Debit(Box::new(wire::DebitRequest { amount: amount.clone(), ..Default::default() }));
+        let credit = Call::Credit(Box::new(wire::CreditRequest { amount: amount.clone(), ..Default::default() }));
+        let rollback = Call::Rollback(Box::new(wire::RollbackRequest { amount, ..Default::default() }));
         let said = |outcome: Outcome, balance_minor, reason: &str| wire::Result {
             outcome: outcome.into(),
-            balance_minor,
+            balance_minor: Some(balance_minor),
             reason: reason.to_owned(),
+            ..wire::Result::default()
         };
-        let is_false = |kind, result: &wire::Result| contradiction(kind, 100, result).is_some();
-        for kind in [Kind::Debit, Kind::Credit, Kind::Rollback] {
-            assert!(is_false(kind, &said(Outcome::Done, -1, "")));
-            assert!(is_false(kind, &said(Outcome::DoneBefore, i64::MIN, "")));
-            assert!(!is_false(kind, &said(Outcome::Unknown, -1, "")), "it says nothing");
+        let is_false = |call: &Call, result: &wire::Result| contradiction(call, result).is_some();
+        for call in [&debit, &credit, &rollback] {
+            assert!(is_false(call, &said(Outcome::Done, -1, "")));
+            assert!(is_false(call, &said(Outcome::DoneBefore, i64::MIN, "")));
+            assert!(!is_false(call, &said(Outcome::Unknown, -1, "")), "it says nothing");
+            let silent = wire::Result { balance_minor: None, ..said(Outcome::Done, 0, "") };
+            assert!(!is_false(call, &silent), "no balance is reported");
         }
-        assert!(!is_false(Kind::Debit, &said(Outcome::Done, 0, "")));
-        assert!(is_false(Kind::Credit, &said(Outcome::Done, 99, "")));
-        assert!(!is_false(Kind::Credit, &said(Outcome::DoneBefore, 0, "")), "it may be spent meanwhile");
-        assert!(is_false(Kind::Debit, &said(Outcome::Refused, 100, "INSUFFICIENT_FUNDS")));
-        assert!(!is_false(Kind::Debit, &said(Outcome::Refused, 99, "INSUFFICIENT_FUNDS")));
-        assert!(!is_false(Kind::Debit, &said(Outcome::Refused, 100, "LIMIT")), "there are other reasons");
+        assert!(!is_false(&debit, &said(Outcome::Done, 0, "")));
+        assert!(is_false(&credit, &said(Outcome::Done, 99, "")));
+        assert!(!is_false(&credit, &said(Outcome::DoneBefore, 0, "")), "it may be spent meanwhile");
+        assert!(is_false(&debit, &said(Outcome::Refused, 100, "INSUFFICIENT_FUNDS")));
+        let code = ReasonCode::InsufficientFunds.into();
+        assert!(is_false(&debit, &wire::Result { reason_code: code, ..said(Outcome::Refused, 100, "") }));
+        assert!(!is_false(&debit, &said(Outcome::Refused, 99, "INSUFFICIENT_FUNDS")));
+        assert!(!is_false(&debit, &said(Outcome::Refused, 100, "LIMIT")), "there are other reasons");
+    }
+
+    #[test]
+    fn pl_39_an_answers_own_id_and_bonus_part_are_kept_and_a_missing_balance_is_no_zero() {
+        let plain = wire::Result { balance_minor: Some(0), ..wire::Result::default() };
+        assert_eq!(beside(&plain), None);
+        let silent = wire::Result { balance_minor: None, ..plain.clone() };
+        assert!(beside(&silent).unwrap().balance_unknown);
+        let named = wire::Result { wallet_transaction_id: "t".repeat(200), amount_bonus_minor: Some(30), ..plain };
+        let kept = beside(&named).unwrap();
+        assert_eq!((kept.transaction_id.len(), kept.bonus, kept.balance_unknown), (ID_MAX, Minor(30), false));
+    }
+
+    #[test]
+    fn pl_39_a_refusal_without_words_has_the_name_of_its_reason() {
+        let limit = wire::Result { reason_code: ReasonCode::LimitReached.into(), ..wire::Result::default() };
+        assert_eq!(reason(&limit), "LIMIT_REACHED");
+        assert_eq!(reason(&wire::Result { reason: "no more today".into(), ..limit }), "no more today");
     }
 }

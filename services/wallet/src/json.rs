@@ -80,6 +80,10 @@ impl Json {
         let body = told(&call, message)?;
         let answer = self.http.request(self.request(name, body)?).await;
         let answer = answer.map_err(|error| Status::unavailable(causes(&error)))?;
+        let lacks_call = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED];
+        if lacks_call.contains(&answer.status()) {
+            return Err(Status::unimplemented(format!("HTTP {}", answer.status().as_u16())));
+        }
         if answer.status() != StatusCode::OK {
             return Err(Status::unavailable(format!("HTTP {}", answer.status().as_u16())));
         }
@@ -150,7 +154,7 @@ mod tests {
         let good =
             br#" {"result": {"outcome": "OUTCOME_DONE", "balanceMinor": "900", "trace": 7}, "of": "the operator"} "#;
         let result = read::<DebitResponse>(&debit(), good).unwrap().result.unwrap();
-        assert_eq!((result.outcome(), result.balance_minor), (Outcome::Done, 900));
+        assert_eq!((result.outcome(), result.balance_minor), (Outcome::Done, Some(900)));
         // An unknown outcome is no outcome.
         let odd = read::<DebitResponse>(&debit(), br#"{"result": {"outcome": "DONE"}}"#).unwrap();
         assert_eq!(odd.result.unwrap().outcome(), Outcome::Unspecified);

@@ -4,15 +4,19 @@
 //! Pending transactions are in the books, and calls are repeated until their answer is known.
 
 mod breaker;
+mod call;
 mod client;
+mod ids;
 mod json;
 mod link;
 mod metrics;
 mod payer;
+mod round;
 mod sign;
 mod wallets;
 
 pub use breaker::{Breaker, Leave};
-pub use client::{Answer, Client, Transaction};
+pub use call::{Call, Names};
+pub use client::{Answer, Client};
 pub use payer::{Payer, roll_back};
 pub use wallets::{OperatorWallet, WalletError, Wallets};

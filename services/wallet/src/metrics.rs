@@ -7,7 +7,7 @@ use opentelemetry::{
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-pub(crate) const CALLS: [&str; 3] = ["debit", "credit", "rollback"];
+pub(crate) const CALLS: [&str; 5] = ["debit", "credit", "rollback", "open_free_round", "close_round"];
 
 #[derive(Debug)]
 pub(crate) struct Meters {

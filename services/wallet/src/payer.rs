@@ -5,12 +5,14 @@
 //! per group commit, at most one per [`LOOK_EVERY`].
 
 use crate::{
-    client::{Answer, Transaction},
+    call::{Call, NOT_IN_TIME, Names},
+    client::Answer,
     wallets::{OperatorWallet, Wallets},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use motherlode_books::{Debit, Event, InternalRequest, StreamId, UnpaidCredit, Wallet};
+use motherlode_books::{Debit, Event, InternalRequest, Minor, StreamId, UnpaidCredit, Wallet, WalletAnswer};
 use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal};
+use motherlode_proto::wallet::v1::ReasonCode;
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem::take,
@@ -102,7 +104,8 @@ impl Payer {
             head.borrow_and_update();
             for player in self.next(&at_work) {
                 at_work.insert(player.clone());
-                turns.push(turn(&ledger, &wallet, player));
+                let attempt = self.resting.get(&player).map_or(0, |(failures, _)| *failures).saturating_add(1);
+                turns.push(turn(&ledger, &wallet, player, attempt));
             }
             look.tick().await;
             tokio::select! {
@@ -182,7 +185,7 @@ impl Payer {
         let is_last = names.len() < LOOKS_MAX;
         let since = names.iter().filter_map(|name| {
             let player = self.ledger.player(&StreamId::player(operator, name)).ok()??;
-            let Wallet { debit, dues } = player.wallet()?;
+            let Wallet { debit, dues, .. } = player.wallet()?;
             debit.iter().map(|debit| debit.asked_ms).chain(dues.front().map(|due| due.due_ms)).min()
         });
         let since: Vec<_> = since.collect();
@@ -210,42 +213,54 @@ enum Todo {
     GiveUp(Debit),
     /// Debit to roll back.
     RollBack(Debit),
-    /// UnpaidCredit credit.
-    Pay(UnpaidCredit),
+    /// A credit or the report of a round's end is due.
+    Send(UnpaidCredit),
+    /// The report of a round's end is due, and the operator's settings no longer have it.
+    Skip(UnpaidCredit),
 }
 
 fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId) -> Option<Todo> {
     let player = ledger.player(stream).ok()??;
-    let Wallet { debit, dues } = player.wallet()?;
+    let owed = player.wallet()?;
     let longest = i64::try_from(wallet.settings().debit_ms_max).unwrap_or(i64::MAX);
-    match debit {
+    match &owed.debit {
         Some(debit) if debit.rolling_back => return Some(Todo::RollBack(debit.clone())),
         Some(debit) if ledger.now_ms().saturating_sub(debit.asked_ms) >= longest => {
             return Some(Todo::GiveUp(debit.clone()));
         }
         _ => {}
     }
-    dues.front().cloned().map(Todo::Pay)
+    if !wallet.settings().close_rounds
+        && let Some(due) = owed.dues.iter().find(|due| due.is_close())
+    {
+        return Some(Todo::Skip(due.clone()));
+    }
+    owed.next().cloned().map(Todo::Send)
 }
 
 /// Works for a player until nothing is left or a call fails.
-async fn turn(ledger: &Handle, wallet: &OperatorWallet, player: String) -> (String, Turn) {
+async fn turn(ledger: &Handle, wallet: &OperatorWallet, player: String, mut attempt: u32) -> (String, Turn) {
     let stream = StreamId::player(wallet.operator(), &player);
     while let Some(todo) = todo(ledger, wallet, &stream) {
-        if !step(ledger, wallet, &stream, todo).await {
+        if !step(ledger, wallet, &stream, (todo, attempt)).await {
             return (player, Turn::Failed);
         }
+        attempt = 1;
     }
     (player, Turn::Done)
 }
 
 /// Makes a step. Returns whether it is logged.
-async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, todo: Todo) -> bool {
+async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo, attempt): (Todo, u32)) -> bool {
     let proposal = match todo {
-        Todo::GiveUp(debit) => roll_back(stream, &debit, "the bet did not come to be in time"),
+        Todo::GiveUp(debit) => roll_back(stream, &debit, NOT_IN_TIME),
         Todo::RollBack(debit) => {
-            let Debit { request_id, fingerprint, currency, amount, .. } = debit;
-            match wallet.roll_back(&Transaction::debit(stream, &request_id, currency, amount)).await {
+            let call = match rollback_of(ledger, wallet, stream, &debit) {
+                Ok(call) => call,
+                Err(why) => return unread(stream, &why),
+            };
+            let Debit { request_id, fingerprint, .. } = debit;
+            match wallet.send(&call, attempt).await {
                 Answer::Done { .. } => Proposal {
                     stream: stream.clone(),
                     expected_version: None,
@@ -253,18 +268,25 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, todo:
                     fingerprint,
                     events: vec![Event::DebitRolledBack],
                 },
-                answer => return unanswered(stream, "rollback", &answer),
+                answer => return unanswered(stream, &call, &answer),
             }
         }
-        Todo::Pay(UnpaidCredit { request_id, currency, amount, due_at, .. }) => {
-            match wallet.credit(&Transaction::credit(stream, &request_id, currency, amount), due_at).await {
-                Answer::Done { .. } => {
-                    let request = InternalRequest::PayCredit { request_id: &request_id, currency }.to_string();
-                    internal(stream, request, Event::CreditPaid { request_id, currency, amount })
-                }
-                answer => return unanswered(stream, "credit", &answer),
+        Todo::Send(due) => {
+            let names = Names::new(wallet.operator(), wallet.settings());
+            let call = match Call::due(names, ledger, stream, &due) {
+                Ok(call) => call,
+                Err(error) => return unread(stream, &error.to_string()),
+            };
+            match wallet.send(&call, attempt).await {
+                Answer::Done { told, beside } => ended(stream, due, (told, beside)),
+                Answer::Refused { reason, code } => match hold(ledger, stream, &due, (reason, code)) {
+                    Some(proposal) => proposal,
+                    None => return false,
+                },
+                answer => return unanswered(stream, &call, &answer),
             }
         }
+        Todo::Skip(due) => closed(stream, due, true),
     };
     match ledger.append(proposal).await {
         Ok(_) => true,
@@ -278,6 +300,41 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, todo:
 }
 
 /// Proposes the rollback of a debit.
+fn rollback_of(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, debit: &Debit) -> Result<Call, String> {
+    let names = Names::new(wallet.operator(), wallet.settings());
+    let asked = ledger.fetch(debit.asked_at).map_err(|error| error.to_string())?;
+    let id = InternalRequest::AskRollback { request_id: &debit.request_id }.to_string();
+    let rollback = ledger.find(stream, &id, InternalRequest::FINGERPRINT).map_err(|error| error.to_string())?;
+    let call = rollback.and_then(|rollback| Call::rollback(names, &asked, &rollback));
+    call.ok_or_else(|| format!("the log has no rollback of {}", debit.request_id))
+}
+fn ended(stream: &StreamId, due: UnpaidCredit, (told, answer): (Minor, Option<Box<WalletAnswer>>)) -> Proposal {
+    if due.is_close() {
+        return closed(stream, due, false);
+    }
+    let UnpaidCredit { request_id, currency, amount, .. } = due;
+    let request = InternalRequest::PayCredit { request_id: &request_id, currency }.to_string();
+    internal(stream, request, Event::CreditPaid { request_id, currency, amount, told, answer })
+}
+fn closed(stream: &StreamId, due: UnpaidCredit, skipped: bool) -> Proposal {
+    let UnpaidCredit { request_id, currency, closes: round, .. } = due;
+    let request = InternalRequest::ReportClose { request_id: &request_id, round }.to_string();
+    internal(stream, request, Event::CloseReported { request_id, currency, round, skipped })
+}
+fn hold(
+    ledger: &Handle,
+    stream: &StreamId,
+    due: &UnpaidCredit,
+    (reason, code): (String, ReasonCode),
+) -> Option<Proposal> {
+    let transaction = due.transaction_id(stream);
+    tracing::error!(%stream, transaction, reason, code = code.as_str_name(), "the operator's wallet refused a call, which is held");
+    let version = ledger.player(stream).ok()??.head.version;
+    let request = InternalRequest::HoldCall { version }.to_string();
+    let (request_id, currency, close) = (due.request_id.clone(), due.currency, due.close());
+    let code = u32::try_from(i32::from(code)).unwrap_or_default();
+    Some(internal(stream, request, Event::WalletCallHeld { request_id, currency, close, reason, code }))
+}
 #[must_use]
 pub fn roll_back(stream: &StreamId, debit: &Debit, reason: &str) -> Proposal {
     let Debit { request_id, .. } = debit;
@@ -290,13 +347,20 @@ fn internal(stream: &StreamId, request_id: String, event: Event) -> Proposal {
     Proposal { stream, expected_version: None, request_id: request_id.into(), fingerprint, events: vec![event] }
 }
 
-fn unanswered(stream: &StreamId, call: &str, answer: &Answer) -> bool {
+fn unanswered(stream: &StreamId, call: &Call, answer: &Answer) -> bool {
+    let (name, transaction) = (call.name(), call.id());
     match answer {
-        Answer::Refused { reason } => {
-            tracing::error!(%stream, call, reason, "a wallet refused a mandatory call; it is repeated");
+        Answer::Refused { reason, .. } => {
+            tracing::error!(%stream, name, transaction, reason, "the operator's wallet refused a rollback, which is repeated");
         }
-        answer => tracing::debug!(%stream, call, ?answer, "a wallet did not answer"),
+        answer => tracing::debug!(%stream, name, transaction, ?answer, "a wallet did not answer"),
     }
+    false
+}
+
+/// The log could not be read for a call, which is tried again.
+fn unread(stream: &StreamId, why: &str) -> bool {
+    tracing::warn!(%stream, why, "the log could not be read for a call to the operator's wallet");
     false
 }
 

@@ -2,7 +2,8 @@
 
 use crate::{
     breaker::Breaker,
-    client::{Answer, Client, Told, Transaction},
+    call::Call,
+    client::{Answer, Client, Told},
     metrics::{Gauge, Meters, observe},
 };
 use futures_util::{
@@ -10,6 +11,7 @@ use futures_util::{
     future::{BoxFuture, Shared},
 };
 use motherlode_books::StreamId;
+use motherlode_proto::wallet::v1::ReasonCode;
 use motherlode_runtime::{
     Config, Reason, Refusal,
     config::{Seamless, WalletKind},
@@ -185,16 +187,16 @@ impl OperatorWallet {
 
     /// Debits a bet with a place. The call continues without its caller, so that the breaker counts it, and keeps its
     /// place until the end. Concurrent requests of the same debit share one call.
-    pub async fn debit(self: &Arc<Self>, transaction: &Transaction, place: &Arc<OwnedSemaphorePermit>) -> Answer {
+    pub async fn debit(self: &Arc<Self>, debit: &Call, place: &Arc<OwnedSemaphorePermit>, attempt: u32) -> Answer {
         let call = self
             .asked
             .lock()
-            .entry(transaction.id().to_owned())
+            .entry(debit.id().to_owned())
             .or_insert_with(|| {
-                let (wallet, transaction, place) = (Arc::clone(self), transaction.clone(), Arc::clone(place));
+                let (wallet, debit, place) = (Arc::clone(self), debit.clone(), Arc::clone(place));
                 let call = tokio::spawn(async move {
-                    let _ended = Ended { wallet: &wallet, id: transaction.id(), _place: place };
-                    wallet.through("debit", &transaction, wallet.client.debit(&transaction)).await
+                    let _ended = Ended { wallet: &wallet, id: debit.id(), _place: place };
+                    wallet.send(&debit, attempt).await
                 });
                 let call = call.map(|ended| ended.unwrap_or_else(|error| Answer::Unknown { why: error.to_string() }));
                 call.boxed().shared()
@@ -203,33 +205,35 @@ impl OperatorWallet {
         call.await
     }
 
-    /// Pays a credit that is due since a position.
-    pub async fn credit(&self, transaction: &Transaction, position: u64) -> Answer {
-        self.through("credit", transaction, self.client.credit(transaction, position)).await
-    }
-
-    /// Reverses a debit, or prevents it from being applied.
-    pub async fn roll_back(&self, transaction: &Transaction) -> Answer {
-        self.through("rollback", transaction, self.client.roll_back(transaction)).await
-    }
-
-    async fn through(&self, name: &'static str, of: &Transaction, call: impl Future<Output = Told>) -> Answer {
+    /// Makes a call if the wallet is asked at all now.
+    pub async fn send(&self, call: &Call, attempt: u32) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
             return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
         };
         let begun = Instant::now();
-        let Told { answer, contradiction } = call.await;
-        self.meters.note(name, &answer, begun.elapsed());
+        let Told { answer, contradiction } = self.client.send(call, attempt).await;
+        self.meters.note(call.name(), &answer, begun.elapsed());
         if let Some(contradiction) = contradiction {
             self.meters.note_contradiction();
             let operator = self.operator();
-            tracing::warn!(operator, transaction = of.id(), contradiction, "a wallet reported an impossible balance");
+            tracing::warn!(
+                operator,
+                transaction = call.id(),
+                contradiction,
+                "a wallet tells a balance that can't be true"
+            );
+        }
+        if let Answer::Refused { code, reason } = &answer
+            && matches!(code, ReasonCode::DuplicateContent | ReasonCode::InvalidRequest | ReasonCode::Unauthenticated)
+        {
+            let (operator, transaction, code) = (self.operator(), call.id(), code.as_str_name());
+            tracing::error!(operator, transaction, code, reason, "the operator's wallet refused a call as faulty");
         }
         let mut breaker = self.breaker.lock();
         match &answer {
             // An answer about one player shows that the wallet works.
             Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
-            Answer::Unknown { .. } => breaker.failed(leave, of.player(), self.now_ms()),
+            Answer::Unknown { .. } => breaker.failed(leave, call.player(), self.now_ms()),
         }
         answer
     }
@@ -256,7 +260,13 @@ impl Drop for Ended<'_> {
 mod tests {
     use super::*;
     use crate::breaker::Leave;
-    use motherlode_books::{Currency, Minor};
+    use motherlode_proto::{round::v1::Account, wallet::v1::DebitRequest};
+
+    fn debit_of(player: &str) -> Call {
+        let account = Account { operator_id: "acme".into(), player_id: player.into(), currency_code: "EUR".into() };
+        let transaction_id = format!("debit/acme/{player}/r-1");
+        Call::Debit(Box::new(DebitRequest { transaction_id, account: Some(account), ..DebitRequest::default() }))
+    }
 
     fn wallets(settings: &str) -> Wallets {
         let operator = format!("[[operators]]\nid = \"acme\"\n{settings}");
@@ -283,10 +293,10 @@ mod tests {
         assert_eq!(wallets.opening().count(), 0, "a wallet that is named opens no players yet");
         let place = Arc::new(wallet.admit().unwrap());
         for player in ["a", "b", "c", "d", "e"] {
-            let debit = Transaction::debit(&StreamId::player("acme", player), "r-1", Currency::EUR, Minor(5));
+            let debit = debit_of(player);
             assert!(wallet.admit().is_ok());
             for _ in 0..3 {
-                assert!(matches!(wallet.debit(&debit, &place).await, Answer::Unknown { .. }));
+                assert!(matches!(wallet.debit(&debit, &place, 1).await, Answer::Unknown { .. }));
             }
         }
         assert!(wallet.breaker.lock().left_ms(0) > 0, "five players in a row without an answer");

@@ -78,6 +78,16 @@ pub enum InternalRequest<'a> {
         request_id: &'a str,
         currency: Currency,
     },
+    ReportClose {
+        request_id: &'a str,
+        round: u64,
+    },
+    HoldCall {
+        version: u64,
+    },
+    ReleaseCalls {
+        version: u64,
+    },
     LogOverdue {
         operator: &'a str,
         partition: u32,
@@ -153,6 +163,9 @@ impl fmt::Display for InternalRequest<'_> {
             Self::AskDebit { request_id } => write!(f, "debit/{request_id}"),
             Self::AskRollback { request_id } => write!(f, "rollback/{request_id}"),
             Self::PayCredit { request_id, currency } => write!(f, "credit/{currency}/{request_id}"),
+            Self::ReportClose { request_id, round } => write!(f, "close/{round}/{request_id}"),
+            Self::HoldCall { version } => write!(f, "held/{version}"),
+            Self::ReleaseCalls { version } => write!(f, "released/{version}"),
             Self::LogOverdue { operator, partition, hour } => write!(f, "overdue/{operator}/{partition}/{hour}"),
             Self::LogSession { session, moment, version } => {
                 f.write_str("session/")?;
@@ -196,6 +209,9 @@ mod tests {
                 InternalRequest::PayCredit { request_id: "award/bewitched/2/70", currency: Currency::SEK },
                 "credit/SEK/award/bewitched/2/70",
             ),
+            (InternalRequest::ReportClose { request_id: "auto/7/2", round: 7 }, "close/7/auto/7/2"),
+            (InternalRequest::HoldCall { version: 4 }, "held/4"),
+            (InternalRequest::ReleaseCalls { version: 4 }, "released/4"),
             (InternalRequest::LogOverdue { operator: "acme", partition: 1, hour: 3 }, "overdue/acme/1/3"),
             (
                 InternalRequest::LogSession { session: [0xab; 16], moment: "open", version: 4 },

@@ -22,4 +22,4 @@ pub use refused::Refused;
 pub use round::{Automatic, Contribution, LoggedTerms, RoundStarted, RoundTerms, StepResolved};
 pub use session::{DayLimits, SessionName, SessionOpened};
 pub use void::{Incident, ReportedVoids, Reversal, RoundJackpot, SettledRound, VoidReturn, VoidedJackpot};
-pub use wallet::DebitAsked;
+pub use wallet::{DebitAsked, DebitFacts, WalletAnswer};

@@ -160,8 +160,8 @@ impl Admission<'_> {
         let wallet = player.and_then(PlayerState::wallet);
         if balance > ceiling {
             Err(Refused::BalanceAboveCeiling { currency, balance, ceiling })
-        } else if wallet.is_some_and(|wallet| wallet.dues.len() >= Wallet::DUES_MAX) {
-            Err(Refused::DuesWaiting { most: Wallet::DUES_MAX })
+        } else if let Some(most) = wallet.and_then(Wallet::full) {
+            Err(Refused::DuesWaiting { most })
         } else {
             Ok(())
         }

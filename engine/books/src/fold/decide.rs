@@ -140,9 +140,20 @@ impl<'s> Transition<'s, '_> {
             Event::DebitRefused { .. } => self.refuse_debit(),
             Event::RollbackAsked { request_id, .. } => self.ask_rollback(request_id),
             Event::DebitRolledBack => self.roll_back_debit(),
-            Event::CreditPaid { request_id, currency, amount } => {
+            Event::CreditPaid { request_id, currency, amount, .. } => {
                 self.pay_credit(operator, request_id, *currency, *amount)
             }
+            Event::CloseReported { request_id, currency, round, skipped } => {
+                self.report_close(request_id, *currency, *round, *skipped)
+            }
+            Event::WalletCallHeld { request_id, currency, close, .. } => {
+                self.hold_due(request_id, *currency, *close, true)
+            }
+            Event::WalletCallReleased { request_id, currency, close } => {
+                self.hold_due(request_id, *currency, *close, false)
+            }
+            Event::RoundReportsChosen { rounds } => self.choose_reports(*rounds),
+            Event::OperatorSession { session } => self.note_session(session),
             Event::JackpotPaid { round, pool, hit, amount, currency } => {
                 self.pay_jackpot(account, *round, pool, *hit, *amount, *currency)
             }

@@ -190,6 +190,7 @@ impl<'s> Transition<'s, '_> {
             return Err(Refused::NothingResolved { round: number });
         }
         expect_amount(round.win, win)?;
+        self.ended.push((number, round.started.currency));
         self.player()?.tally(&round, win);
         if let Some(given) = &round.started.contribution {
             self.pending(&given.pool).totals.open_rounds -= 1;

@@ -35,9 +35,12 @@ impl<'s> Transition<'s, '_> {
     }
 
     pub fn ask_debit(&mut self, asked: &DebitAsked) -> Result<(), Refused> {
-        let DebitAsked { request_id, fingerprint, currency, amount } = asked;
+        let DebitAsked { request_id, fingerprint, currency, amount, facts } = asked;
         self.check_real(*currency)?;
-        expect_positive(*amount)?;
+        // A free round costs its player nothing.
+        if *amount != Minor::ZERO || facts.as_ref().is_none_or(|facts| facts.campaign.is_none()) {
+            expect_positive(*amount)?;
+        }
         let named = InternalRequest::AskDebit { request_id }.to_string() == self.commit.request_id;
         let Commit { position, time_ms, .. } = *self.commit;
         let wallet = self.wallet()?;
@@ -109,23 +112,77 @@ impl<'s> Transition<'s, '_> {
         currency: Currency,
         amount: Minor,
     ) -> Result<(), Refused> {
-        let due = self.wallet()?.dues.pop_front();
-        let due = due.filter(|due| due.request_id == request_id && due.currency == currency);
-        expect_amount(due.ok_or(Refused::NoSuchDue)?.amount, amount)?;
+        expect_amount(self.take_due(request_id, currency, 0)?.amount, amount)?;
         self.transfer(Account::Transit(operator), Account::External(operator), currency, amount.to_nano(currency));
         Ok(())
     }
 
+    pub fn report_close(
+        &mut self,
+        request_id: &str,
+        currency: Currency,
+        round: u64,
+        skipped: bool,
+    ) -> Result<(), Refused> {
+        if round == 0 {
+            return Err(Refused::NoSuchDue);
+        }
+        if !skipped {
+            return self.take_due(request_id, currency, round).map(|_| ());
+        }
+        let dues = &mut self.wallet()?.dues;
+        let skipped = dues.iter().position(|due| due.is(request_id, currency, round));
+        skipped.and_then(|index| dues.remove(index)).map(|_| ()).ok_or(Refused::NoSuchDue)
+    }
+    fn take_due(&mut self, request_id: &str, currency: Currency, close: u64) -> Result<UnpaidCredit, Refused> {
+        let dues = &mut self.wallet()?.dues;
+        let next = dues.iter().position(|due| !due.held);
+        let next = next.filter(|index| dues[*index].is(request_id, currency, close));
+        next.and_then(|index| dues.remove(index)).ok_or(Refused::NoSuchDue)
+    }
+    pub fn hold_due(&mut self, request_id: &str, currency: Currency, close: u64, held: bool) -> Result<(), Refused> {
+        let dues = &mut self.wallet()?.dues;
+        let due = dues.iter_mut().find(|due| due.held != held && due.is(request_id, currency, close));
+        due.ok_or(Refused::NoSuchDue)?.held = held;
+        Ok(())
+    }
+    pub fn choose_reports(&mut self, rounds: bool) -> Result<(), Refused> {
+        self.wallet()?.reports = rounds;
+        Ok(())
+    }
+    pub fn note_session(&mut self, session: &str) -> Result<(), Refused> {
+        self.player()?;
+        if session.is_empty() { Err(Refused::NoSuchSession) } else { Ok(()) }
+    }
     pub fn make_due(&mut self, operator: &'s str, account: Account<'s>) -> Result<(), Refused> {
         if self.debited.is_some() {
             return Err(Refused::DebitUnused);
         }
         let Commit { position: due_at, time_ms: due_ms, .. } = *self.commit;
-        let left: Vec<_> = self.player()?.balances().filter(|(of, left)| of.is_real() && left.0 > 0).collect();
+        let mut ended = std::mem::take(&mut self.ended);
+        let player = self.player()?;
+        let reports = player.wallet().is_some_and(|wallet| wallet.reports);
+        ended.retain(|(_, currency)| reports && currency.is_real());
+        let left: Vec<_> = player.balances().filter(|(of, left)| of.is_real() && left.0 > 0).collect();
         for (currency, amount) in left {
             self.charge_player(account, Account::Transit(operator), currency, amount)?;
             let request_id = self.commit.request_id.clone();
-            self.wallet()?.dues.push_back(UnpaidCredit { request_id, currency, amount, due_at, due_ms });
+            let closed = ended.iter().rposition(|(_, of)| *of == currency);
+            let closes = closed.map_or(0, |index| ended.remove(index).0);
+            let due = UnpaidCredit { request_id, currency, amount, closes, held: false, due_at, due_ms };
+            self.wallet()?.dues.push_back(due);
+        }
+        for (closes, currency) in ended {
+            let (request_id, amount) = (self.commit.request_id.clone(), Minor::ZERO);
+            self.wallet()?.dues.push_back(UnpaidCredit {
+                request_id,
+                currency,
+                amount,
+                closes,
+                held: false,
+                due_at,
+                due_ms,
+            });
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::view::View;
 use crate::events::{Commit, Decision, Event, Refused, SettledRound};
 use crate::state::PendingTotals;
 use crate::values::{Account, Currency, Minor, MoneyError, Nano, Posting};
+use smallvec::SmallVec;
 
 /// Events change only the delta.
 pub(super) struct Transition<'s, 'd> {
@@ -17,6 +18,7 @@ pub(super) struct Transition<'s, 'd> {
     pub decided: bool,
     /// Until its round (PL-31).
     pub debited: Option<(Currency, Minor)>,
+    pub ended: SmallVec<[(u64, Currency); 1]>,
     pub reveal: Option<RevealDue>,
     /// Required as the next event (PL-27).
     pub approved: Option<Box<Event>>,
@@ -37,6 +39,7 @@ impl<'s, 'd> Transition<'s, 'd> {
             stepped: None,
             decided: false,
             debited: None,
+            ended: SmallVec::new(),
             reveal: None,
             approved: None,
             approved_void: None,

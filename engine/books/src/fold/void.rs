@@ -46,6 +46,7 @@ impl<'s> Transition<'s, '_> {
         {
             return Err(Refused::VoidFactsWrong { round: number });
         }
+        self.ended.push((number, started.currency));
         expect_amount(started.charged(), refund)?;
         self.pay_player(house, account, started.currency, refund)?;
         if let Some(campaign) = &started.campaign {

@@ -43,6 +43,8 @@ pub struct SessionOf {
     pub loss_max: Option<Minor>,
     /// Per round in minor units, set by player or operator.
     pub bet_max: Option<Minor>,
+    /// The operator's own session reference; empty for none (PL-39).
+    pub operator_session: SmolStr,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -187,6 +187,10 @@ impl Statement {
                     _ => None,
                 });
                 let Some(RoundStarted { round, game, currency, .. }) = started else { return Ok(()) };
+                // The opening of a free round moves no money.
+                if *amount == Minor::ZERO {
+                    return Ok(());
+                }
                 tell(Kind::Debit, *currency, *amount, Some(*round), game, Minor::ZERO);
             }
             Event::CreditPaid { currency, amount, .. } => {

@@ -98,6 +98,7 @@ fn pl_17_a_demo_session_stands_beside_a_real_one() {
         profile: Profile::default(),
         loss_max: None,
         bet_max: None,
+        operator_session: "".into(),
     };
     let mut sessions = Sessions::<()>::new(SessionLimits::default());
     assert_eq!(sessions.open(of(Currency::EUR), "real", 1, 0), Ok(1));

@@ -16,6 +16,7 @@ mod parts;
 mod pool_rules;
 mod round_rules;
 mod seamless_model;
+mod seamless_reports;
 mod seamless_rules;
 mod session_rules;
 mod statement_rules;

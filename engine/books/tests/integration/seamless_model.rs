@@ -119,6 +119,7 @@ impl Model {
                     fingerprint: [0; 16],
                     currency: Currency::EUR,
                     amount: Minor(BET),
+                    facts: None,
                 };
                 self.commit("debit/r", vec![Event::DebitAsked(asked)]);
             }
@@ -160,18 +161,24 @@ impl Model {
             Answer::DebitDone => {
                 let started = self.world.start("alice", POOL, Currency::EUR, BET, "0.2");
                 let number = started.round;
-                let confirmed = Event::DebitConfirmed { amount: Minor(BET), told: Minor(0) };
+                let confirmed = Event::DebitConfirmed { amount: Minor(BET), told: Minor(0), answer: None };
                 let events =
                     vec![confirmed, Event::RoundStarted(started.into()), step(number, 1, WIN), settled(number, WIN)];
                 self.commit("r", events);
             }
-            Answer::DebitRefused => self.commit("r", vec![Event::DebitRefused { reason: "poor".into() }]),
+            Answer::DebitRefused => self.commit("r", vec![Event::DebitRefused { reason: "poor".into(), code: 0 }]),
             Answer::RollbackDone => self.commit("r", vec![Event::DebitRolledBack]),
             Answer::CreditDone => {
                 let (request_id, currency) = ("r".to_owned(), Currency::EUR);
                 self.commit(
                     "credit/EUR/r",
-                    vec![Event::CreditPaid { request_id: request_id.into(), currency, amount: Minor(WIN) }],
+                    vec![Event::CreditPaid {
+                        request_id: request_id.into(),
+                        currency,
+                        amount: Minor(WIN),
+                        told: Minor(0),
+                        answer: None,
+                    }],
                 );
             }
         }

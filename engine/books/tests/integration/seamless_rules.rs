@@ -46,13 +46,18 @@ fn named(world: &mut World, request_id: &str, events: Vec<Event>) -> Result<(), 
 }
 
 fn ask(world: &mut World, request_id: &str, amount: i64) -> Result<(), Refused> {
-    let asked =
-        DebitAsked { request_id: request_id.into(), fingerprint: [0; 16], currency: EUR, amount: Minor(amount) };
+    let asked = DebitAsked {
+        request_id: request_id.into(),
+        fingerprint: [0; 16],
+        currency: EUR,
+        amount: Minor(amount),
+        facts: None,
+    };
     named(world, &format!("debit/{request_id}"), vec![Event::DebitAsked(asked)])
 }
 
 fn confirmed(amount: i64) -> Event {
-    Event::DebitConfirmed { amount: Minor(amount), told: Minor(77) }
+    Event::DebitConfirmed { amount: Minor(amount), told: Minor(77), answer: None }
 }
 
 fn round(world: &World, bet: i64, win: i64) -> Vec<Event> {
@@ -67,7 +72,13 @@ fn bet(world: &mut World, request_id: &str, amount: i64, win: i64) -> Result<(),
 }
 
 fn pay(world: &mut World, request_id: &str, amount: i64) -> Result<(), Refused> {
-    let paid = Event::CreditPaid { request_id: request_id.into(), currency: EUR, amount: Minor(amount) };
+    let paid = Event::CreditPaid {
+        request_id: request_id.into(),
+        currency: EUR,
+        amount: Minor(amount),
+        told: Minor(0),
+        answer: None,
+    };
     named(world, &format!("credit/EUR/{request_id}"), vec![paid])
 }
 
@@ -97,7 +108,7 @@ fn pl_32_a_debit_ends_in_exactly_one_way() {
     type End = fn(&mut World) -> Result<(), Refused>;
     let ends: [End; 3] = [
         |world| bet(world, "r", 100, 30),
-        |world| named(world, "r", vec![Event::DebitRefused { reason: "poor".into() }]),
+        |world| named(world, "r", vec![Event::DebitRefused { reason: "poor".into(), code: 0 }]),
         |world| named(world, "r", vec![Event::DebitRolledBack]),
     ];
     for (number, end) in ends.iter().enumerate() {
@@ -191,7 +202,7 @@ fn pl_31_money_that_the_operator_keeps_is_neither_deposited_nor_withdrawn_and_th
     assert_eq!(world.try_write(player("bob"), vec![Event::SeamlessChosen]), Err(Refused::SeamlessWallet));
     let second = vec![Event::AccountOpened { currency: Currency::SEK }, Event::SeamlessChosen];
     assert_eq!(world.try_write(player("bob"), second), Err(Refused::SeamlessWallet), "bob has money here");
-    let asked = DebitAsked { request_id: "r".into(), fingerprint: [0; 16], currency: EUR, amount };
+    let asked = DebitAsked { request_id: "r".into(), fingerprint: [0; 16], currency: EUR, amount, facts: None };
     let commit = world.next(player("bob"), vec![Event::DebitAsked(asked)]);
     let commit = Commit { request_id: "debit/r".into(), ..commit };
     assert_eq!(world.books.apply(&commit), Err(Refused::TransferWallet));

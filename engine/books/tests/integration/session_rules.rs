@@ -16,6 +16,7 @@ fn of(player: &str, game: &str) -> SessionOf {
         profile: Profile::default(),
         loss_max: None,
         bet_max: None,
+        operator_session: "".into(),
     }
 }
 

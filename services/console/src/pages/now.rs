@@ -63,13 +63,14 @@ async fn figures(visit: &Visit) -> Result<Markup, Failure> {
     }
 }
 
-const ALARMING: [SignificantKind; 6] = [
+const ALARMING: [SignificantKind; 7] = [
     SignificantKind::IntegrityFailed,
     SignificantKind::AwardSetAside,
     SignificantKind::ClockSkewed,
     SignificantKind::DrawKeyLost,
     SignificantKind::SealsEnded,
     SignificantKind::WalletOverdue,
+    SignificantKind::WalletCallHeld,
 ];
 const NAMED_MAX: u8 = 5;
 

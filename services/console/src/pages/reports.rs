@@ -13,7 +13,7 @@ const EVENTS: i32 = 50;
 const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
-const KINDS: [SignificantKind; 15] = [
+const KINDS: [SignificantKind; 16] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
     SignificantKind::ParameterChanged,
@@ -27,6 +27,7 @@ const KINDS: [SignificantKind; 15] = [
     SignificantKind::DrawKeyLost,
     SignificantKind::SealsEnded,
     SignificantKind::WalletOverdue,
+    SignificantKind::WalletCallHeld,
     SignificantKind::VoidProposed,
     SignificantKind::IncidentDeclared,
 ];

@@ -74,7 +74,9 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::CampaignCancelled { .. }
         | Event::LiabilityReserved(_)
         | Event::DebitAsked(_)
-        | Event::DebitConfirmed { .. } => SPIN,
+        | Event::DebitConfirmed { .. }
+        | Event::RoundReportsChosen { .. }
+        | Event::OperatorSession { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
         // It can only cause more refusals of the process's proposals.
         Event::PartOf { .. } => SPIN,
@@ -88,6 +90,9 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::SeamlessChosen
         | Event::DebitRolledBack
         | Event::CreditPaid { .. }
+        | Event::CloseReported { .. }
+        | Event::WalletCallHeld { .. }
+        | Event::WalletCallReleased { .. }
         | Event::WalletOverdue { .. }
         | Event::PoolOpened { .. }
         | Event::PoolTermsChanged { .. }

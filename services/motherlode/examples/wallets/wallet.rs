@@ -1,8 +1,9 @@
 //! Fixed latency, enough money, each transaction applied once.
 
 use motherlode_proto::wallet::v1::{
-    CreditRequest, CreditResponse, DebitRequest, DebitResponse, GetBalanceRequest, GetBalanceResponse, Outcome,
-    Result as Told, RollbackRequest, RollbackResponse,
+    CloseRoundRequest, CloseRoundResponse, CreditRequest, CreditResponse, DebitRequest, DebitResponse,
+    GetBalanceRequest, GetBalanceResponse, OpenFreeRoundRequest, OpenFreeRoundResponse, Outcome, Result as Told,
+    RollbackRequest, RollbackResponse,
     wallet_service_server::{WalletService, WalletServiceServer},
 };
 use std::{
@@ -46,7 +47,7 @@ impl Wallet {
         }
         let first = self.applied.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
         let outcome = if first { Outcome::Done } else { Outcome::DoneBefore };
-        Some(Told { outcome: outcome.into(), balance_minor: 1_000_000, ..Told::default() })
+        Some(Told { outcome: outcome.into(), balance_minor: Some(1_000_000), ..Told::default() })
     }
 }
 
@@ -67,5 +68,16 @@ impl WalletService for Wallet {
     async fn rollback(&self, request: Request<RollbackRequest>) -> Result<Response<RollbackResponse>, Status> {
         let id = format!("rollback of {}", request.into_inner().transaction_id);
         Ok(Response::new(RollbackResponse { result: self.told(id).await }))
+    }
+
+    async fn open_free_round(
+        &self,
+        request: Request<OpenFreeRoundRequest>,
+    ) -> Result<Response<OpenFreeRoundResponse>, Status> {
+        Ok(Response::new(OpenFreeRoundResponse { result: self.told(request.into_inner().transaction_id).await }))
+    }
+
+    async fn close_round(&self, request: Request<CloseRoundRequest>) -> Result<Response<CloseRoundResponse>, Status> {
+        Ok(Response::new(CloseRoundResponse { result: self.told(request.into_inner().transaction_id).await }))
     }
 }

@@ -59,6 +59,7 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.ledger.v1.LedgerService/GetTransaction", WALLET.or(SUPPORT).or(AUDIT)),
     own("/motherlode.ledger.v1.LedgerService/GetRequest", WALLET.or(VIEW).or(ADMIN)),
     own("/motherlode.ledger.v1.LedgerService/CancelRequest", WALLET.or(PLAY).or(ADMIN)),
+    own("/motherlode.ledger.v1.LedgerService/RetryWalletCalls", WALLET.or(SUPPORT)),
     own("/motherlode.ledger.v1.LedgerService/GetRound", VIEW),
     own("/motherlode.ledger.v1.LedgerService/ListRounds", VIEW),
     own("/motherlode.ledger.v1.LedgerService/ListCollections", VIEW),

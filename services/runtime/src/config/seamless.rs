@@ -2,6 +2,7 @@
 
 use crate::connect::Credentials;
 use http::Uri;
+use motherlode_books::is_text;
 use serde::{Deserialize, Serialize};
 use std::{fs, io, net::IpAddr, path::PathBuf};
 
@@ -64,6 +65,20 @@ pub struct Seamless {
     /// Players per partition with concurrent credits or rollbacks.
     #[serde(default = "credits_max")]
     pub credits_max: usize,
+    /// Whether `CloseRound` reports ends of rounds without a credit, such as lost ones (PL-39).
+    #[serde(default = "close_rounds")]
+    pub close_rounds: bool,
+    /// Whether `OpenFreeRound` opens free rounds before they are played.
+    #[serde(default)]
+    pub open_free_rounds: bool,
+    /// Name of this installation in each call, at most 64 characters; by default motherlode.
+    pub provider: Option<String>,
+    /// Brand of the operator in each call, at most 64 characters; by default the operator's id.
+    pub brand: Option<String>,
+}
+
+const fn close_rounds() -> bool {
+    true
 }
 
 const fn answer_ms_max() -> u64 {
@@ -115,6 +130,9 @@ impl Seamless {
 
     #[must_use]
     pub fn mismatch(&self) -> Option<&'static str> {
+        if [&self.provider, &self.brand].into_iter().flatten().any(|name| !is_text(name, 64)) {
+            return Some("provider and brand of its wallet must be 1 to 64 visible characters");
+        }
         match (self.protocol, &self.token_file, &self.signing_key_file) {
             (WalletProtocol::Grpc, _, Some(_)) => Some("signing_key_file is for protocol = \"json\""),
             (WalletProtocol::Json, Some(_), _) => Some("token_file is for protocol = \"grpc\""),

@@ -112,6 +112,8 @@ reasons! {
         TransactionUnknown = "TRANSACTION_UNKNOWN", NotFound, AfterChange;
         /// The balance is below the amount, or the operator's wallet refused the debit.
         InsufficientFunds = "INSUFFICIENT_FUNDS", FailedPrecondition, AfterChange;
+        /// The operator's wallet refused the bet for another reason than its funds (`wallet_reason_code`, `wallet_reason`).
+        WalletRefused = "WALLET_REFUSED", FailedPrecondition, AfterChange;
         /// The amount is above the currency's ceiling (`limit_minor`).
         AmountAboveLimit = "AMOUNT_ABOVE_LIMIT", FailedPrecondition, Never;
         /// An amount would not fit its type.

@@ -36,15 +36,20 @@ fn wallet() -> World {
         world.write(player(name), vec![Event::AccountOpened { currency: EUR }, Event::SeamlessChosen]);
     }
     let ask = |world: &mut World, name: &str, request_id: &str| {
-        let asked =
-            DebitAsked { request_id: request_id.into(), fingerprint: [3; 16], currency: EUR, amount: Minor(300) };
+        let asked = DebitAsked {
+            request_id: request_id.into(),
+            fingerprint: [3; 16],
+            currency: EUR,
+            amount: Minor(300),
+            facts: None,
+        };
         let named = InternalRequest::AskDebit { request_id }.to_string();
         world.write_named(player(name), &named, vec![Event::DebitAsked(asked)]);
     };
     let bet = |world: &mut World, name: &str, request_id: &str, win: i64| {
         let started = world.bet(name, "neptune", EUR, 300);
         let round = started.round;
-        let confirmed = Event::DebitConfirmed { amount: Minor(300), told: Minor(7_700) };
+        let confirmed = Event::DebitConfirmed { amount: Minor(300), told: Minor(7_700), answer: None };
         let events = vec![confirmed, Event::RoundStarted(started.into()), step(round, 1, win), settled(round, win)];
         world.write_named(player(name), request_id, events);
     };
@@ -52,10 +57,11 @@ fn wallet() -> World {
         ask(&mut world, "alice", request_id);
         bet(&mut world, "alice", request_id, win);
     }
-    let paid = Event::CreditPaid { request_id: "r1".into(), currency: EUR, amount: Minor(500) };
+    let paid =
+        Event::CreditPaid { request_id: "r1".into(), currency: EUR, amount: Minor(500), told: Minor(0), answer: None };
     world.write(player("alice"), vec![paid]);
     ask(&mut world, "bob", "r4");
-    world.write_named(player("bob"), "r4", vec![Event::DebitRefused { reason: "no funds".into() }]);
+    world.write_named(player("bob"), "r4", vec![Event::DebitRefused { reason: "no funds".into(), code: 0 }]);
     let roll_back =
         |request_id: &str| Event::RollbackAsked { request_id: request_id.into(), reason: "no answer".into() };
     ask(&mut world, "bob", "r5");

@@ -2,6 +2,7 @@
 
 mod made;
 mod more;
+mod rounds;
 mod world;
 
 use bytes::Bytes;
@@ -49,7 +50,7 @@ pub fn golden() -> Vec<Log> {
 /// Golden and made logs, which together have every kind of event and every variant of the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
-    golden().into_iter().chain(made::all()).chain(more::all()).collect()
+    golden().into_iter().chain(made::all()).chain(more::all()).chain(rounds::all()).collect()
 }
 
 /// Lists the variants of an enumeration. A new variant does not compile until it is listed, and fails [`missing`] until
@@ -71,7 +72,7 @@ variants!(EVENTS, event, Event:
     DrawSealed, DrawsRevealed, DrawsLost, WinCredited, RoundSettled, RoundVoided, VoidProposed, JackpotPaid,
     AwardSetAside, ActedBy, SessionOpened, SessionEnded, RealityCheckAcknowledged, CampaignGranted, CampaignCancelled,
     RequestCancelled, SeamlessChosen, DebitAsked, DebitConfirmed, DebitRefused, RollbackAsked, DebitRolledBack,
-    PartOf, CreditPaid, WalletOverdue, LiabilityReserved, RateSet, PoolOpened, ContributionsPooled, ContributionTakenBack,
+    PartOf, CreditPaid, CloseReported, WalletCallHeld, WalletCallReleased, RoundReportsChosen, OperatorSession, WalletOverdue, LiabilityReserved, RateSet, PoolOpened, ContributionsPooled, ContributionTakenBack,
     AwardReversed, IncidentDeclared, ContributionsReturned, HitsReleased, JackpotAwarded, PoolTermsChanged,
     PoolSuspended, PoolResumed, PoolRetired, PoolReceived, PartitionReported, PoolMirrored, GeneratorReseeded,
     GenerationBegun, SwitchSet, IntegrityFailed, LogVerified, ClockSkewed, ChangeProposed, ChangeApproved, ChangeRejected,

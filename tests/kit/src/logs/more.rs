@@ -131,15 +131,20 @@ fn open_rounds(world: &mut World) {
 fn wallet(world: &mut World) {
     world.write(player("vic"), vec![Event::AccountOpened { currency: USD }, Event::SeamlessChosen]);
     let ask = |world: &mut World, request_id: &str| {
-        let asked =
-            DebitAsked { request_id: request_id.into(), fingerprint: [3; 16], currency: USD, amount: Minor(300) };
+        let asked = DebitAsked {
+            request_id: request_id.into(),
+            fingerprint: [3; 16],
+            currency: USD,
+            amount: Minor(300),
+            facts: None,
+        };
         let named = InternalRequest::AskDebit { request_id }.to_string();
         world.write_named(player("vic"), &named, vec![Event::DebitAsked(asked)]);
     };
     ask(world, "v1");
     let started = world.bet("vic", "neptune", USD, 300);
     let round = started.round;
-    let confirmed = Event::DebitConfirmed { amount: Minor(300), told: Minor(7_700) };
+    let confirmed = Event::DebitConfirmed { amount: Minor(300), told: Minor(7_700), answer: None };
     let events = vec![confirmed, Event::RoundStarted(started.into()), step(round, 1, 500), settled(round, 500)];
     world.write_named(player("vic"), "v1", events);
     ask(world, "v2");

@@ -170,6 +170,9 @@ pub const ROWS: &[Row] = &[
         ledger::CancelRequestRequest { account: account(it), request_id: it.request.clone(), ..Default::default() }
             .encode_to_vec()
     }),
+    row("/motherlode.ledger.v1.LedgerService/RetryWalletCalls", NO_ACCOUNT, |it| {
+        ledger::RetryWalletCallsRequest { account: account(it), actor: "ann".into() }.encode_to_vec()
+    }),
     row("/motherlode.ledger.v1.LedgerService/GetRound", NO_ROUND, |it| {
         ledger::GetRoundRequest { round_id: it.round.clone() }.encode_to_vec()
     }),

@@ -302,9 +302,9 @@ fn refused_debits(log: &mut Vec<(Logged, Hash)>, stream: &StreamId, times: usize
     for number in 0..times {
         let (id, fingerprint) = (format!("poor-{number}"), [7; 16]);
         let (currency, amount) = (Currency::EUR, Minor(100));
-        let asked = DebitAsked { request_id: id.clone().into(), fingerprint, currency, amount };
+        let asked = DebitAsked { request_id: id.clone().into(), fingerprint, currency, amount, facts: None };
         let ask = InternalRequest::AskDebit { request_id: &id }.to_string();
-        let refused = Event::DebitRefused { reason: "INSUFFICIENT_FUNDS".into() };
+        let refused = Event::DebitRefused { reason: "INSUFFICIENT_FUNDS".into(), code: 0 };
         for (request_id, event) in [(ask, Event::DebitAsked(asked)), (id, refused)] {
             let end = log.last().unwrap().0.commit.clone();
             let last = log.iter().rfind(|(logged, _)| logged.commit.stream == *stream).unwrap().0.clone();

@@ -26,7 +26,7 @@ use tokio::{
     task::JoinHandle,
 };
 use tokio_rustls::TlsAcceptor;
-use tonic::Status;
+use tonic::{Code, Status};
 use wallet_service_server::WalletService;
 
 pub const KEY: &str = "a-key-that-only-these-two-know-0123456789";
@@ -89,7 +89,10 @@ async fn answer(request: Request<Incoming>, wallet: &Wallet, nonces: &Nonces) ->
     }
     let called = called(wallet, head.uri.path(), &body).await;
     called.map_or_else(
-        |status| told(StatusCode::SERVICE_UNAVAILABLE, status.message()),
+        |status| match status.code() {
+            Code::Unimplemented => told(StatusCode::NOT_FOUND, status.message()),
+            _ => told(StatusCode::SERVICE_UNAVAILABLE, status.message()),
+        },
         |body| told(StatusCode::OK, &body),
     )
 }
@@ -123,6 +126,8 @@ async fn called(wallet: &Wallet, path: &str, body: &[u8]) -> Result<String, Stat
         "Debit" => wallet.debit(decoded(&bytes)).await?.into_inner().encode_to_vec(),
         "Credit" => wallet.credit(decoded(&bytes)).await?.into_inner().encode_to_vec(),
         "Rollback" => wallet.rollback(decoded(&bytes)).await?.into_inner().encode_to_vec(),
+        "OpenFreeRound" => wallet.open_free_round(decoded(&bytes)).await?.into_inner().encode_to_vec(),
+        "CloseRound" => wallet.close_round(decoded(&bytes)).await?.into_inner().encode_to_vec(),
         _ => return Err(Status::unimplemented(name)),
     };
     Ok(serde_json::to_string(&DynamicMessage::decode(call.output(), &*answered).unwrap()).unwrap())

@@ -2,9 +2,11 @@
 
 mod attacks;
 mod balances;
+mod facts;
 mod json;
 mod lies;
 mod metrics;
+mod purpose;
 mod roots;
 mod schedules;
 mod scripted;

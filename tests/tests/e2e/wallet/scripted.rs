@@ -2,8 +2,9 @@
 
 use motherlode_proto::round::v1::{Account, Money};
 use motherlode_proto::wallet::v1::{
-    CreditRequest, CreditResponse, DebitRequest, DebitResponse, GetBalanceRequest, GetBalanceResponse, Outcome, Result,
-    RollbackRequest, RollbackResponse,
+    CloseRoundRequest, CloseRoundResponse, Context, CreditRequest, CreditResponse, DebitRequest, DebitResponse,
+    GetBalanceRequest, GetBalanceResponse, OpenFreeRoundRequest, OpenFreeRoundResponse, Outcome, ReasonCode, Result,
+    RollbackRequest, RollbackResponse, Round,
     wallet_service_server::{WalletService, WalletServiceServer},
 };
 use motherlode_testkit::sim::Chance;
@@ -74,6 +75,41 @@ pub struct Entry {
     pub end: End,
 }
 
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrived {
+    pub id: String,
+    pub call: Asked,
+}
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    Debit(DebitRequest),
+    Open(OpenFreeRoundRequest),
+    Credit(CreditRequest),
+    Rollback(RollbackRequest),
+    Close(CloseRoundRequest),
+}
+impl Arrived {
+    pub fn context(&self) -> &Context {
+        let context = match &self.call {
+            Asked::Debit(request) => &request.context,
+            Asked::Open(request) => &request.context,
+            Asked::Credit(request) => &request.context,
+            Asked::Rollback(request) => &request.context,
+            Asked::Close(request) => &request.context,
+        };
+        context.as_ref().expect("each call has its context")
+    }
+    pub fn round(&self) -> &Round {
+        let round = match &self.call {
+            Asked::Debit(request) => &request.round,
+            Asked::Open(request) => &request.round,
+            Asked::Credit(request) => &request.round,
+            Asked::Rollback(request) => &request.round,
+            Asked::Close(request) => &request.round,
+        };
+        round.as_ref().expect("each call has its round")
+    }
+}
 #[derive(Debug, Default)]
 pub struct Books {
     pub balances: BTreeMap<String, i64>,
@@ -89,6 +125,11 @@ pub struct Books {
     pub calls: usize,
     /// Calls that hang now, and their maximum.
     pub hanging: (usize, usize),
+    pub arrived: Vec<Arrived>,
+    pub refuses: BTreeMap<String, ReasonCode>,
+    pub declines: Option<ReasonCode>,
+    pub is_old: bool,
+    pub is_silent: bool,
     pub tokens: BTreeSet<String>,
 }
 
@@ -199,7 +240,7 @@ impl Wallet {
                 let (outcome, balance_minor, reason) = apply(&mut self.books());
                 let _hangs = Hangs::begin(self);
                 told.await;
-                return Ok(Some(Result { outcome: outcome.into(), balance_minor, reason }));
+                return Ok(Some(said(outcome, balance_minor, &reason)));
             }
             Fault::None | Fault::LostAnswer | Fault::Lies(_) | Fault::Huge | Fault::Empty => {}
         }
@@ -207,10 +248,36 @@ impl Wallet {
         match fault {
             Fault::LostAnswer => Err(Status::internal("lost on its way back")),
             Fault::Empty => Ok(None),
-            Fault::Huge => Ok(Some(Result { outcome: outcome.into(), balance_minor, reason: "x".repeat(1 << 20) })),
-            Fault::Lies(balance_minor) => Ok(Some(Result { outcome: outcome.into(), balance_minor, reason })),
-            _ => Ok(Some(Result { outcome: outcome.into(), balance_minor, reason })),
+            Fault::Huge => Ok(Some(said(outcome, balance_minor, &"x".repeat(1 << 20)))),
+            Fault::Lies(balance_minor) => Ok(Some(said(outcome, balance_minor, &reason))),
+            _ if self.books().is_silent => Ok(Some(Result {
+                balance_minor: None,
+                amount_bonus_minor: Some(3),
+                wallet_transaction_id: "w-1".into(),
+                ..said(outcome, balance_minor, &reason)
+            })),
+            _ => Ok(Some(said(outcome, balance_minor, &reason))),
         }
+    }
+
+    /// The answer where a call is refused for a reason.
+    fn refused(reason: Option<ReasonCode>) -> Option<Result> {
+        let reason_code = reason?.into();
+        Some(Result { outcome: Outcome::Refused.into(), reason_code, ..Result::default() })
+    }
+
+    /// Notes a call that arrives.
+    fn arrives(&self, id: &str, call: Asked) {
+        self.books().arrived.push(Arrived { id: id.to_owned(), call });
+    }
+}
+
+fn said(outcome: Outcome, balance_minor: i64, reason: &str) -> Result {
+    Result {
+        outcome: outcome.into(),
+        balance_minor: Some(balance_minor),
+        reason: reason.to_owned(),
+        ..Result::default()
     }
 }
 
@@ -283,20 +350,46 @@ impl WalletService for Wallet {
     }
 
     async fn debit(&self, request: Request<DebitRequest>) -> std::result::Result<Response<DebitResponse>, Status> {
-        let (metadata, _, DebitRequest { transaction_id, account, amount, .. }) = request.into_parts();
+        let (metadata, _, request) = request.into_parts();
+        self.arrives(&request.transaction_id, Asked::Debit(request.clone()));
+        let DebitRequest { transaction_id, account, amount, .. } = request;
+        if let Some(refused) = Self::refused(self.books().declines) {
+            return Ok(Response::new(DebitResponse { result: Some(refused) }));
+        }
         let (player, amount) = of(account, amount);
         let name = player.clone();
         let apply = move |books: &mut Books| books.apply(&transaction_id, &player, -amount);
         Ok(Response::new(DebitResponse { result: self.answer(&name, &metadata, apply).await? }))
     }
 
+    async fn open_free_round(
+        &self,
+        request: Request<OpenFreeRoundRequest>,
+    ) -> std::result::Result<Response<OpenFreeRoundResponse>, Status> {
+        let (metadata, _, request) = request.into_parts();
+        self.arrives(&request.transaction_id, Asked::Open(request.clone()));
+        let OpenFreeRoundRequest { transaction_id, account, .. } = request;
+        if let Some(refused) = Self::refused(self.books().declines) {
+            return Ok(Response::new(OpenFreeRoundResponse { result: Some(refused) }));
+        }
+        let player = account.unwrap().player_id;
+        let name = player.clone();
+        let apply = move |books: &mut Books| books.apply(&transaction_id, &player, 0);
+        Ok(Response::new(OpenFreeRoundResponse { result: self.answer(&name, &metadata, apply).await? }))
+    }
+
     async fn credit(&self, request: Request<CreditRequest>) -> std::result::Result<Response<CreditResponse>, Status> {
-        let (metadata, _, CreditRequest { transaction_id, account, amount, .. }) = request.into_parts();
+        let (metadata, _, request) = request.into_parts();
+        self.arrives(&request.transaction_id, Asked::Credit(request.clone()));
+        let CreditRequest { transaction_id, account, amount, .. } = request;
         if self.books().credits_unsure {
             let result = Result { outcome: Outcome::Unknown.into(), ..Result::default() };
             return Ok(Response::new(CreditResponse { result: Some(result) }));
         }
         let (player, amount) = of(account, amount);
+        if let Some(refused) = Self::refused(self.books().refuses.get(&player).copied()) {
+            return Ok(Response::new(CreditResponse { result: Some(refused) }));
+        }
         let name = player.clone();
         let apply = move |books: &mut Books| books.apply(&transaction_id, &player, amount);
         Ok(Response::new(CreditResponse { result: self.answer(&name, &metadata, apply).await? }))
@@ -306,10 +399,31 @@ impl WalletService for Wallet {
         &self,
         request: Request<RollbackRequest>,
     ) -> std::result::Result<Response<RollbackResponse>, Status> {
-        let (metadata, _, RollbackRequest { transaction_id, account, amount }) = request.into_parts();
+        let (metadata, _, request) = request.into_parts();
+        self.arrives(&request.rollback_id, Asked::Rollback(request.clone()));
+        let RollbackRequest { transaction_id, account, amount, .. } = request;
         let (player, amount) = of(account, amount);
         let name = player.clone();
         let apply = move |books: &mut Books| books.roll_back(&transaction_id, &player, amount);
         Ok(Response::new(RollbackResponse { result: self.answer(&name, &metadata, apply).await? }))
+    }
+
+    async fn close_round(
+        &self,
+        request: Request<CloseRoundRequest>,
+    ) -> std::result::Result<Response<CloseRoundResponse>, Status> {
+        let (metadata, _, request) = request.into_parts();
+        if self.books().is_old {
+            return Err(Status::unimplemented("no such call"));
+        }
+        self.arrives(&request.transaction_id, Asked::Close(request.clone()));
+        let CloseRoundRequest { transaction_id, account, .. } = request;
+        let player = account.unwrap().player_id;
+        if let Some(refused) = Self::refused(self.books().refuses.get(&player).copied()) {
+            return Ok(Response::new(CloseRoundResponse { result: Some(refused) }));
+        }
+        let name = player.clone();
+        let apply = move |books: &mut Books| books.apply(&transaction_id, &player, 0);
+        Ok(Response::new(CloseRoundResponse { result: self.answer(&name, &metadata, apply).await? }))
     }
 }

@@ -1,5 +1,5 @@
 use super::{
-    DEBIT_MS, json,
+    DEBIT_MS, facts, json,
     scripted::{End, Wallet},
 };
 use motherlode_books::{Account as Books, Currency, Event, StreamId};
@@ -121,23 +121,27 @@ impl World {
             let stream = StreamId::player("acme", *name);
             let (mut debits, mut credits, mut charged) = (0, 0, 0);
             let ledger = self.server.ledgers().of(&stream).unwrap();
-            for logged in commits(ledger, 1).filter(|logged| logged.commit.stream == stream) {
+            let all: Vec<_> = commits(ledger, 1).collect();
+            facts::reconcile(&self.wallet, &all, name);
+            for logged in all.iter().filter(|logged| logged.commit.stream == stream) {
                 for event in &logged.commit.events {
                     match event {
                         Event::RoundStarted(started) => charged += started.charged().0,
-                        Event::DebitConfirmed { amount, .. } => {
+                        Event::DebitConfirmed { amount, .. } if amount.0 > 0 => {
                             debits += amount.0;
                             let id = format!("debit/acme/{name}/{}", logged.commit.request_id);
                             assert_eq!(self.wallet.end(&id), Some(End::Applied), "{id}");
                         }
-                        Event::CreditPaid { request_id, currency, amount } => {
+                        Event::CreditPaid { request_id, currency, amount, .. } => {
                             credits += amount.0;
                             let id = format!("credit/acme/{name}/{currency}/{request_id}");
                             assert_eq!(self.wallet.end(&id), Some(End::Applied), "{id}");
                         }
                         Event::DebitRolledBack => {
-                            let id = format!("debit/acme/{name}/{}", logged.commit.request_id);
-                            assert_eq!(self.wallet.end(&id), Some(End::RolledBack), "{id}");
+                            let request_id = &logged.commit.request_id;
+                            let ends = ["debit", "open"]
+                                .map(|kind| self.wallet.end(&format!("{kind}/acme/{name}/{request_id}")));
+                            assert!(ends.contains(&Some(End::RolledBack)), "{request_id}");
                         }
                         _ => {}
                     }

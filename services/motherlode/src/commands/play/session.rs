@@ -129,6 +129,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                 offer_double: self.args.double,
                 client_seed: client_seed.clone(),
                 seal: vec![],
+                operator_session: String::new(),
             };
             let spun = insist(&request, |request| {
                 let mut spin = self.client.spin.clone();

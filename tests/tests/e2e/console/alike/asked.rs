@@ -33,7 +33,7 @@ pub const NOT_PLAYED: &[(&str, &str)] = &[
     ),
     (
         "the operator's own wallet causes it, and such bets take one way on all paths",
-        "WALLET_UNAVAILABLE WALLET_BUSY DEBIT_OPEN DEBIT_ROLLED_BACK DUES_WAITING",
+        "WALLET_UNAVAILABLE WALLET_BUSY WALLET_REFUSED DEBIT_OPEN DEBIT_ROLLED_BACK DUES_WAITING",
     ),
     (
         "the state of the service causes it",

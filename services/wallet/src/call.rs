@@ -1,0 +1,217 @@
+//! Calls to an operator's wallet with their purpose (PL-39), derived from the log: a repeat after any crash has the same content.
+
+use crate::{
+    ids::{asked_by, money, opening_id, owner, round_uuid, uuid},
+    round::RoundOf,
+};
+use motherlode_books::{Currency, DebitAsked, DebitFacts, Event, Minor, StreamId, UnpaidCredit};
+use motherlode_ledger::{FetchError, Handle};
+use motherlode_proto::{convert::record::Logged, round::v1::Account, wallet::v1 as wire};
+use motherlode_runtime::config::Seamless;
+use prost_types::Timestamp;
+
+/// A call to a wallet. Each repeat has the same content but for the number of the attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Call {
+    /// Takes a bet.
+    Debit(Box<wire::DebitRequest>),
+    /// Opens a free round.
+    Open(Box<wire::OpenFreeRoundRequest>),
+    /// Pays an amount that is due.
+    Credit(Box<wire::CreditRequest>),
+    /// Undoes a debit or the opening of a free round.
+    Rollback(Box<wire::RollbackRequest>),
+    /// Reports the end of a round.
+    Close(Box<wire::CloseRoundRequest>),
+}
+
+/// Names in each call.
+#[derive(Debug, Clone, Copy)]
+pub struct Names<'a> {
+    /// This installation.
+    pub provider: &'a str,
+    /// The operator's brand.
+    pub brand: &'a str,
+}
+
+impl<'a> Names<'a> {
+    /// Names in the settings of an operator's wallet.
+    #[must_use]
+    pub fn new(operator: &'a str, settings: &'a Seamless) -> Self {
+        let provider = settings.provider.as_deref().unwrap_or("motherlode");
+        Self { provider, brand: settings.brand.as_deref().unwrap_or(operator) }
+    }
+}
+
+impl Call {
+    /// The debit of a bet, or the opening of a free round, from the commit that asked for it. `None` of another commit.
+    #[must_use]
+    pub fn debit(names: Names<'_>, asked: &Logged) -> Option<Self> {
+        let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
+        let facts = facts_of(bet);
+        let id = opening_id(stream, &bet.request_id, facts.campaign.is_some());
+        let context = Some(context(names, asked, (&id, &facts.session), bet.currency));
+        let (account, round) = (Some(account(stream, bet.currency)), Some(opened(&id, bet, &facts)));
+        let request_id = bet.request_id.to_string();
+        if facts.campaign.is_some() {
+            let stake = Some(money(facts.stake, bet.currency));
+            let request = wire::OpenFreeRoundRequest { transaction_id: id, account, stake, request_id, context, round };
+            return Some(Self::Open(Box::new(request)));
+        }
+        let kind = match (&bet.facts, facts.feature_buy) {
+            (None, _) => wire::DebitKind::Unspecified,
+            (Some(_), true) => wire::DebitKind::FeatureBuy,
+            (Some(_), false) => wire::DebitKind::Bet,
+        };
+        Some(Self::Debit(Box::new(wire::DebitRequest {
+            transaction_id: id,
+            account,
+            amount: Some(money(bet.amount, bet.currency)),
+            request_id,
+            context,
+            round,
+            kind: kind.into(),
+        })))
+    }
+
+    /// The rollback of a debit, from the commits that asked for both. `None` of other commits.
+    #[must_use]
+    pub fn rollback(names: Names<'_>, asked: &Logged, rollback: &Logged) -> Option<Self> {
+        let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
+        let reason = rollback.commit.events.iter().find_map(|event| match event {
+            Event::RollbackAsked { reason, .. } => Some(reason.as_str()),
+            _ => None,
+        })?;
+        let reason = match reason {
+            NOT_IN_TIME => wire::RollbackReason::Timeout,
+            "REQUEST_CANCELLED" => wire::RollbackReason::CancelledByCaller,
+            _ => wire::RollbackReason::RefusedAfterDebit,
+        };
+        let facts = facts_of(bet);
+        let undone = opening_id(stream, &bet.request_id, facts.campaign.is_some());
+        let id = format!("rollback/{}/{}", owner(stream), bet.request_id);
+        Some(Self::Rollback(Box::new(wire::RollbackRequest {
+            account: Some(account(stream, bet.currency)),
+            amount: Some(money(bet.amount, bet.currency)),
+            rolled_back_uuid: uuid(&undone),
+            context: Some(context(names, rollback, (&id, &facts.session), bet.currency)),
+            round: Some(opened(&undone, bet, &facts)),
+            reason: reason.into(),
+            rollback_id: id,
+            transaction_id: undone,
+        })))
+    }
+
+    /// A credit that is due, or the report of a round's end, read from the log.
+    ///
+    /// # Errors
+    /// When the log or the index cannot be read.
+    pub fn due(names: Names<'_>, ledger: &Handle, stream: &StreamId, due: &UnpaidCredit) -> Result<Self, FetchError> {
+        let logged = ledger.fetch(due.due_at)?;
+        let of = RoundOf::read(ledger, &logged, due)?;
+        let id = due.transaction_id(stream);
+        let session = of.as_ref().map_or("", |of| &of.session);
+        let context = Some(context(names, &logged, (&id, session), due.currency));
+        let account = Some(account(stream, due.currency));
+        let (round, kind, jackpot) = of.map_or_else(Default::default, |of| (Some(of.round), of.kind, of.jackpot));
+        if due.is_close() {
+            let request = wire::CloseRoundRequest { transaction_id: id, account, context, round };
+            return Ok(Self::Close(Box::new(request)));
+        }
+        Ok(Self::Credit(Box::new(wire::CreditRequest {
+            transaction_id: id,
+            account,
+            amount: Some(money(due.amount, due.currency)),
+            request_id: due.request_id.to_string(),
+            position: due.due_at,
+            context,
+            round,
+            kind: kind.into(),
+            jackpot,
+        })))
+    }
+
+    /// Permanent id of the transaction.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Debit(request) => &request.transaction_id,
+            Self::Open(request) => &request.transaction_id,
+            Self::Credit(request) => &request.transaction_id,
+            Self::Rollback(request) => &request.rollback_id,
+            Self::Close(request) => &request.transaction_id,
+        }
+    }
+
+    /// Player whose account it's about.
+    #[must_use]
+    pub fn player(&self) -> &str {
+        let account = match self {
+            Self::Debit(request) => &request.account,
+            Self::Open(request) => &request.account,
+            Self::Credit(request) => &request.account,
+            Self::Rollback(request) => &request.account,
+            Self::Close(request) => &request.account,
+        };
+        account.as_ref().map_or("", |account| &account.player_id)
+    }
+
+    /// Name of the call in metrics and log lines.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Debit(_) => "debit",
+            Self::Open(_) => "open_free_round",
+            Self::Credit(_) => "credit",
+            Self::Rollback(_) => "rollback",
+            Self::Close(_) => "close_round",
+        }
+    }
+}
+
+/// Reason of a rollback whose bet did not come in time.
+pub(crate) const NOT_IN_TIME: &str = "the bet did not come to be in time";
+
+fn facts_of(asked: &DebitAsked) -> DebitFacts {
+    asked.facts.as_deref().cloned().unwrap_or_default()
+}
+
+/// The round of a debit that has not been played.
+fn opened(opening_id: &str, asked: &DebitAsked, facts: &DebitFacts) -> wire::Round {
+    wire::Round {
+        round_uuid: round_uuid(opening_id),
+        game: facts.game.to_string(),
+        rules_version: facts.rules_version.to_string(),
+        campaign_id: facts.campaign.as_deref().unwrap_or_default().to_owned(),
+        opening_transaction_id: opening_id.to_owned(),
+        bet_total: Some(money(asked.amount, asked.currency)),
+        win_total: Some(money(Minor::ZERO, asked.currency)),
+        ..wire::Round::default()
+    }
+}
+
+fn context(names: Names<'_>, caused: &Logged, (id, session): (&str, &str), currency: Currency) -> wire::Context {
+    let (partition, position, ms) = (caused.commit.partition, caused.commit.position, caused.commit.time_ms);
+    wire::Context {
+        transaction_uuid: uuid(id),
+        partition,
+        position,
+        attempt: 0,
+        create_time: Some(Timestamp {
+            seconds: ms.div_euclid(1_000),
+            nanos: i32::try_from(ms.rem_euclid(1_000) * 1_000_000).unwrap_or_default(),
+        }),
+        provider: names.provider.to_owned(),
+        brand: names.brand.to_owned(),
+        operator_session: session.to_owned(),
+        currency_digits: currency.digits(),
+    }
+}
+
+fn account(stream: &StreamId, currency: Currency) -> Account {
+    let (operator_id, player_id) = match stream {
+        StreamId::Player { operator, player } => (operator.to_string(), player.to_string()),
+        _ => Default::default(),
+    };
+    Account { operator_id, player_id, currency_code: currency.code().to_owned() }
+}
