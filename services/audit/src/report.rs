@@ -27,8 +27,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Transactions that are under way with operators' own wallets, by their ids: debits without an end, unpaid
-    /// credits, unreported ends of rounds (PL-32, PL-39).
+    /// Returns ids of unfinished wallet transactions: debits, credits, unreported ends of rounds (PL-32, PL-39).
     #[must_use]
     pub fn under_way(&self) -> Vec<String> {
         let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {

@@ -10,32 +10,23 @@ use motherlode_proto::{convert::record::Logged, round::v1::Account, wallet::v1 a
 use motherlode_runtime::config::Seamless;
 use prost_types::Timestamp;
 
-/// A call to a wallet. Each repeat has the same content but for the number of the attempt.
+/// Call to a wallet. Repeats differ in the attempt only.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
-    /// Takes a bet.
     Debit(Box<wire::DebitRequest>),
-    /// Opens a free round.
     Open(Box<wire::OpenFreeRoundRequest>),
-    /// Pays an amount that is due.
     Credit(Box<wire::CreditRequest>),
-    /// Undoes a debit or the opening of a free round.
     Rollback(Box<wire::RollbackRequest>),
-    /// Reports the end of a round.
     Close(Box<wire::CloseRoundRequest>),
 }
 
-/// Names in each call.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'a> {
-    /// This installation.
     pub provider: &'a str,
-    /// The operator's brand.
     pub brand: &'a str,
 }
 
 impl<'a> Names<'a> {
-    /// Names in the settings of an operator's wallet.
     #[must_use]
     pub fn new(operator: &'a str, settings: &'a Seamless) -> Self {
         let provider = settings.provider.as_deref().unwrap_or("motherlode");
@@ -44,7 +35,7 @@ impl<'a> Names<'a> {
 }
 
 impl Call {
-    /// The debit of a bet, or the opening of a free round, from the commit that asked for it. `None` of another commit.
+    /// Debit of a bet or opening of a free round; `None` for another commit.
     #[must_use]
     pub fn debit(names: Names<'_>, asked: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -74,7 +65,7 @@ impl Call {
         })))
     }
 
-    /// The rollback of a debit, from the commits that asked for both. `None` of other commits.
+    /// `None` for other commits.
     #[must_use]
     pub fn rollback(names: Names<'_>, asked: &Logged, rollback: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -131,7 +122,6 @@ impl Call {
         })))
     }
 
-    /// Permanent id of the transaction.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -143,7 +133,6 @@ impl Call {
         }
     }
 
-    /// Player whose account it's about.
     #[must_use]
     pub fn player(&self) -> &str {
         let account = match self {
@@ -156,7 +145,7 @@ impl Call {
         account.as_ref().map_or("", |account| &account.player_id)
     }
 
-    /// Name of the call in metrics and log lines.
+    /// For metrics and log lines.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -169,14 +158,13 @@ impl Call {
     }
 }
 
-/// Reason of a rollback whose bet did not come in time.
 pub(crate) const NOT_IN_TIME: &str = "the bet did not come to be in time";
 
 fn facts_of(asked: &DebitAsked) -> DebitFacts {
     asked.facts.as_deref().cloned().unwrap_or_default()
 }
 
-/// The round of a debit that has not been played.
+/// Round of a debit before it is played.
 fn opened(opening_id: &str, asked: &DebitAsked, facts: &DebitFacts) -> wire::Round {
     wire::Round {
         round_uuid: round_uuid(opening_id),

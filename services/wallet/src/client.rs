@@ -7,10 +7,8 @@ use motherlode_runtime::connect::Connection;
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, Status};
 
-/// Maximum bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// Maximum characters of an operator's reason.
 const REASON_MAX: usize = 200;
 
 /// Wallet's answer about a transaction.
@@ -26,7 +24,6 @@ pub enum Answer {
     },
     /// Not applied, finally.
     Refused {
-        /// Operator's reason.
         reason: String,
         /// The enumerated reason.
         code: ReasonCode,
@@ -34,10 +31,7 @@ pub enum Answer {
     /// The wallet does not know the outcome; the call is repeated.
     Unsure,
     /// No answer arrived; the call is repeated.
-    Unknown {
-        /// Failure.
-        why: String,
-    },
+    Unknown { why: String },
 }
 
 /// Answer with a check of its balance.
@@ -48,7 +42,6 @@ pub(crate) struct Told {
     pub(crate) contradiction: Option<&'static str>,
 }
 
-/// The client of one wallet.
 #[derive(Debug, Clone)]
 pub struct Client {
     face: Face,
@@ -75,7 +68,6 @@ impl Client {
         Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
 
-    /// Makes a call, the attempt of a number.
     pub(crate) async fn send(&self, call: &Call, attempt: u32) -> Told {
         /// One call by either face.
         macro_rules! ask {
@@ -139,7 +131,6 @@ fn beside(result: &wire::Result) -> Option<Box<WalletAnswer>> {
     (answer != WalletAnswer::default()).then(|| Box::new(answer))
 }
 
-/// Reason of a refusal as text: the operator's own words, or the name of the enumerated reason.
 fn reason(result: &wire::Result) -> String {
     match (result.reason.as_str(), result.reason_code()) {
         ("", ReasonCode::Unspecified) => String::new(),
@@ -163,7 +154,7 @@ fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
         (Outcome::Done | Outcome::DoneBefore, _) if told < 0 => Some("a balance below 0 after a confirmed call"),
         (Outcome::Done, Call::Credit(_)) if told < amount => Some("a balance below the credit that it has in it"),
         (Outcome::Refused, Call::Debit(_)) if poor && told >= amount => {
-            Some("a balance that covers the bet that is refused for want of it")
+            Some("a balance that covers the bet refused for insufficient funds")
         }
         _ => None,
     }

@@ -11,12 +11,10 @@ pub(crate) fn opening_id(stream: &StreamId, request_id: &str, is_free: bool) -> 
     format!("{kind}/{}/{request_id}", owner(stream))
 }
 
-/// UUID of the round that a transaction opens.
 pub(crate) fn round_uuid(opening_id: &str) -> String {
     uuid(&format!("round/{opening_id}"))
 }
 
-/// The debit that a commit asked for.
 pub(crate) fn asked_by(asked: &Logged) -> Option<&DebitAsked> {
     asked.commit.events.iter().find_map(|event| match event {
         Event::DebitAsked(asked) => Some(asked),

@@ -13,14 +13,12 @@ pub(crate) struct RoundOf {
     pub(crate) round: wire::Round,
     pub(crate) kind: wire::CreditKind,
     pub(crate) jackpot: Option<wire::Jackpot>,
-    /// The operator's session reference.
     pub(crate) session: SmolStr,
 }
 
 /// A void in the commit that caused a call.
 struct Void<'a> {
     win_taken_back: Minor,
-    /// The round, where it was settled before.
     settled: Option<&'a SettledRound>,
 }
 

@@ -216,12 +216,7 @@ impl OperatorWallet {
         if let Some(contradiction) = contradiction {
             self.meters.note_contradiction();
             let operator = self.operator();
-            tracing::warn!(
-                operator,
-                transaction = call.id(),
-                contradiction,
-                "a wallet tells a balance that can't be true"
-            );
+            tracing::warn!(operator, transaction = call.id(), contradiction, "a wallet reported an impossible balance");
         }
         if let Answer::Refused { code, reason } = &answer
             && matches!(code, ReasonCode::DuplicateContent | ReasonCode::InvalidRequest | ReasonCode::Unauthenticated)

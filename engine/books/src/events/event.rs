@@ -146,80 +146,56 @@ pub enum Event {
         /// Other logged parts of the answer.
         answer: Option<Box<WalletAnswer>>,
     },
-    /// Player: the wallet has refused the debit of this commit's request: it's never applied.
+    /// Player.
     DebitRefused {
-        /// The operator's reason.
         reason: String,
-        /// Number of the reason in `motherlode.wallet.v1.ReasonCode`; 0 for none.
+        /// `motherlode.wallet.v1.ReasonCode`; 0 for none.
         code: u32,
     },
-    /// Player: a debit is to be rolled back, whatever the wallet says of it from here on.
-    RollbackAsked {
-        /// The request that bets.
-        request_id: SmolStr,
-        /// The reason.
-        reason: String,
-    },
-    /// Player: the wallet has acknowledged the rollback: this commit's request is never applied.
+    /// Player: the debit must be rolled back, whatever the answer.
+    RollbackAsked { request_id: SmolStr, reason: String },
+    /// Player.
     DebitRolledBack,
-    /// Player: a credit that was due reached the operator's wallet.
+    /// Player.
     CreditPaid {
-        /// The request whose commit made it due.
         request_id: SmolStr,
-        /// The account's currency.
         currency: Currency,
-        /// As it was due.
         amount: Minor,
-        /// Balance that the wallet reported; 0 where it reported none, and in older logs.
+        /// Reported balance; 0 for none and in older logs.
         told: Minor,
         /// Other logged parts of the answer.
         answer: Option<Box<WalletAnswer>>,
     },
-    /// Player: the end of a round was reported to the operator's wallet by `CloseRound` (PL-39).
+    /// Player: the end of a round was reported by `CloseRound` (PL-39).
     CloseReported {
-        /// The request whose commit ended the round.
         request_id: SmolStr,
-        /// Currency of the round.
         currency: Currency,
-        /// The player's round.
         round: u64,
-        /// Whether the operator's settings no longer have the call, which was not made.
+        /// Not called, because the operator's settings no longer have the call.
         skipped: bool,
     },
-    /// Player: the wallet refused a call that it must accept. The call is not repeated until an operator releases it; it's never
-    /// dropped.
+    /// Player: the wallet refused a mandatory call, which is kept until an operator releases it.
     WalletCallHeld {
-        /// The request whose commit caused the call.
         request_id: SmolStr,
-        /// The account's currency.
         currency: Currency,
-        /// The player's round for a report of its end; 0 for a credit.
+        /// Round of a report; 0 for a credit.
         close: u64,
-        /// The operator's reason.
         reason: String,
-        /// Number of the reason in `motherlode.wallet.v1.ReasonCode`; 0 for none.
+        /// `motherlode.wallet.v1.ReasonCode`; 0 for none.
         code: u32,
     },
-    /// Player: a held call is to be repeated.
+    /// Player: a held call must be repeated.
     WalletCallReleased {
-        /// The request whose commit caused the call.
         request_id: SmolStr,
-        /// The account's currency.
         currency: Currency,
-        /// The player's round for a report of its end; 0 for a credit.
+        /// Round of a report; 0 for a credit.
         close: u64,
     },
-    /// Player: whether ends of rounds are reported to the operator's wallet from here on.
-    RoundReportsChosen {
-        /// Whether they are.
-        rounds: bool,
-    },
-    /// Player: the operator's session reference of the opened session or of the free round in this commit. It changes nothing.
-    OperatorSession {
-        /// The reference, which is no secret.
-        session: SmolStr,
-    },
-    /// System: debits or credits of an operator are under way for longer than they may be (PL-32).
+    /// Player: whether ends of rounds are reported from here on.
+    RoundReportsChosen { rounds: bool },
+    /// Player: the operator's session reference, not a secret. Without effect.
+    OperatorSession { session: SmolStr },
+    /// System (PL-32).
     WalletOverdue {
         operator: SmolStr,
         partition: u32,
