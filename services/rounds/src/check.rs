@@ -94,10 +94,7 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
 fn without_notes(mut events: &[Event]) -> &[Event] {
     while let [
         rest @ ..,
-        Event::ActedBy { .. }
-        | Event::PartOf { .. }
-        | Event::OperatorSession { .. }
-        | Event::RoundReportsChosen { .. },
+        Event::ActedBy { .. } | Event::PartOf { .. } | Event::OperatorSession { .. } | Event::RoundReportsChosen { .. },
     ] = events
     {
         events = rest;

@@ -6,11 +6,7 @@ use crate::{
 };
 use motherlode_books::{Currency, DebitAsked, DebitFacts, Due, Event, Minor, StreamId};
 use motherlode_ledger::{FetchError, Handle};
-use motherlode_proto::{
-    convert::record::Logged,
-    round::v1::Account,
-    wallet::v1 as wire,
-};
+use motherlode_proto::{convert::record::Logged, round::v1::Account, wallet::v1 as wire};
 use motherlode_runtime::config::Seamless;
 use prost_types::Timestamp;
 
