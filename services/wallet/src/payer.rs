@@ -70,8 +70,10 @@ impl Overdue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Done,
-    /// The wallet did not answer, or the log accepts nothing.
-    Failed,
+    /// The wallet did not answer, or the log accepts nothing; `progress` if a step was made before.
+    Failed {
+        progress: bool,
+    },
 }
 
 impl Payer {
@@ -165,8 +167,10 @@ impl Payer {
     fn rest(&mut self, player: String, ended: Turn) {
         match ended {
             Turn::Done => _ = self.resting.remove(&player),
-            Turn::Failed => {
+            Turn::Failed { progress } => {
+                // Failures in a row are of one call: after progress the backoff begins anew.
                 let failures = self.resting.get(&player).map_or(0, |(failures, _)| *failures);
+                let failures = if progress { 0 } else { failures };
                 let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
                 self.resting.insert(player, (failures.saturating_add(1), Instant::now() + rest));
             }
@@ -241,11 +245,12 @@ fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId) -> Option<T
 /// Works for a player until nothing is left or a call fails.
 async fn turn(ledger: &Handle, wallet: &OperatorWallet, player: String, mut attempt: u32) -> (String, Turn) {
     let stream = StreamId::player(wallet.operator(), &player);
+    let mut progress = false;
     while let Some(todo) = todo(ledger, wallet, &stream) {
         if !step(ledger, wallet, &stream, (todo, attempt)).await {
-            return (player, Turn::Failed);
+            return (player, Turn::Failed { progress });
         }
-        attempt = 1;
+        (attempt, progress) = (1, true);
     }
     (player, Turn::Done)
 }
