@@ -134,7 +134,7 @@ test("details that are damaged leave the status", () => {
 test("PL-27: a token never goes over a plain connection to another machine", () => {
   assert.throws(() => new Client({ address: "192.0.2.1:50051", token: "t", plain: true }), /TLS/);
   assert.throws(() => new Client({ address: "127.0.0.1.example.com:50051", token: "t", plain: true }), /TLS/);
-  assert.throws(() => new Client({ address: "[::1]:1", token: "two words", plain: true }), /one word/);
+  assert.throws(() => new Client({ address: "[::1]:1", token: "two words", plain: true }), /printable ASCII/);
   for (const address of ["user@localhost:1", "localhost:1/path", "localhost:1?a"]) {
     assert.throws(() => new Client({ address, plain: true }), /host:port/);
   }
