@@ -182,7 +182,6 @@ impl SpinApi {
         }
     }
 
-    /// Returns an accepted bet's price; 0 for a free round. Nothing is drawn.
     fn operator_session(&self, bet: &Bet) -> SmolStr {
         if !bet.operator_session.is_empty() {
             return bet.operator_session.clone();
@@ -198,6 +197,8 @@ impl SpinApi {
         let session = player.and_then(|_| of_operator(&self.operator_session(bet)));
         reports.into_iter().chain(session).collect()
     }
+
+    /// Returns an accepted bet's price; 0 for a free round. Nothing is drawn.
     fn judged(
         &self,
         state: &State,

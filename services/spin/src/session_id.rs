@@ -18,13 +18,14 @@ pub(crate) fn required(session_id: &str) -> Result<SessionId, Refusal> {
     id.ok_or_else(|| Refusal::field("session_id", "must be the session_id of an OpenSession response"))
 }
 
-/// Logged name: a digest, since the id is a secret.
 pub(crate) fn of_operator(reference: &str) -> Result<SmolStr, Refusal> {
     if reference.is_empty() {
         return Ok(SmolStr::default());
     }
     motherlode_ledger::fields::text("operator_session", reference, OPERATOR_SESSION_MAX).map(SmolStr::from)
 }
+
+/// Logged name: a digest, since the id is a secret.
 pub(crate) fn name(id: SessionId) -> SessionName {
     motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
 }

@@ -11,8 +11,9 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 const REASON_MAX: usize = 200;
 
-/// Wallet's answer about a transaction.
 const ID_MAX: usize = 128;
+
+/// Wallet's answer about a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Applied, now or before.

@@ -304,7 +304,7 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo
     }
 }
 
-/// Proposes the rollback of a debit.
+/// Reads a debit's rollback call from the log.
 fn rollback_of(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, debit: &Debit) -> Result<Call, String> {
     let names = Names::new(wallet.operator(), wallet.settings());
     let asked = ledger.fetch(debit.asked_at).map_err(|error| error.to_string())?;
@@ -340,6 +340,8 @@ fn hold(
     let code = u32::try_from(i32::from(code)).unwrap_or_default();
     Some(internal(stream, request, Event::WalletCallHeld { request_id, currency, close, reason, code }))
 }
+
+/// Proposes the rollback of a debit.
 #[must_use]
 pub fn roll_back(stream: &StreamId, debit: &Debit, reason: &str) -> Proposal {
     let Debit { request_id, .. } = debit;
