@@ -34,7 +34,7 @@ def enter(context, address):
     page = context.new_page()
     page.goto(address)
     page.get_by_role("button", name="Open the console").click()
-    assert page.get_by_role("heading", level=1).inner_text() == "Now"
+    page.get_by_role("heading", level=1, name="Now", exact=True).wait_for()
     return page
 
 
