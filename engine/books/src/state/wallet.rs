@@ -19,7 +19,9 @@ impl Wallet {
     /// Credits due that prevent a new round.
     pub const DUES_MAX: usize = 64;
 
+    /// Reports due that prevent a new round.
     pub const CLOSES_MAX: usize = 1_024;
+
     #[must_use]
     pub fn full(&self) -> Option<usize> {
         let closes = self.dues.iter().filter(|due| due.is_close()).count();
@@ -30,10 +32,13 @@ impl Wallet {
             (false, false) => None,
         }
     }
+
+    /// Skips held calls.
     #[must_use]
     pub fn next(&self) -> Option<&UnpaidCredit> {
         self.dues.iter().find(|due| !due.held)
     }
+
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0);

@@ -36,7 +36,7 @@ fn choose(world: &mut World, rounds: bool) {
     named(world, &format!("chosen-{rounds}-{}", world.log.len()), vec![Event::RoundReportsChosen { rounds }]).unwrap();
 }
 
-/// A bet of 100 that wins so much, with its debit.
+/// Plays a bet of 100 with its debit.
 fn play(world: &mut World, request_id: &str, win: i64) -> u64 {
     let amount = Minor(100);
     let asked = DebitAsked { request_id: request_id.into(), fingerprint: [0; 16], currency: EUR, amount, facts: None };
@@ -49,7 +49,6 @@ fn play(world: &mut World, request_id: &str, win: i64) -> u64 {
     number
 }
 
-/// Request, amount, closed round and whether it's held, of each call that is due.
 fn dues(world: &World) -> Vec<(&str, i64, u64, bool)> {
     wallet(world).dues.iter().map(|due| (due.request_id.as_str(), due.amount.0, due.closes, due.held)).collect()
 }
@@ -179,4 +178,22 @@ fn pl_39_a_session_reference_changes_nothing() {
     named(&mut world, "s", session("op-7")).unwrap();
     assert_eq!(*wallet(&world), before);
     assert_eq!(named(&mut world, "t", session("")), Err(Refused::NoSuchSession));
+}
+
+#[test]
+fn pl_39_waiting_reports_are_bounded_for_new_rounds() {
+    let mut world = world();
+    choose(&mut world, true);
+    for number in 0..Wallet::CLOSES_MAX {
+        play(&mut world, &format!("r{number}"), 0);
+    }
+    let amount = Minor(100);
+    let asked = DebitAsked { request_id: "last".into(), fingerprint: [0; 16], currency: EUR, amount, facts: None };
+    named(&mut world, "debit/last", vec![Event::DebitAsked(asked)]).unwrap();
+    let started = world.start("alice", POOL, EUR, 100, "0.2");
+    let number = started.round;
+    let confirmed = Event::DebitConfirmed { amount, told: Minor(0), answer: None };
+    let events = vec![confirmed, Event::RoundStarted(started.into()), step(number, 1, 0), settled(number, 0)];
+    let commit = Commit { request_id: "last".into(), ..world.next(alice(), events) };
+    assert_eq!(world.books.admit(&commit), Err(Refused::DuesWaiting { most: Wallet::CLOSES_MAX }));
 }
