@@ -1,5 +1,3 @@
-//! Rounds forged with a spin process's credential (PL-44).
-
 use crate::node_forgeries::{Service, client, join};
 use motherlode_books::{
     Draw, DrawName, DrawSealed, Event, GenerationBegun, Minor, PlayerState, RoundStarted, SealReason, StartEvidence,

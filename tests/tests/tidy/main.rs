@@ -121,12 +121,10 @@ fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
     }
 }
 
-/// Crates by line of the drawing in ARCHITECTURE.md, the lowest first.
 fn lines_of_crates() -> Vec<Vec<String>> {
     let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let drawing = architecture.split("depends only on crates of lower lines:\n\n```\n").nth(1).unwrap();
     let lines = drawing.split("```").next().unwrap().lines().rev();
-    // The text right of a gap is a description.
     let names = |line: &'_ str| line.trim_start().split("   ").next().unwrap_or_default().to_owned();
     lines.map(|line| names(line).split_whitespace().map(str::to_owned).collect()).collect()
 }
