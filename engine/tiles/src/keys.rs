@@ -59,7 +59,6 @@ impl VerifierKey {
         self.key.as_bytes()
     }
 
-    /// Returns the first four bytes of `SHA-256(name | 0x0A | kind | key)`.
     #[must_use]
     pub fn id(&self) -> [u8; 4] {
         let digest = Sha256::new_with_prefix(&self.name).chain_update([b'\n', self.kind.byte()]);
@@ -67,7 +66,6 @@ impl VerifierKey {
         [a, b, c, d]
     }
 
-    /// Returns the key under another name: each partition has one.
     pub fn named(&self, name: &str) -> Result<Self, Malformed> {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }

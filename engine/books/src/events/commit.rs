@@ -31,7 +31,6 @@ impl Commit {
         }
     }
 
-    /// Returns the id of the whole request, if this is a part of it (PL-42).
     #[must_use]
     pub fn part_of(&self) -> Option<&SmolStr> {
         Event::part_of(&self.events)
@@ -47,7 +46,6 @@ impl Commit {
         Head { partition: self.partition, version: self.version, position: self.position }
     }
 
-    /// Returns the home position copied by a mirror or [`InternalRequest::CopyHome`].
     #[must_use]
     pub fn copies(&self) -> Option<u64> {
         match &self.stream {

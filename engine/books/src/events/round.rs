@@ -63,7 +63,6 @@ pub struct RoundTerms {
     pub double: bool,
     /// ME-18.
     pub buy_feature: bool,
-    /// Limit of the gamble, or 0 (ME-14, ME-15).
     pub gamble_max_minor: u64,
     /// Carried figures at the bet.
     pub carried: Vec<i64>,

@@ -1,5 +1,3 @@
-//! Decision about a commit: consequences are computed on copies before anything changes.
-
 use super::delta::Delta;
 use super::price::TakenBack;
 use super::transition::Transition;

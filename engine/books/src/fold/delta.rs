@@ -123,7 +123,6 @@ impl Delta {
 }
 
 impl Left {
-    /// Merges into books that may lack the player.
     pub(super) fn merge_into(&self, books: &mut Books) {
         for delta in &self.pending {
             let pending = match books.pending.get_mut(&*delta.pool) {

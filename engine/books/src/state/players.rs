@@ -103,7 +103,6 @@ impl Players {
         self.count
     }
 
-    /// Returns an approximate number, since the latest snapshot.
     pub fn changed(&self) -> usize {
         self.changed.len()
     }
@@ -157,7 +156,6 @@ impl PartialEq for Players {
 
 impl Eq for Players {}
 
-/// Returns the 64-bit FNV-1a hash, fast for short names.
 fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

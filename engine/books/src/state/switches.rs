@@ -1,5 +1,3 @@
-//! Switches (PL-25): the fold refuses bets that they cover. Pools are suspended on their own streams (BW-20).
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -55,7 +55,6 @@ impl Wallet {
         self.next().is_some() || self.debit.as_ref().is_some_and(|debit| debit.rolling_back)
     }
 
-    /// Returns the debit that is not being rolled back.
     #[must_use]
     pub fn waiting(&self) -> Option<&Debit> {
         self.debit.as_ref().filter(|debit| !debit.rolling_back)
@@ -90,7 +89,6 @@ pub struct UnpaidCredit {
 }
 
 impl UnpaidCredit {
-    /// Whether it moves no money and reports the end of a round.
     #[must_use]
     pub fn is_close(&self) -> bool {
         self.amount == Minor::ZERO
@@ -113,7 +111,6 @@ impl UnpaidCredit {
         }
     }
 
-    /// Whether it is the call of this identity.
     pub(crate) fn is(&self, request_id: &str, currency: Currency, close: u64) -> bool {
         self.request_id == request_id && self.currency == currency && self.close() == close
     }

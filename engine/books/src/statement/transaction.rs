@@ -27,7 +27,6 @@ pub enum TransactionKind {
     Bet,
     /// Unchanged: the promotion pays.
     FreeBet,
-    /// Up: a win or a part of one.
     Win,
     /// Up.
     Jackpot,
@@ -86,7 +85,6 @@ pub struct UnknownBet {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     open: BTreeMap<RoundKey, Bet>,
-    /// Game by partition and position of the hit.
     hits: BTreeMap<(u32, u64), SmolStr>,
 }
 
@@ -187,7 +185,6 @@ impl Statement {
                     _ => None,
                 });
                 let Some(RoundStarted { round, game, currency, .. }) = started else { return Ok(()) };
-                // The opening of a free round moves no money.
                 if *amount == Minor::ZERO {
                     return Ok(());
                 }

@@ -212,10 +212,8 @@ fn events(log: &[Commit]) -> impl Iterator<Item = &Event> {
     log.iter().flat_map(|commit| &commit.events)
 }
 
-/// Round, paid, house's share, whether the player has it.
 type ModelHit = ((StreamId, u64), i128, i128, bool);
 
-/// The jackpot by the rules, without partitions; EUR.
 #[derive(Debug, Default)]
 struct Model {
     k: i128,

@@ -35,9 +35,7 @@ pub struct TopWindows {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum GambleTop {
-    /// Line wins can be doubled without a limit (BW-22).
     Lines { bets: Exact, turns: u8 },
-    /// The win can be doubled and halved (ME-14 to ME-16).
     Win { turns: u8, limit_on_result: bool },
 }
 

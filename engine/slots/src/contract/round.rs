@@ -1,5 +1,3 @@
-//! Round in play. The logged steps rebuild it.
-
 use thiserror::Error;
 
 use crate::contract::carried::Carried;
@@ -104,7 +102,6 @@ pub trait Round: Send {
     fn pick(&self) -> Option<PickOffer> {
         None
     }
-    /// Returns the choice for an absent player (PL-03).
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }

@@ -47,7 +47,6 @@ impl StakeLimits {
         listed.filter(|_| !self.by_currency)
     }
 
-    /// Returns the cost in coins, or the first fault.
     pub fn check(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         let Stake { coin_value_micros: micros, lines, coins_per_line: coins, buy_feature } = *stake;
         let offered = match self.by_currency {

@@ -22,7 +22,6 @@ const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladders {
     all: BTreeMap<String, BTreeMap<String, Ladder>>,
-    /// Minor units in millionths of the major unit.
     enabled: BTreeMap<String, u64>,
 }
 

@@ -16,7 +16,6 @@ const PLACES: usize = 4;
 pub struct CashReturn {
     pub adds: Exact,
     pub within: Exact,
-    /// Bound of the effect of earlier coin values.
     pub mixed_at_most: Exact,
     pub whole: bool,
 }

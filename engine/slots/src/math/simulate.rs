@@ -51,7 +51,6 @@ pub struct Tally {
     /// Rounds by [`Game::features`] in the first step.
     pub features: [u64; FEATURES_MAX],
     pub parts: [Sum; PARTS_MAX],
-    /// Rounds with a win or feature in the first step.
     pub hits: u64,
     pub bonuses: u64,
     pub free_spins: u64,
@@ -135,7 +134,6 @@ fn play(
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);
-            // A second window is a feature, even if it wins nothing.
             let hit = out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing || out.spins.len() > 1;
             tally.hits += u64::from(first && hit);
             if first {

@@ -54,7 +54,6 @@ pub struct ReelsData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WheelData {
-    /// Weight moved to the jackpot per coin staked.
     pub jackpot_per_coin: u64,
     pub prizes: Vec<PrizeData>,
 }

@@ -127,7 +127,6 @@ impl HoldAndWin {
         spin.bonus
     }
 
-    /// Plays the feature, at most 29 windows. Returns the win in total bets.
     pub fn play(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut respins = self.respins;
         while respins > 0 && !board.full() {

@@ -34,7 +34,6 @@ pub struct Lines {
     on_lines: [bool; SYMBOLS_MAX],
     /// Lines with the symbol or a wild, by reel, stop and symbol.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
-    /// All lines if the symbol pays from two, else none.
     two_pay: [LineMask; SYMBOLS_MAX],
 }
 

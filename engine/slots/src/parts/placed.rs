@@ -7,7 +7,6 @@ use crate::parts::windows::{LineBet, Windows};
 
 pub type Window = [Column; REELS];
 
-/// Draws `n` different numbers below `of`. Returns their count.
 pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: &mut [u8; MAX]) -> usize {
     let of = of.min(MAX);
     let n = n.min(of);

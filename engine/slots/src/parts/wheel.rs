@@ -55,7 +55,6 @@ impl Wheel {
         self.prizes[self.gives].0
     }
 
-    /// The jackpot first. The weights sum to [`Wheel::total`].
     pub fn weights(&self, coins: u64) -> impl Iterator<Item = (PrizeInfo, u64)> {
         let jackpot = self.per_coin * coins;
         let traded = self.prizes.iter().enumerate().map(move |(place, &(prize, weight))| {

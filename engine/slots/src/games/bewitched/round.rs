@@ -78,7 +78,6 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = self.next();
     }
 
-    /// The prize is independent of the picked vials.
     fn vials(&mut self, draws: &mut Draws, out: &mut Outcome) {
         out.prize = Some(match self.model.wheel.turn(self.jackpot_coins, draws) {
             PrizeInfo::Jackpot => {

@@ -100,7 +100,6 @@ impl Residues {
         (mean(&self.paid) + often.free * mean(&self.free), often.collection * collections)
     }
 
-    /// Half a minor unit for dropped windows, else float error.
     fn doubt(&self, often: &Often) -> f64 {
         let lacks = |residues: &[f64]| (1.0 - residues.iter().sum::<f64>()).max(0.0) / 2.0 + FLOAT;
         let collections = self.collection.iter().map(|residues| lacks(residues)).sum::<f64>();
@@ -162,7 +161,6 @@ fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }
 
-/// Chances of the number of crystals, by crystals landed before (DM-09).
 fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
     let symbols: f64 = model.expansion.weights().map(|(_, weight)| f64::from(weight)).sum();
     let crystal = f64::from(model.expansion.crystal());

@@ -29,7 +29,6 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     Ok(HighestWin { collected, ..HighestWin::new(coins / exact(bet_coins), exponent(log), false) })
 }
 
-/// A higher window without all features counts only if it exceeds the lost free spins.
 fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindows]) -> TopWindows {
     let shows = &paid.shows[3][model.crystals.len()].chance;
     let (coins, chance) = PaidSpin::highest_complete(model);

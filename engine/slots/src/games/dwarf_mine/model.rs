@@ -180,7 +180,6 @@ fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     Ok(all)
 }
 
-/// A reel shows at most one Bonus (DM-06).
 fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
     let strips = data::strips_of(&data.symbols, &data.reels.base)?;
     for (reel, strip) in strips.iter().enumerate() {

@@ -33,7 +33,6 @@ pub(super) const PARTS: [PartName; 7] = [
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;
-/// One each on reels 1 and 5 (WF-14).
 pub const FREE_SPINS_NEED: u8 = 2;
 
 /// Both numbers are below 2^63.
@@ -228,7 +227,6 @@ impl Model {
     }
 }
 
-/// `awards` are for 0, 1 and 2 Free Spins symbols.
 fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windows, ModelError> {
     let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
     let lines = data::lines(&reels, &data.symbols, &data.lines)?;

@@ -206,7 +206,6 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     let with = |n: u64| -> Exact {
         let share = |mask: usize| {
             let hit = u64::from(mask.count_ones());
-            // The other replaced cells are off the line.
             let ways = n.checked_sub(hit).map_or(0, |rest| binomial(all - REELS as u64, rest));
             ratio(ways, binomial(all, n))
         };
@@ -320,7 +319,6 @@ pub(super) fn kind(potions: &[Potion]) -> usize {
 /// Solves `x P = x` with sum 1 for a chain with one recurrent class.
 fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
     let n = moves.len();
-    // Row i is the balance of state i; the last row is the sum.
     let mut rows: Vec<Vec<Exact>> = (0..n)
         .map(|to| {
             let balance = (0..n).map(|from| &moves[from][to] - if from == to { Exact::one() } else { Exact::zero() });

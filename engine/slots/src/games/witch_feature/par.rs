@@ -24,7 +24,6 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
-    // The Explosion's chance is a fraction of 10^15.
     if (&actual - &promised).abs() > ratio(1, 1_000_000_000_000_000u64) {
         return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
     }
@@ -50,7 +49,6 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     ]
 }
 
-/// All stakes are equal: wins are proportional to the bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let means = Means::new(model);

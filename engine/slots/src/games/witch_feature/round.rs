@@ -1,5 +1,3 @@
-//! Paid spin with the feature or Explosion of its third Potion, then the free spins.
-
 use super::model::{
     BASE_LINES, CELLS, EXPLOSION, FREE_SPINS, FreeFeature, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, MegaWilds, Model,
     RANDOM_WILDS, ROWS, Respin,
@@ -81,7 +79,6 @@ impl<'a> WitchRound<'a> {
             let potion = self.model.colours.draw(draws);
             let symbol = self.model.potions[potion as usize - 1];
             out.marks.push(Mark { cell: index8(reel * ROWS + row), kind: MarkKind::Potion, value: u32::from(symbol) });
-            // Two carried and three new Potions complete at most one combination.
             combination = combination.or(self.shelf.collect(potion));
         }
         if let Some(spin) = out.spins.last_mut() {
