@@ -47,7 +47,6 @@ impl Exchange {
     pub(crate) fn award(&mut self, position: Position, award: &Award) {
         let Award { hit, round, amount, currency, paid, seed_from_house, .. } = *award;
         let stream = award.stream.clone();
-        // Older logs do not state it.
         let mirrored = MirroredAward { hit, stream, round, amount, currency, paid, seed_from_house };
         self.awards.push_back((position, mirrored));
     }

@@ -56,7 +56,6 @@ impl<'a> Judge<'a> {
         self.placed(commit)?;
         let mut agree = true;
         let left = self.apply(player, commit, |player| {
-            // Older records do not state credits due.
             let due = due_after.is_empty() || player.due().eq(due_after.iter().copied());
             agree = due && player.balances().eq(balances_after.iter().copied());
             hash
@@ -74,7 +73,6 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// The books check revealed values against their seals.
     fn seals(&mut self, commit: &Commit) -> Result<(), Fault> {
         let Some(keys) = &self.draws else { return Ok(()) };
         for sealed in draws::sealed(&commit.events) {

@@ -42,7 +42,7 @@ pub(crate) struct Playing {
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
     pub(crate) place: Option<Place>,
-    /// Opening figures that all currencies share.
+    /// Which rules version the shared figures of a new round come from.
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
     pub(crate) sealed: usize,

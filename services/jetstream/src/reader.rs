@@ -58,7 +58,7 @@ impl Shared {
         }
     }
 
-    /// Stops once `from` is among the records.
+    /// Reads messages until `from` is among their records.
     fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
         let end = walk.sequence + messages;
         let mut records = vec![];

@@ -21,7 +21,7 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// On an error, earlier records may be applied already.
+    /// Applies records in order. After an error, earlier records may have been applied.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
@@ -31,7 +31,6 @@ impl Applier {
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
-                // The commit may depend on this group's records.
                 group = self.publish(group);
                 staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }
@@ -46,7 +45,6 @@ impl Applier {
     }
 
     fn stage(&self, stage: &mut Stage, commit: &Commit, hash: Hash) -> Result<Result<(), Refused>, OpenError> {
-        // The lock is released between records and during a slow recall.
         let applied = stage.apply_recorded(&*self.books_with(&commit.stream)?, commit, None, |_| hash);
         let Err(Refused::RecallNeeded { round }) = applied else { return Ok(applied) };
         let recalled = recall(&*self.shared.reader, commit, round)?;
@@ -65,7 +63,6 @@ impl Applier {
         let Group { mut stage, logged, sizes, names, held } = group;
         if !logged.is_empty() {
             self.shared.publish(&mut stage, &logged, sizes.into_iter(), &names, held);
-            // A full or stopped projector reads the log instead.
             let _ = self.projector.try_send(Handed { logged });
         }
         Group::after(held)

@@ -94,7 +94,7 @@ pub struct Judged {
     page: Option<Page>,
 }
 
-/// Read-only. `None` for keys in memory, which deal no draw twice.
+/// Judges whether the log may lack records, without writing. `None` for keys in memory, which deal no draw twice.
 pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Option<Judged>, StartRefused> {
     let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -144,7 +144,7 @@ pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> 
 }
 
 impl Judged {
-    /// Commits the generation. Afterwards the page is written before each answer.
+    /// Commits the generation. From then on the page is written before each answer.
     pub async fn begin(self, keys: &DrawKeys, policy: &StartPolicy) -> Result<(), StartRefused> {
         let Self { ledger, verdict, lost, page } = self;
         let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -247,7 +247,6 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // The log names only keys in the file.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);
@@ -272,7 +271,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Durable; does nothing for keys in memory.
+    /// Writes the marks durably; does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, held: Held, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

@@ -40,7 +40,7 @@ impl Projection {
 
 #[derive(Debug, Default)]
 pub(crate) struct Found<T> {
-    /// Position of the answer; 0 without an index.
+    /// Position up to which the index has the answer; 0 without an index.
     pub(crate) to: Position,
     pub(crate) found: T,
 }
@@ -170,7 +170,6 @@ fn decode(portion: &[u8]) -> Result<Vec<Entry>, IndexError> {
 
 /// Opens the index at the mark confirmed by the log, or rebuilds it.
 fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenError> {
-    // Read first: the mark shows whether acknowledged commits are missing.
     let mark = read_mark(folder);
     if let Ok(Some(held)) = mark.as_ref().map(|mark| mark.held())
         && held.position > reader.end()

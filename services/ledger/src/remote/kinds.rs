@@ -4,7 +4,7 @@ use crate::append::{AppendError, Proposal};
 use motherlode_books::{Currency, Event, HOME, InternalRequest, StreamId};
 use motherlode_runtime::{Reason, access::Roles};
 
-/// KIND_NOT_ALLOWED names the first forbidden event.
+/// Checks the kinds of events. KIND_NOT_ALLOWED names the first forbidden event.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place = Place { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
@@ -78,7 +78,6 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::RoundReportsChosen { .. }
         | Event::OperatorSession { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // It can only cause more refusals of the process's proposals.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }
@@ -116,7 +115,6 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::AwardReversed { .. }
         | Event::JackpotAwarded(_)
         | Event::PoolReceived { .. } => JACKPOT,
-        // Copies of home are compared with the originals in `pools`.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         // Only a starting writer makes these.

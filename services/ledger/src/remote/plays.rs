@@ -10,7 +10,7 @@ use motherlode_rounds::check::{Before, Mismatch, check as check_steps};
 use motherlode_runtime::Reason;
 use std::sync::Arc;
 
-/// Without operators, seals under unknown keys are not checked: processes may have separate key files.
+/// Checks draws and steps. Without operators, seals under unknown keys pass: processes may have separate key files.
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {

@@ -32,7 +32,7 @@ pub(crate) struct Requests {
     wake: OnceLock<SyncSender<()>>,
 }
 
-/// Each commit is in one of these.
+/// State of the table; each commit's name is in one of its parts.
 #[derive(Default)]
 struct State {
     /// Oldest first.
@@ -130,7 +130,6 @@ impl Requests {
             state.stretches().for_each(|stretch| stretch.find(name, &mut found));
             state.runs.iter().rev().filter(|run| run.may_contain(&prefix, hash)).cloned().collect()
         };
-        // No lock is held during file reads.
         for run in runs {
             run.find(&prefix, |entry, _| found.push(position(entry))).map_err(|error| self.unreadable(&error))?;
         }
@@ -180,7 +179,7 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// The same during a replay, which merges only above [`RUNS_MAX`] runs.
+    /// Writes names during a replay, which merges only above [`RUNS_MAX`] runs.
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -225,7 +224,7 @@ impl Requests {
         Ok(())
     }
 
-    /// If the runs cannot be written, the names stay in memory.
+    /// Rebuilds the names of a range. If they cannot be written, they stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
