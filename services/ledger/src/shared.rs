@@ -29,7 +29,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Followers and the projector read larger groups from the log.
+/// Bytes of a group that is passed in memory; followers and the projector read larger groups from the log.
 pub(crate) const HANDED_BYTES_MAX: usize = 256 << 10;
 
 pub(crate) struct Handed {
@@ -42,7 +42,7 @@ pub(crate) struct Appended {
     pub(crate) records: Arc<[Bytes]>,
 }
 
-/// A follower further behind reads the store.
+/// Groups kept for followers; one that is further behind reads the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
 pub(crate) struct Shared {
@@ -58,7 +58,7 @@ pub(crate) struct Shared {
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
     pub(crate) head: watch::Sender<Held>,
-    /// Hits and voids for pools, and commits for all partitions.
+    /// Signals hits and voids for pools, and commits that all partitions copy.
     pub(crate) decisions: watch::Sender<()>,
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) readers: Readers,
@@ -88,7 +88,6 @@ impl Shared {
         held: Held,
     ) {
         self.recent.write().push(sizes.zip(logged.iter().cloned()));
-        // Before the head moves: the writer relies on finding here every request with a commit up to the head.
         self.requests.push(names);
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         if let Some(last) = logged.last() {
@@ -105,7 +104,6 @@ impl Shared {
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // Eviction needs the write lock, so a player found nowhere does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
                 || !self.players.may_contain(stream)

@@ -42,10 +42,10 @@ const PAUSE: Duration = Duration::from_secs(10);
 type State = (Option<Hash>, Key, Books);
 
 pub(crate) struct Snapshot {
-    /// Without players.
+    /// Books without players.
     pub(crate) books: Books,
     pub(crate) players: Arc<Players>,
-    /// Without its state, with the key of its request names; `None` for an empty log.
+    /// Checkpoint without its state, with the key of its request names; `None` for an empty log.
     pub(crate) checkpoint: Option<(Key, Checkpoint)>,
     pub(crate) program: Option<Hash>,
 }
@@ -191,7 +191,6 @@ impl Keeper {
             Ok(position) => {
                 tracing::info!(position, "a snapshot was written");
                 (self.latest, self.merged) = (position, false);
-                // The snapshot names this program if the check is done.
                 self.provenance.take_stale();
                 true
             }
@@ -242,7 +241,6 @@ impl Keeper {
         };
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
-        // The check may have removed the snapshot just before.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
             return Err(io::Error::other("the state differs from this build's fold"));

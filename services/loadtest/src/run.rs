@@ -34,7 +34,7 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// For an award, or for the pool to add a bet.
+/// Longest wait for an award, or for the pool to add a bet.
 const WAIT_MAX: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -53,7 +53,6 @@ pub fn run_until<'a>(
     Box::pin(async move {
         options.check().map_err(Error::Unusable)?;
         let deposit = options.deposit().map_err(Error::Unusable)?;
-        // Fails early if the process cannot be read.
         options.pid.map(used_by_both).transpose()?;
         let connections = connect(options).await?;
         let lane = |it: &Connection| if options.stream { Lane::stream(it.clone()) } else { Lane::unary(it.clone()) };
@@ -72,8 +71,6 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
-        // Opens each connection before the measurement. Earlier contributions of others are pooled then, so the pool's
-        // figure is exact.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }
@@ -104,7 +101,7 @@ pub fn run_until<'a>(
 
         let reads = readers.end().await;
 
-        // Rounds in doubt are repeated outside the measurement. Those that stay in doubt appear in the books.
+        // Rounds in doubt are repeated outside the measurement; those that stay in doubt show in the comparison of the books.
         let after = again();
         let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
         let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {
@@ -133,7 +130,6 @@ fn table(options: &Options, run: String) -> Table {
     let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line, buy_feature };
     let is_new = options.existing.is_none();
     let witches = is_new && latest(&options.game).is_some_and(|game| game.info().witches);
-    // New players' names already make their requests unique.
     let run = if is_new { String::new() } else { run + "-" };
     Table { game: options.game.clone(), stake, witches, run, tally: Tally::new(), start: Instant::now() }
 }

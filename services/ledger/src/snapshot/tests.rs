@@ -61,7 +61,6 @@ fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
             books.players().for_each(|(_, _, player)| shape.note(player));
         });
     }
-    // A proposed retirement has no figures yet.
     let empty: Vec<_> = shape.empty().into_iter().filter(|field| !field.starts_with("PoolRetired.")).collect();
     assert_eq!(empty, [] as [&str; 0], "add a log with a value of them to tests/kit/src/logs");
 }

@@ -22,7 +22,6 @@ impl Disk for OsDisk {
             }
             fs::create_dir(dir)?;
         }
-        // An existing directory's name may not be durable yet.
         self.folder(above)?.sync()
     }
 

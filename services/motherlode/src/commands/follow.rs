@@ -70,7 +70,7 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     Ok(found)
 }
 
-/// Records of one append at most.
+/// Longest message: the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 type Ledger = LedgerServiceClient<Connection>;
@@ -96,7 +96,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                     .with_step("Leave --after out"))
             }
             Some(to) => {
-                // A mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
                 // Before connecting: an unusable copy fails first.
                 let mut copies = vec![Backup::open(to, HOME)?];
@@ -157,7 +156,7 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     }
 }
 
-/// Status of a broken stream; `None` if `once` is set and the goal reached.
+/// Follows a stream; returns the status if it breaks, `None` if `once` is set and the goal is reached.
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,

@@ -7,7 +7,7 @@ use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 
-/// Listed awards and open rounds; the JSON report lists all.
+/// Awards and open rounds listed; the JSON report lists all.
 const SHOWN: usize = 10;
 const PLACES: usize = 4;
 

@@ -1,4 +1,4 @@
-//! Voids and jackpots after a round's end, from the first reading.
+//! Voids and jackpots after a round's end, collected by the first reading of the log.
 
 use super::{source::Read, wanted::Wanted};
 use crate::commands::Failure;
