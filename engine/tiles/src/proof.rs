@@ -33,6 +33,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
             from = middle;
         }
     }
+    // The verifier has this hash if it is the whole old tree.
     if from > 0 {
         path.push(range(stored, from, to)?);
     }
@@ -65,6 +66,7 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     if old == 0 || old == new {
         return path.is_empty() && (old == 0 || old_root == new_root);
     }
+    // The path of a complete old tree begins with the tree itself.
     let (start, path) = match (old.is_power_of_two(), path) {
         (true, path) => (old_root, path),
         (false, [start, path @ ..]) => (start, path),

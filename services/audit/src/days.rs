@@ -38,6 +38,7 @@ impl Day {
         let (currency, charged) = (started.currency, started.charged());
         let net = self.net.entry(currency);
         *net -= i128::from(charged.0);
+        // Limits in other currencies depend on rates, and are checked by the books.
         let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
         if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
@@ -88,6 +89,7 @@ impl Days {
         for (real, day) in [(false, play), (true, real)] {
             let now_ms = day.number * DAY_MS;
             for (currency, net) in day.net.iter() {
+                // Without rates, a day counts only its own currency.
                 let own = |of: Currency| (of == currency).then_some(motherlode_books::FxRate::ONE);
                 let booked = player.day(currency);
                 let is_of = currency.is_real() == real && booked.number() <= day.number;

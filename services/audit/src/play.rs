@@ -146,6 +146,7 @@ impl<'a> Plays<'a> {
                 Event::RoundVoided { round, .. } => {
                     due.nothing()?;
                     holds = false;
+                    // The books check whether a settled round may be voided.
                     let here = playing.take_if(|playing| playing.number == *round);
                     due.collection = match here.or_else(|| player.open.remove(round)) {
                         Some(mut voided) => {
@@ -211,6 +212,7 @@ impl<'a> Plays<'a> {
         if round.held.is_empty() {
             return Ok(());
         }
+        // All sealed steps of a round are stored until it ends.
         let name = round_name(stream, round.number);
         for (held, dealt) in std::mem::take(&mut round.held).into_iter().zip(dealt) {
             let DeferredStep { step, client_seed, before, collection, credit, hit } = held;

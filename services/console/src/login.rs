@@ -74,7 +74,7 @@ pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<R
         }
         Err(failure) => return Err(failure),
     };
-    // A new log-in ends the browser's earlier sessions.
+    // Each log-in gets a new session id, and ends the browser's earlier sessions.
     before.iter().for_each(|id| app.sessions.end(id));
     let id = app.sessions.open(token, who)?;
     tracing::info!("a user logged in to the console");

@@ -133,6 +133,7 @@ pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Uns
         }
         seen += 1;
     }
+    // An unreachable server is accepted if a majority is safe and the configuration names all monitoring pages.
     let named = config.monitor.len() as u64 >= copies;
     match (unseen, unread) {
         (None, _) => Ok(()),

@@ -153,6 +153,7 @@ impl Feed {
             let mut headers = HeaderMap::new();
             let id = format!("{partition}-{position}");
             headers.insert("Nats-Msg-Id", id.as_str());
+            // Another publisher's message can have the sequence number of the predecessor, so the id is checked too.
             if let Some(before) = before.replace(id) {
                 headers.insert("Nats-Expected-Last-Msg-Id", before);
             }
@@ -174,6 +175,7 @@ impl Feed {
         for _ in entries {
             let stored = stored(&mut answers).await?;
             if stored != held.last + 1 {
+                // A server that knows the id returns the number of the earlier message.
                 return Err(FeedError::Passing(format!("stored as message {stored}, not {}", held.last + 1)));
             }
             held.last = stored;

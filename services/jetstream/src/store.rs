@@ -177,6 +177,7 @@ impl JetStreamStore {
                 shared.publish(&self.walk, &walk, message.payload.len());
                 self.walk = walk;
             }
+            // If a server does not return all messages yet, the next publication finds the missing ones.
             let next = stream.link.fetch(&stream.name, self.walk.sequence, FOREIGN_MESSAGES, FOREIGN_BYTES);
             messages = next.unwrap_or_default();
         }
@@ -237,6 +238,7 @@ impl Store for JetStreamStore {
                     self.full = None;
                     return Ok(());
                 }
+                // Another message has this number, so this one was not stored.
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {

@@ -31,6 +31,7 @@ impl Applier {
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
+                // The commit may depend on this group's records.
                 group = self.publish(group);
                 staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }
@@ -45,6 +46,7 @@ impl Applier {
     }
 
     fn stage(&self, stage: &mut Stage, commit: &Commit, hash: Hash) -> Result<Result<(), Refused>, OpenError> {
+        // The lock is released between records and during a slow recall.
         let applied = stage.apply_recorded(&*self.books_with(&commit.stream)?, commit, None, |_| hash);
         let Err(Refused::RecallNeeded { round }) = applied else { return Ok(applied) };
         let recalled = recall(&*self.shared.reader, commit, round)?;
@@ -63,6 +65,7 @@ impl Applier {
         let Group { mut stage, logged, sizes, names, held } = group;
         if !logged.is_empty() {
             self.shared.publish(&mut stage, &logged, sizes.into_iter(), &names, held);
+            // If the channel is full or closed, the projector reads the log instead.
             let _ = self.projector.try_send(Handed { logged });
         }
         Group::after(held)

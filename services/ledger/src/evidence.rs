@@ -101,6 +101,7 @@ pub(crate) fn judge<E>(
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
+    // The page has no records of newer generations.
     let is_latest = |of: &Remembered| of.generation == generations.current().number;
     let stopped_here = |mark: &Remembered| mark.stopped && mark.held == end && is_latest(mark);
     let evidence = if end.position == 0 {

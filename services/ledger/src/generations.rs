@@ -247,6 +247,7 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
     named.retain(|name| !generations.is_lost(*name));
+    // The log must name only keys that are in the file.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);

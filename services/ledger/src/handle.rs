@@ -314,6 +314,7 @@ impl Handle {
             Standing::Fenced(why) => return Err(Err(failed(why))),
         };
         let name = self.shared.requests.name(&proposal.stream, &proposal.request_id);
+        // Read before the lookup, so that the table has all requests up to this position.
         let checked_to = self.durable();
         match self.shared.committed(name, &proposal.stream, &proposal.request_id) {
             Ok(None) => {}
@@ -332,6 +333,7 @@ impl Handle {
         };
         if let Some(refusal) = refusal.or_else(hindered) {
             return Err(Err(match (refusal, &self.way) {
+                // An earlier proposal of this request may still reach the log.
                 (AppendError::Damaged { reason } | AppendError::Unavailable { reason }, Way::Here(desk))
                     if desk.0.is_under_way(name, &proposal.stream, &proposal.request_id)
                         || desk.0.is_in_doubt(name) =>
@@ -383,6 +385,7 @@ impl Handle {
         let mut head = self.head();
         let wait = async {
             while desk.0.is_under_way(name, stream, request_id) {
+                // A failed append does not change the head.
                 let _ = tokio::time::timeout(LOOK, head.changed()).await;
             }
         };

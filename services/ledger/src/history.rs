@@ -30,6 +30,7 @@ pub(crate) fn page(ledger: &Handle, wanted: &Wanted<'_>) -> Result<Page, FetchEr
         // The trailing 0 byte would end a game's name.
         within.pop();
     }
+    // Read before the walk, which finds later rounds. The extra round shows whether there is a next page.
     let Found { to, found } = ledger.projected().rounds(stream, &within, first.saturating_add(1), size + 1)?;
     let latest = rounds::since(ledger, stream, to)?;
     let mut numbers: BTreeMap<Reverse<u64>, Vec<Position>> = BTreeMap::new();

@@ -172,6 +172,7 @@ impl Index {
     pub fn close(self) -> Result<(), IndexError> {
         let path = self.folder.join("sled").join("db");
         let file = fs::File::open(&path);
+        // sled may panic on drop, too.
         let _ = panic::catch_unwind(panic::AssertUnwindSafe(|| drop(self)));
         let Ok(file) = file else { return Ok(()) };
         let begun = Instant::now();

@@ -158,7 +158,9 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.of(&stream)?.clone();
+    // Read before the search: a commit that is not found does not exist up to this position.
     let durable = ledger.durable();
+    // Read before the commits, so that they include the end of a debit that has closed meanwhile.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

@@ -170,6 +170,7 @@ fn decode(portion: &[u8]) -> Result<Vec<Entry>, IndexError> {
 
 /// Opens the index at the mark confirmed by the log, or rebuilds it.
 fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenError> {
+    // Read before sled is opened: the mark shows whether acknowledged commits are missing.
     let mark = read_mark(folder);
     if let Ok(Some(held)) = mark.as_ref().map(|mark| mark.held())
         && held.position > reader.end()

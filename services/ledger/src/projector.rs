@@ -49,6 +49,7 @@ impl Balances {
         if balances_after.is_empty() {
             return;
         }
+        // Copied, so that the commit is freed early.
         match self.0.get_mut(&commit.stream) {
             Some((position, balances)) => {
                 *position = commit.position;
@@ -160,6 +161,7 @@ impl Projector {
             match shared.read(self.projected.to() + 1, TOGETHER_MAX) {
                 Ok(logged) if logged.is_empty() => return,
                 Ok(logged) => self.take(&logged),
+                // Callers that read the log report the error.
                 Err(error) => return tracing::warn!(%error, "failed to read the log for the index"),
             }
         }
@@ -200,6 +202,7 @@ impl Projector {
             tracing::warn!("the index's mark is behind: the next start indexes the rest again");
         }
         drop(snapshots);
+        // Handles may outlive the closed ledger.
         self.projected.close();
     }
 

@@ -141,6 +141,7 @@ fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     tracing::warn!(partition, position, "the log was damaged before: all of it is verified before it is served");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
+    // The sender stays open, because its closing would stop the verification.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }

@@ -88,6 +88,7 @@ impl Shared {
         held: Held,
     ) {
         self.recent.write().push(sizes.zip(logged.iter().cloned()));
+        // Pushed before the head moves: the writer relies on finding each request that has a commit up to the head.
         self.requests.push(names);
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         if let Some(last) = logged.last() {
@@ -104,6 +105,7 @@ impl Shared {
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
+            // Eviction needs the write lock, so a player that is neither in memory nor on disk does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
                 || !self.players.may_contain(stream)

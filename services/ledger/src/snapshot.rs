@@ -191,6 +191,7 @@ impl Keeper {
             Ok(position) => {
                 tracing::info!(position, "a snapshot was written");
                 (self.latest, self.merged) = (position, false);
+                // A snapshot written after the check names this program.
                 self.provenance.take_stale();
                 true
             }
@@ -241,6 +242,7 @@ impl Keeper {
         };
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
+        // The check may have removed the snapshot since then.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
             return Err(io::Error::other("the state differs from this build's fold"));

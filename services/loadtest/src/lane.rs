@@ -57,6 +57,7 @@ impl Lane {
             Self::Unary(client) => Box::pin(ask_alone(client, call)).await,
             Self::Stream(asked) => {
                 let (reply, answer) = oneshot::channel();
+                // If the stream's task has ended, the dropped reply is an error.
                 let _ = asked.send(PendingCall { call, reply });
                 answer.await.unwrap_or_else(|_| Err(Status::unavailable("the stream broke")))
             }
@@ -107,6 +108,7 @@ async fn relay(
             }
         }
         tokio::select! {
+            // Answers are handled first; they never outnumber calls, so calls do not starve.
             biased;
             answer = answers.message() => match answer {
                 Ok(Some(PlayStreamResponse { tag, answer })) => {

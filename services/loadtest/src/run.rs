@@ -53,6 +53,7 @@ pub fn run_until<'a>(
     Box::pin(async move {
         options.check().map_err(Error::Unusable)?;
         let deposit = options.deposit().map_err(Error::Unusable)?;
+        // Fails early if the process cannot be read.
         options.pid.map(used_by_both).transpose()?;
         let connections = connect(options).await?;
         let lane = |it: &Connection| if options.stream { Lane::stream(it.clone()) } else { Lane::unary(it.clone()) };
@@ -71,6 +72,8 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
+        // A first call opens each connection before the measurement, and makes the pool take up earlier contributions
+        // of others, so that the pool's figure is exact.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }
@@ -130,6 +133,7 @@ fn table(options: &Options, run: String) -> Table {
     let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line, buy_feature };
     let is_new = options.existing.is_none();
     let witches = is_new && latest(&options.game).is_some_and(|game| game.info().witches);
+    // New players' names already make their requests unique.
     let run = if is_new { String::new() } else { run + "-" };
     Table { game: options.game.clone(), stake, witches, run, tally: Tally::new(), start: Instant::now() }
 }

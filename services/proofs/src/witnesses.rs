@@ -82,7 +82,7 @@ impl Witness {
         }
     }
 
-    /// Skips all but the latest checkpoint.
+    /// Requests cosignatures, always of the latest checkpoint only.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
@@ -93,7 +93,7 @@ impl Witness {
             let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
             counter.add(times, &[KeyValue::new("witness", witness), outcome]);
         };
-        // Alarms on growth need a counter's first value.
+        // Exported from 0, because an alarm on growth needs the first value.
         count("done", 0);
         count("refused", 0);
         loop {

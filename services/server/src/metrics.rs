@@ -36,7 +36,7 @@ impl Metrics {
         let (reports, signs) = (source.follower.is_some(), source.proofs.is_some());
         let observed = Self(Arc::new(RwLock::new(Some(source))));
         let meter = global::meter("motherlode");
-        // An alarm must see the increase from zero.
+        // Exported from 0, so that an alarm includes the first increase.
         refused_starts::counter().add(0, &[]);
         observed.logs(&meter);
         observed.standings(&meter);

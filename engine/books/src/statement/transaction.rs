@@ -185,6 +185,7 @@ impl Statement {
                     _ => None,
                 });
                 let Some(RoundStarted { round, game, currency, .. }) = started else { return Ok(()) };
+                // The opening of a free round moves no money.
                 if *amount == Minor::ZERO {
                     return Ok(());
                 }

@@ -43,6 +43,7 @@ pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8
     let mut states: Vec<(State, Chances)> = vec![(all_run, [chance, 0.0, 0.0, 0.0, 0.0])];
     for (reel, shows) in reels.iter().enumerate() {
         let mut next = Sums::default();
+        // States with the same running symbols share one list of contents.
         let mut contents: Vec<(u64, Vec<Content>)> = Vec::new();
         for (state, chances) in &states {
             let running = running(*state, pays.len());

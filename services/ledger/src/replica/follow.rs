@@ -51,6 +51,7 @@ impl Follower {
 
     async fn take_all(&self, mut stream: tonic::Streaming<FollowRecordsResponse>) -> Result<(), Status> {
         while let Some(message) = stream.message().await? {
+            // Folding would block other tasks of the thread.
             let taken = tokio::task::block_in_place(|| self.take(message));
             taken.map_err(|error| match error {
                 OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),
@@ -62,6 +63,7 @@ impl Follower {
 
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
         let FollowRecordsResponse { first_position, records, stalled } = message;
+        // This replica's proposals go to the same writer, which refuses them while it is stalled.
         match stalled.as_str() {
             "" => self.applier.shared.standings.clear(Hindrance::Store),
             why => self.applier.shared.standings.hinder(Hindrance::Store, why),

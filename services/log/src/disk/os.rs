@@ -22,6 +22,7 @@ impl Disk for OsDisk {
             }
             fs::create_dir(dir)?;
         }
+        // The name of an existing directory may not be durable yet.
         self.folder(above)?.sync()
     }
 

@@ -174,6 +174,7 @@ impl SegmentStore {
             active.mend()?;
         }
         if self.opened {
+            // The process that created the last segment may have stopped before its name was durable.
             self.folder.sync()?;
             self.opened = false;
         }

@@ -96,6 +96,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                     .with_step("Leave --after out"))
             }
             Some(to) => {
+                // A mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
                 // Before connecting: an unusable copy fails first.
                 let mut copies = vec![Backup::open(to, HOME)?];

@@ -151,6 +151,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
     });
+    // All tasks have ended, except that after a signal during the start one may still read the log.
     runtime.shutdown_timeout(LEAVE);
     served
 }

@@ -15,7 +15,7 @@ use tower::{Service, ServiceExt};
 
 pub(super) struct UnderWay {
     pub(super) connection: Arc<Connection>,
-    /// False if the caller cancelled.
+    /// Whether the answer was sent; false if the caller cancelled.
     pub(super) answered: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn answer<S>(
     under_way.answered = ended || send(body, stream, &under_way.connection).await.is_some();
 }
 
-/// `None` if the caller cancelled or the body failed.
+/// Sends a body; `None` if the caller cancelled or the body failed.
 async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Connection>) -> Option<()> {
     loop {
         let next = poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
@@ -95,7 +95,7 @@ pub(super) struct Arriving {
 pub(super) enum Arrived {
     Whole,
     Part,
-    /// The next read returns the error.
+    /// The connection is broken; the next read returns the error.
     Broken,
 }
 

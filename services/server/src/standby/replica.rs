@@ -182,7 +182,7 @@ enum CatchUpError {
 }
 
 impl CatchUpError {
-    /// Reports whether the replica may be of another log.
+    /// Returns whether the error can mean that the replica is of another log.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),

@@ -24,6 +24,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
+    // The Explosion's chance is a multiple of 10^-15, so the return is exact only to that.
     if (&actual - &promised).abs() > ratio(1, 1_000_000_000_000_000u64) {
         return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
     }

@@ -107,6 +107,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
+        // A refused bet has no effect, so attempts share the request id.
         let request_id = client::request_id()?;
         let client_seed = client::request_id()?.into_bytes();
         let stake = self.args.stake.in_currency(self.game, self.args.currency());
