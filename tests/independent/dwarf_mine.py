@@ -21,7 +21,6 @@ COLOURS = ("green", "yellow", "blue", "red")
 
 class DwarfMine:
     NAME = "dwarf-mine"
-    # Drawn cells that win nothing.
     DECIDES_NOTHING = ("spins[].cells[]",)
 
     def __init__(self, version):
@@ -120,7 +119,6 @@ class Round(rounds.Round):
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
         self.carried = dict(terms["carried"])
-        # Kind of windows, number, reels, coin value.
         self.series = []
 
     def resolve(self, choice, shown):
@@ -156,7 +154,6 @@ class Round(rounds.Round):
         return cells
 
     def collect(self, window):
-        """Crystals' places (DM-11 to DM-15)."""
         carried = self.carried
         if not carried["given"]:
             carried["given"] = 1
