@@ -95,7 +95,7 @@ impl Days {
                 let is_of = currency.is_real() == real && booked.number() <= day.number;
                 let booked = is_of.then(|| booked.net(currency, &own, now_ms));
                 if booked.is_some_and(|booked| booked != *net) {
-                    let what = format!("PL-26: the day of {stream} did not come to its bets and wins in {currency}");
+                    let what = format!("PL-26: the day of {stream} differs from its bets and wins in {currency}");
                     return Err(Fault::new(what, net, format!("{booked:?}")));
                 }
             }

@@ -187,7 +187,7 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
             |error| at(count, &format!("it is not as it was logged: the proof was changed or damaged ({error})"));
         let logged = record::decode(&bytes).map_err(damaged)?;
         if *position > 0 && logged.commit.position != *position {
-            return Err(at(count, &format!("it is not of position {position}")));
+            return Err(at(count, &format!("its position is not {position}")));
         }
         Ok(Shown { logged, entry: hash(&bytes), path })
     });

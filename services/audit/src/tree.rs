@@ -88,7 +88,7 @@ impl TreeCheck {
             let fault = |expected: String, found: String| {
                 let what = match level {
                     0 => "an entry of the log's tree is not the record's hash".to_owned(),
-                    level => format!("a tile of level {level} is not the log's"),
+                    level => format!("a tile of level {level} differs from the log"),
                 };
                 Fault::new(what, expected, found)
             };
@@ -108,8 +108,7 @@ impl TreeCheck {
         while let Some(checkpoint) = self.signed.pop_if(|next| next.size <= self.tree.size()) {
             let root = if checkpoint.size == 0 { Tree::default().root() } else { self.tree.root() };
             if checkpoint.root != root {
-                let what =
-                    format!("the log up to here is not the one of which {} signed a checkpoint", checkpoint.origin);
+                let what = format!("the log up to here differs from the one in a checkpoint of {}", checkpoint.origin);
                 return Err(Fault::new(what, hex(&checkpoint.root), hex(&root)));
             }
         }

@@ -27,7 +27,7 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
     let code = if fields.get("next").is_empty() { StatusCode::OK } else { code };
     let why = match fields.get("why") {
         "" => None,
-        "TOKEN_EXPIRED" => Some("The token has expired. Log in with its successor."),
+        "TOKEN_EXPIRED" => Some("The token has expired. Log in with a newer token."),
         "TOKEN_UNKNOWN" => Some("No operator has this token."),
         _ => Some("Your session has ended. Log in again."),
     };

@@ -43,7 +43,7 @@ pub enum OpenError {
     Api { stream: String, source: io::Error },
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("stream {stream}: another process took it over first, with epoch message {epoch}")]
+    #[error("stream {stream}: another process took the log over first, with epoch message {epoch}")]
     Taken {
         stream: String,
         /// Sequence number of the writer's epoch message.

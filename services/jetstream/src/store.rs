@@ -242,7 +242,7 @@ impl Store for JetStreamStore {
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
-                        let why = "foreign messages took each next sequence number";
+                        let why = "foreign messages took the sequence number of every attempt";
                         return Err(AppendError::Unavailable(io::Error::other(why)));
                     }
                 }

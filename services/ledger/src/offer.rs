@@ -22,7 +22,7 @@ pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
 
 #[must_use]
 pub fn standard() -> Arc<Ladders> {
-    offered(&Currencies::default()).expect("the ladders that come with the games: a test holds them")
+    offered(&Currencies::default()).expect("the built-in ladders are valid: a test loads them")
 }
 
 /// Refusal of a currency that takes no new accounts and bets.

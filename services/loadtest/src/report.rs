@@ -132,12 +132,12 @@ impl LatencyMs {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a share for people")]
+#[allow(clippy::cast_precision_loss, reason = "for display")]
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+#[allow(clippy::cast_precision_loss, reason = "for display")]
 fn rate(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }

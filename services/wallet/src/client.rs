@@ -153,7 +153,7 @@ fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let poor = result.reason == "INSUFFICIENT_FUNDS" || result.reason_code() == ReasonCode::InsufficientFunds;
     match (result.outcome(), call) {
         (Outcome::Done | Outcome::DoneBefore, _) if told < 0 => Some("a balance below 0 after a confirmed call"),
-        (Outcome::Done, Call::Credit(_)) if told < amount => Some("a balance below the credit that it has in it"),
+        (Outcome::Done, Call::Credit(_)) if told < amount => Some("a balance below the amount of the credit"),
         (Outcome::Refused, Call::Debit(_)) if poor && told >= amount => {
             Some("a balance that covers the bet refused for insufficient funds")
         }

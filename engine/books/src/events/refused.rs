@@ -36,12 +36,12 @@ pub enum Refused {
     AccountExists { currency: Currency },
     #[error("unknown player")]
     UnknownPlayer,
-    #[error("the cancellation of a request has no other events")]
+    #[error("the cancellation of a request must have no other events")]
     NotCancelled,
     #[error("amount {amount} not allowed")]
     BadAmount { amount: Minor },
     /// PL-17.
-    #[error("play money is neither deposited nor withdrawn nor granted, and adds to no pool")]
+    #[error("play money cannot be deposited, withdrawn or granted, and cannot contribute to a pool")]
     PlayMoney,
     /// BW-29, PL-10.
     #[error("balance {balance}, {needed} needed")]
@@ -119,7 +119,7 @@ pub enum Refused {
     SealEnded { number: u64, generation: u64 },
     #[error("generation {number} of draws cannot begin here")]
     BadGeneration { number: u64 },
-    #[error("round {round} ends and its draws are not revealed")]
+    #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
     #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]
     RevealWrong { round: u64, step: u32 },
@@ -171,7 +171,7 @@ pub enum Refused {
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
     #[error("hit of round {round} without a step or a contribution to the pool")]
     HitUnfounded { round: u64 },
-    #[error("a commit holds at most one hit, void or report of a pool")]
+    #[error("a commit can have at most one hit, void or report of a pool")]
     SecondDecision,
 
     #[error("a pool is decided at home, and mirrored elsewhere")]

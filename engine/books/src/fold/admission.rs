@@ -179,9 +179,9 @@ fn check_rate(currency: Currency, rate: FxRate) -> Result<(), Refused> {
 
 fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
     let fault = if terms.seed > SEED_MAX {
-        "the seed is at most 10^8 EUR"
+        "the seed must be at most 10^8 EUR"
     } else if terms.base_coin > BASE_COIN_MAX {
-        "the base coin is at most 1,000 EUR"
+        "the base coin must be at most 1,000 EUR"
     } else {
         return Ok(());
     };

@@ -67,7 +67,7 @@ impl<'s> Transition<'s, '_> {
         } else if incident.reason.is_empty() {
             "it needs a reason"
         } else if !whole(from_ms) || !whole(until_ms) {
-            "its interval is in whole minutes"
+            "its interval must be in whole minutes"
         } else if from_ms >= until_ms {
             "its interval is empty"
         } else if until_ms > now_ms.saturating_add(Incident::RESOLUTION_MS) {

@@ -164,7 +164,9 @@ impl<'s> Transition<'s, '_> {
         }
         check_terms(terms, pool.next_terms_version())?;
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms { reason: "the base coin is the same in all terms of a pool".to_owned() });
+            return Err(Refused::BadTerms {
+                reason: "the base coin must be the same in all terms of a pool".to_owned(),
+            });
         }
         pool.pending_terms = Some(terms.clone());
         Ok(())
@@ -233,13 +235,13 @@ impl<'s> Transition<'s, '_> {
 
 pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused> {
     let fault = if terms.contribution_ppm > 1_000_000 {
-        "a contribution is at most the bet"
+        "a contribution must be at most the bet"
     } else if !(Nano::ZERO..=Nano::major(1_000_000_000)).contains(&terms.seed) {
-        "the seed is between 0 and 10^9 EUR"
+        "the seed must be between 0 and 10^9 EUR"
     } else if terms.base_coin.0 == 0 {
         "the base coin must be above 0"
     } else if terms.refresh_ms == 0 {
-        "the refresh interval is above 0"
+        "the refresh interval must be above 0"
     } else if terms.version != version {
         return Err(Refused::WrongTerms { expected: version, found: terms.version });
     } else {

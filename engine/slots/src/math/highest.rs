@@ -57,7 +57,7 @@ pub fn log_chance(of: &Exact) -> f64 {
 /// Returns the exponent of a power of ten above the chance, with a margin for float errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
-    #[expect(clippy::cast_possible_truncation, reason = "within 32 bits by far")]
+    #[expect(clippy::cast_possible_truncation, reason = "far below 32 bits")]
     let exponent = (log_chance + 0.01).ceil() as i32;
     exponent.min(0)
 }

@@ -85,7 +85,7 @@ fn check_seal(
     let check = |name: DrawName, seal: Seal| match draws.expected_seal(stream, name, generations) {
         Some(expected) if expected == seal => Ok(()),
         Some(_) => {
-            let reason = format!("the seal of draw {} of {stream} is not that of the draw keys", name.number);
+            let reason = format!("the seal of draw {} of {stream} does not match the draw keys", name.number);
             Err(AppendError::not_allowed(Reason::SealForged, reason))
         }
         None if !has_operators => Ok(()),

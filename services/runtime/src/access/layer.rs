@@ -64,7 +64,7 @@ fn identify<'a>(
 ) -> Result<&'a Arc<Identity>, Refusal> {
     let refuse = Refusal::new;
     if headers.get_all(AUTHORIZATION).iter().nth(1).is_some() {
-        return Err(refuse(Reason::TokenAmbiguous, "the header authorization is there more than once"));
+        return Err(refuse(Reason::TokenAmbiguous, "the header authorization is given more than once"));
     }
     if let Some(token) = bearer(headers) {
         // An empty token never matches.

@@ -155,7 +155,7 @@ impl http_body::Body for Arriving {
 
 fn given_up(error: &h2::Error) -> Status {
     match error.reason() {
-        Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL) => Status::cancelled("the caller gave the call up"),
+        Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL) => Status::cancelled("the caller cancelled the call"),
         _ => Status::unknown(error.to_string()),
     }
 }
