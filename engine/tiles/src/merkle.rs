@@ -82,7 +82,7 @@ pub fn root<S: Stored>(stored: &S, size: u64) -> Result<Hash, S::Error> {
     range(stored, 0, size)
 }
 
-/// `from..to` must form a subtree of some tree.
+/// Returns the hash of a range, which must be a subtree of some tree.
 pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S::Error> {
     let size = to - from;
     if size.is_power_of_two() {

@@ -29,7 +29,7 @@ impl Tile {
         self.index.saturating_mul(TILE_WIDTH.into())
     }
 
-    /// Each entry follows its length in two bytes, big-endian.
+    /// Encodes entries, each after its length in two bytes, big-endian.
     #[must_use]
     pub fn bundle(entries: &[Hash]) -> Vec<u8> {
         entries.iter().flat_map(|entry| [0, 32].into_iter().chain(*entry)).collect()

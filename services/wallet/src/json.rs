@@ -40,7 +40,7 @@ static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
 pub(crate) struct Json {
     http: legacy::Client<Connector, Full<Bytes>>,
     url: String,
-    /// Path of the URL, as signed.
+    /// Path of the wallet's URL, which is part of the signed path.
     base: String,
     signer: Signer,
     answer_bytes_max: usize,

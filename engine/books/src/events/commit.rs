@@ -14,7 +14,7 @@ pub struct Commit {
     pub version: u64,
     /// Position of the stream's previous commit, or 0.
     pub previous: u64,
-    /// Applied at most once (PL-11); the transaction id of deposits and withdrawals.
+    /// Id of the request, which is applied at most once (PL-11); also the transaction id of deposits and withdrawals.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     /// Unix ms, never decreasing in a partition.

@@ -51,9 +51,9 @@ pub struct DrawSealed {
 pub enum SealReason {
     Opened,
     Unsealed,
-    /// The draw is revoked. An unknown outcome can be tried again, so it is reported.
+    /// The draw's key is lost. An unknown outcome could be retried, so each such draw is reported.
     KeyLost,
-    /// A start revoked unused seals of earlier generations (PL-40).
+    /// A start has revoked the unused seals of earlier generations (PL-40).
     SealsEnded,
 }
 

@@ -121,7 +121,7 @@ pub enum InternalRequest<'a> {
     LogRefusal {
         finding: &'a str,
     },
-    /// On a shared stream, with the caller's fingerprint.
+    /// A caller's request on a shared stream, with its fingerprint.
     OfOperator {
         operator: &'a str,
         request_id: &'a str,

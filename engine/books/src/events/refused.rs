@@ -166,7 +166,7 @@ pub enum Refused {
     CoinTooLarge,
     #[error("no such session, or it has ended")]
     NoSuchSession,
-    /// Bet or loss limit of the day (PL-26).
+    /// The bet exceeds the bet limit or the loss limit of the day (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
     #[error("hit of round {round} without a step or a contribution to the pool")]

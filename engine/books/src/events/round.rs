@@ -15,13 +15,13 @@ pub struct RoundStarted {
     /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
-    /// Stake above 0, also of a free round.
+    /// Cost of the stake, above 0, also of a free round.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub stake: LoggedTerms,
     /// At this position; 1 for play money.
     pub rate: FxRate,
-    /// `None` without an active pool, for free rounds (PL-18) and play money (PL-17).
+    /// Contribution of the bet; `None` without an active pool, in free rounds (PL-18) and in play money (PL-17).
     pub contribution: Option<Contribution>,
     /// PL-16, PL-21.
     pub session: Option<SessionName>,

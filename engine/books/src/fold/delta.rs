@@ -45,7 +45,7 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Not shared: threads would contend for the count.
+    /// Copied and not shared, because threads would contend for the reference count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position and amount.

@@ -16,7 +16,7 @@ pub(super) struct Transition<'s, 'd> {
     pub stepped: Option<u64>,
     /// One hit, void or report per commit.
     pub decided: bool,
-    /// Until its round (PL-31).
+    /// Confirmed debit, until its round uses it (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
     pub reveal: Option<RevealDue>,

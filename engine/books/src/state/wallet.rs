@@ -77,7 +77,7 @@ pub struct Debit {
 pub struct UnpaidCredit {
     pub request_id: SmolStr,
     pub currency: Currency,
-    /// Above 0; 0 for the report of a round's end.
+    /// Amount in minor units, above 0; 0 for the report of a round's end.
     pub amount: Minor,
     /// The round whose end the call reports; 0 for none.
     pub closes: u64,

@@ -40,7 +40,7 @@ pub enum TransactionKind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Number of its event, 1-based; a void can have two transactions.
+    /// Number of the event in its commit, 1-based. A void can make two transactions.
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,
@@ -115,8 +115,8 @@ impl Statement {
         })
     }
 
-    /// `known` has the bets of settled rounds and of those from before the first commit. After an error nothing
-    /// changed.
+    /// Adds a commit. `known` has the bets of settled rounds and of those from before the first commit. An error changes
+    /// nothing.
     pub fn take(
         &mut self,
         commit: &Commit,

@@ -14,7 +14,7 @@ use crate::shared::{grouped, lcm, shuffle};
 const ORDERS: u8 = 120;
 /// With all lines.
 const HITS_PER_MILLE: u64 = 290;
-/// Chances in thousandths. Weight moves between the first two.
+/// Amounts with their chances in thousandths. The return is tuned by moving weight between the first two.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),

@@ -16,7 +16,7 @@ const ORDERS: u8 = 120;
 const HITS_PER_MILLE: u64 = 320;
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// Chances in thousandths. Weight moves between the first two.
+/// Amounts with their chances in thousandths. The return is tuned by moving weight between the first two.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),

@@ -5,11 +5,11 @@ use crate::contract::par::Exact;
 pub struct HighestWin {
     /// Upper bound in bets.
     pub bets: Exact,
-    /// Decimal exponent of the bound of its chance.
+    /// Decimal exponent of the upper bound of its chance.
     pub chance_exponent: i32,
-    /// Free spins retrigger without limit; `bets` excludes retriggers.
+    /// Whether free spins retrigger without limit; `bets` excludes retriggers.
     pub unlimited: bool,
-    /// Windows at another coin value; `bets` assumes a constant one.
+    /// Windows that pay at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
     /// Not in `bets`.
     pub gamble: Option<GambleTop>,

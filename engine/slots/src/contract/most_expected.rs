@@ -5,9 +5,9 @@ use crate::contract::par::{Exact, exact, ratio};
 /// In bets, without jackpot and rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MostExpected {
-    /// At the round's coin value, in the best carried state.
+    /// Mean return at the round's coin value, in the best carried state.
     pub own: Exact,
-    /// At the mean coin value (DM-12), in the best carried state.
+    /// Mean return at the mean coin value (DM-12), in the best carried state.
     pub collected: Exact,
     pub collected_windows: Exact,
     /// Number of earlier rounds in the mean.

@@ -84,7 +84,7 @@ impl ReelSet {
 pub struct Combination {
     pub symbol: u8,
     pub count: u8,
-    /// On one line or anywhere; expected number for ways.
+    /// Chance on one line or anywhere; for ways, their expected number.
     pub chance: Exact,
     pub rtp: Exact,
 }

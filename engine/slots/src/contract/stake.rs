@@ -25,7 +25,7 @@ pub enum StakeRefused {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Millionths of the major unit, ascending; of EUR with ladders.
+    /// Coin values in millionths of the major unit, ascending; for EUR if the game has ladders.
     pub coin_values_micros: Vec<u64>,
     pub by_currency: bool,
     pub lines: (u32, u32),

@@ -12,7 +12,7 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Coins that keep the published return with rounding (DM-19). Checking takes a second; a test repeats it.
+/// Fractional coins that keep the published return with rounding (DM-19). A check takes a second, so a test makes it.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",

@@ -27,7 +27,7 @@ impl Sum {
     }
 }
 
-/// Exclusive upper bounds in tenths of the bet.
+/// Upper bounds of the classes of wins, exclusive, in tenths of the bet.
 pub const WIN_BOUNDS_TENTHS: [u64; 18] =
     [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000];
 pub const WIN_CLASSES: usize = WIN_BOUNDS_TENTHS.len() + 2;

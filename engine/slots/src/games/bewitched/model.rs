@@ -22,7 +22,7 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("free_spins", "all wins in free spins, with their bonuses"),
 ];
 
-/// For version 1.6, whose frozen data file has none.
+/// Short names of version 1.6, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 const ROWS: usize = 3;
 const MULTIPLIER_MAX: u32 = 100;
@@ -52,7 +52,7 @@ pub struct Jackpot {
 }
 
 impl Model {
-    /// For tuning: proves nothing.
+    /// Compiles a data file for tuning, without a proof of its return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -126,7 +126,7 @@ impl Model {
     }
 }
 
-/// The published span must equal the exact one.
+/// Returns the published span, which must equal the exact one.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -258,7 +258,7 @@ pub struct Ends {
     multiplying: Exact,
     values: [Exact; 2],
     factors: [[Exact; 2]; 2],
-    /// Sums over 0 to 15 symbols, times `unit^n`; with and without GRAND.
+    /// Sums over 0 to 15 symbols, times `unit^n`, without and with a GRAND.
     sums: [Vec<Sums>; 2],
     unit: Exact,
 }

@@ -9,7 +9,7 @@ pub struct GameData {
     pub title: String,
     pub rules_version: String,
     pub rules_date: String,
-    /// With all features unlocked, exact to fifteen places.
+    /// Return with all features unlocked, exact to fifteen places.
     pub rtp: String,
     pub rules: String,
     pub stake: StakeData,

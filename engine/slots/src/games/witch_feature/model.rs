@@ -29,7 +29,7 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::cash("free_spins", "all wins in free spins, with their features"),
 ];
 
-/// For version 1.0, whose frozen data file has none.
+/// Short names of version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;

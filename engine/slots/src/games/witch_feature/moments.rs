@@ -150,7 +150,7 @@ fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     ratio(weight, of.total())
 }
 
-/// Every row shows each strip position equally often.
+/// Returns the symbols of one cell: every row shows each strip position equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
@@ -317,7 +317,7 @@ pub(super) fn kind(potions: &[Potion]) -> usize {
     }
 }
 
-/// Solves `x P = x` with sum 1 for a chain with one recurrent class.
+/// Returns the stationary distribution: `x P = x` with sum 1, for a chain with one recurrent class.
 fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
     let n = moves.len();
     let mut rows: Vec<Vec<Exact>> = (0..n)

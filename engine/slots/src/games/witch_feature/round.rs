@@ -191,7 +191,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds coins to the round and a part, always free spins once they have begun.
+    /// Adds coins to the round and to a part of the return, which is free spins once they have begun.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;
