@@ -19,7 +19,7 @@ use motherlode_proto::convert::record::Logged;
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
-    /// Without players until [`Fold::join`].
+    /// Books, without players until [`Fold::join`].
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
     pub(crate) awarded: Vec<(Position, Minor)>,

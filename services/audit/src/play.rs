@@ -166,7 +166,7 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// `None` for an unrevealed draw.
+    /// Returns the seed of a step; `None` if its draw is not revealed.
     fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
         let Some(drawn) = &step.draw else { return Ok(step.seed) };
         round.sealed += 1;

@@ -41,7 +41,7 @@ pub enum ReplayError {
     Damaged(Box<Divergence>),
 }
 
-/// `None` if the log has no such round.
+/// Replays a round; `None` if the log does not have it.
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut fold = Fold::new(number);

@@ -15,7 +15,7 @@ pub struct Report {
     pub tail: Tail,
     pub books: Books,
     pub returns: Vec<Return>,
-    /// Per pool, in log order.
+    /// Awards of each pool, in log order.
     pub awards: BTreeMap<String, Vec<Award>>,
     pub voids: PerCurrency<Voids>,
     pub seals: Seals,

@@ -39,7 +39,7 @@ impl Who {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
 
-    /// Without operators all calls are permitted.
+    /// Returns whether the session may make a call; without operators it may make all.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
         let of_platform = self.operator == motherlode_runtime::config::PLATFORM;

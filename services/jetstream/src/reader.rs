@@ -17,9 +17,9 @@ const BYTES_MIN: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Shared {
     stream: Stream,
-    /// Never locked during a request.
+    /// This lock is not held during a request.
     index: RwLock<Index>,
-    /// Never locked during a request.
+    /// This lock is not held during a request.
     recent: Mutex<Recent>,
     foreign: AtomicU64,
 }

@@ -21,7 +21,7 @@ use tonic::Status;
 /// Records per message; a single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Per operator, below the limit of waiting reads.
+/// Streams per operator, below the limit of waiting reads.
 const STREAMS_MAX: usize = 64;
 /// Shortest time from an empty message to the next one.
 const QUIET: Duration = Duration::from_millis(100);

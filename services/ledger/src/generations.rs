@@ -24,7 +24,7 @@ const BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
     pub pages: Option<PathBuf>,
-    /// Only without other writers there.
+    /// Folder of the log, if no other process writes there.
     pub log: Option<PathBuf>,
     /// Log sizes from witnesses; they can only refuse a start.
     pub reported: BTreeMap<u32, Position>,

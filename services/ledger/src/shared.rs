@@ -63,7 +63,7 @@ pub(crate) struct Shared {
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) readers: Readers,
     pub(crate) standings: Standings,
-    /// Empty for replicas and exclusive stores.
+    /// Confirmation of the writer; empty for replicas and exclusive stores.
     pub(crate) authority: OnceLock<Arc<Authority>>,
     pub(crate) verification: Arc<watch::Sender<Verification>>,
     pub(crate) time: LogTime,
@@ -71,7 +71,7 @@ pub(crate) struct Shared {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// Set after the commit of the writer's generation of draws.
+    /// Page of the log's end, set after the writer has committed its generation of draws.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }

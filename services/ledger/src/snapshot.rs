@@ -320,7 +320,7 @@ impl Drop for Snapshots {
     }
 }
 
-/// In `index/0.views`, next to the folder `index/0`.
+/// Opens the store of views in `index/0.views`, next to the folder `index/0`.
 pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }

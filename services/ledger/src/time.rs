@@ -5,7 +5,7 @@ use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// Tolerated drift, plus a thousandth of the elapsed time.
+/// Tolerated difference of the two clocks; a thousandth of the elapsed time is added.
 const APART_MS_MAX: i64 = 1_000;
 
 /// Longest time between readings of both clocks at which they are compared.

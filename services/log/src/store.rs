@@ -67,7 +67,7 @@ pub trait Store: Send {
         0
     }
 
-    /// `None` if a lock ensures the only writer.
+    /// Confirmations of the only writer; `None` if a lock ensures it.
     fn authority(&self) -> Option<Arc<Authority>> {
         None
     }

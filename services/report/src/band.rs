@@ -126,7 +126,8 @@ fn verdict_at(parts: &[Part<'_>], owed: f64, false_alarm: f64) -> Verdict {
     }
 }
 
-/// Returns deviations per side, and the deviation at the end of this sum of variances' stretch.
+/// Returns the number of standard deviations for one side, and the bound at the end of the stretch that contains this sum of
+/// variances.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
     // The sum of 1 / ((k + 1) (k + 2)) is 1; each side has half.

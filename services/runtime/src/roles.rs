@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, ops::BitOr};
 
-/// A list of names in the configuration. No role includes another.
+/// Set of roles; in the configuration a list of names. No role includes another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles(u8);
 

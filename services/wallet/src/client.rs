@@ -23,7 +23,7 @@ pub enum Answer {
         /// Other logged parts of the answer.
         beside: Option<Box<WalletAnswer>>,
     },
-    /// Not applied, finally.
+    /// The transaction is refused and will never be applied.
     Refused {
         reason: String,
         /// The enumerated reason.

@@ -8,7 +8,7 @@ use syn::{
     parse::Parser, punctuated::Punctuated,
 };
 
-/// Set to write the page instead of comparing it.
+/// If this variable is set, the page is written instead of compared.
 const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/configuration.md";

@@ -57,7 +57,7 @@ pub enum Event {
     /// Player: directly after the settlement or void.
     DrawsRevealed {
         round: u64,
-        /// In order of the sealed steps.
+        /// Dealt values in the order of the sealed steps.
         dealt: Vec<Dealt>,
     },
     /// Player: directly after a void, whose draws cannot be revealed without the key.

@@ -104,7 +104,7 @@ pub enum InternalRequest<'a> {
         now_ms: i64,
         by_ms: i64,
     },
-    /// At most hourly.
+    /// Logs a failed check, at most once per hour.
     LogIntegrity {
         check: &'a str,
         hour: i64,

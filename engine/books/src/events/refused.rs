@@ -100,7 +100,7 @@ pub enum Refused {
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} has no step")]
     NothingResolved { round: u64 },
-    /// Missing, or there is a seed too.
+    /// The step has no draw, or both a draw and a seed.
     #[error("a step without the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("draw {found}, expected {expected}")]
@@ -155,7 +155,7 @@ pub enum Refused {
     PoolStatus { status: PoolStatus },
     #[error("terms {found} of the pool, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
-    /// Also for another base coin.
+    /// The terms are out of range, or change the base coin.
     #[error("pool terms not allowed: {reason}")]
     BadTerms { reason: String },
     #[error("contribution {found} but the bet requires {expected}")]
@@ -183,7 +183,7 @@ pub enum Refused {
 
     #[error("stretch starts at {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// Also if not reported.
+    /// The end of the stretch is not durable yet, or not reported.
     #[error("stretch to {to} ends after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("position {position} must be decided first")]

@@ -14,7 +14,7 @@ pub(super) struct Transition<'s, 'd> {
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     pub stepped: Option<u64>,
-    /// One hit, void or report per commit.
+    /// Whether the commit already has a hit, void or report; it can have only one.
     pub decided: bool,
     /// Confirmed debit, until its round uses it (PL-31).
     pub debited: Option<(Currency, Minor)>,

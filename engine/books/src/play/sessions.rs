@@ -126,7 +126,7 @@ impl<K> Sessions<K> {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// A repetition returns its live session's id.
+    /// Opens a session. A repetition returns the id of its live session.
     pub fn open(
         &mut self,
         of: SessionOf,

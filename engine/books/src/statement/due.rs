@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// Per player, from all commits.
+/// Due credits by player, computed from all commits of the log.
 #[derive(Debug, Default)]
 pub struct Dues(BTreeMap<StreamId, PerCurrency<Minor>>);
 

@@ -46,7 +46,7 @@ pub struct Transaction {
     pub currency: Currency,
     /// Negative for less money.
     pub amount: Minor,
-    /// After it, without credits due (see [`Dues`](super::Dues)).
+    /// Balance after the transaction, without due credits (see [`Dues`](super::Dues)).
     pub balance: Minor,
     pub round: Option<u64>,
     /// Empty if none.

@@ -228,7 +228,7 @@ struct Model {
     incidents: Vec<Incident>,
     /// Partition and time of the bets.
     bets: BTreeMap<(StreamId, u64), (u32, i64)>,
-    /// Voided, contributions not returned.
+    /// Voided rounds whose contributions are not returned yet.
     kept: Vec<(StreamId, u64)>,
     /// Partition and position to the hit.
     hits: BTreeMap<(u32, u64), ModelHit>,

@@ -20,7 +20,7 @@ impl MostExpected {
         Self { own: rtp, collected: exact(0), collected_windows: exact(0), earlier: 0 }
     }
 
-    /// For earlier coin values up to `carried_micros`.
+    /// Returns the highest mean return, for collections at earlier coin values up to `carried_micros`.
     #[must_use]
     pub fn rtp(&self, coin_micros: u64, carried_micros: u64) -> Exact {
         let coin = coin_micros.max(1);

@@ -125,7 +125,7 @@ pub enum MarkKind {
     Crystal,
     /// Total bets (ME-04).
     Bonus,
-    /// Total bets, 0 until revealed (ME-05).
+    /// Mystery Bonus, with its pay in total bets; 0 until it is revealed (ME-05).
     Mystery,
     /// Factor, 0 until revealed (ME-06).
     Multiplier,

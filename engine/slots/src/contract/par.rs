@@ -21,7 +21,7 @@ pub struct Par {
     pub parts: Vec<Part>,
     /// Chance of a win or feature.
     pub hit_frequency: Exact,
-    /// Without jackpot and double.
+    /// Standard deviation of a round without jackpot and double.
     pub std_dev: f64,
     pub max_win_bets: Exact,
     pub max_win_probability: Exact,

@@ -124,7 +124,7 @@ impl Ladders {
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// Over all versions, or 0.
+    /// Returns the highest coin value over all versions, or 0.
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());

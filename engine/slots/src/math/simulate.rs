@@ -40,7 +40,7 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// In coins, without the jackpot's money.
+/// Sums of simulated rounds in coins, without the jackpot's money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub rounds: u64,

@@ -107,7 +107,7 @@ impl Lines {
         any & played
     }
 
-    /// 0 except for [`Lines::winners`].
+    /// Returns the best win of a line; it is 0 except for [`Lines::winners`].
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {

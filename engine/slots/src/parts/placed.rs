@@ -65,7 +65,7 @@ impl Windows {
     }
 }
 
-/// At most 200 windows of 64.
+/// Converts an index, of at most 200 windows with 64 cells each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

@@ -67,7 +67,7 @@ pub struct SegmentStore {
 }
 
 impl SegmentStore {
-    /// A damaged log stays unchanged.
+    /// Opens the log for writing. A damaged log stays unchanged.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }

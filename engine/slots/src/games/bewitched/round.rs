@@ -16,7 +16,7 @@ use crate::parts::windows::{LineBet, Shown};
 pub struct BewitchedRound<'a> {
     model: &'a Model,
     bet: LineBet,
-    /// 0 with the pool closed.
+    /// Coins staked for the jackpot; 0 while the pool is closed.
     jackpot_coins: u64,
     double_allowed: bool,
     awaiting: Awaiting,

@@ -25,7 +25,7 @@ pub struct GameData {
     pub reels: ReelsData,
     pub respin_reels: ReelsData,
     pub free_reels: ReelsData,
-    /// After a combination without feature.
+    /// Chance of the Explosion after a combination without a feature.
     pub explosion_chance: ChanceData,
 }
 

@@ -35,7 +35,7 @@ pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;
 pub const FREE_SPINS_NEED: u8 = 2;
 
-/// Both numbers are below 2^63.
+/// Chance as a fraction; both numbers are below 2^63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
     pub times: u64,
@@ -101,7 +101,7 @@ pub struct Model {
     pub three_by_three: Vec<MegaWilds>,
     pub two_by_two: Vec<MegaWilds>,
     pub question_marks: Weights<u32>,
-    /// After a combination without feature.
+    /// Chance of the Explosion after a combination without a feature.
     pub explosion: Chance,
     pub free_spins: u32,
     pub free_feature_chance: Chance,

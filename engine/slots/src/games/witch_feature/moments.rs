@@ -36,7 +36,7 @@ pub struct Means {
     /// Per free spin.
     pub awarded: Exact,
     pub free_spins: Exact,
-    /// Per paid spin: per feature, and others.
+    /// Expected combinations per paid spin: of each feature, then all others.
     pub combinations: [Exact; 5],
 }
 

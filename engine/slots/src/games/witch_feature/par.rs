@@ -147,7 +147,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
-/// After a combination without feature.
+/// Chance of the Explosion after a combination without a feature.
 #[must_use]
 pub fn chance_of_explosion(model: &Model) -> Exact {
     chance(model.explosion)
