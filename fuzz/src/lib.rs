@@ -1,4 +1,3 @@
-//! Helpers of the fuzz targets.
 
 pub mod golden;
 pub mod message;

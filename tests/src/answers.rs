@@ -1,5 +1,3 @@
-//! Answers of services rebuilt from the same log, to compare them.
-
 use crate::Client;
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, ListAwardsRequest},

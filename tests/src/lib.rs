@@ -1,5 +1,3 @@
-//! Helpers of the end-to-end tests.
-
 pub mod answers;
 mod cable;
 mod client;

@@ -1,5 +1,3 @@
-//! Simulated player that checks answers and repeats requests without one.
-
 use crate::client::{Client, bet};
 use motherlode_proto::{
     round::v1::{Account, JackpotWin, RoundState},

@@ -43,7 +43,6 @@ const MARKS_KEY: &[u8] = b"M";
 /// Entries of a sled batch; more than 512 slow sled down.
 const BATCH: usize = 256;
 
-/// Position and hash of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Held {
     pub position: Position,

@@ -341,7 +341,6 @@ fn hold(
     Some(internal(stream, request, Event::WalletCallHeld { request_id, currency, close, reason, code }))
 }
 
-/// Proposes the rollback of a debit.
 #[must_use]
 pub fn roll_back(stream: &StreamId, debit: &Debit, reason: &str) -> Proposal {
     let Debit { request_id, .. } = debit;

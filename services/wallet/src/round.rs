@@ -8,7 +8,6 @@ use motherlode_ledger::{FetchError, Handle, fields::round_name, rounds};
 use motherlode_proto::{convert::record::Logged, wallet::v1 as wire};
 use std::sync::Arc;
 
-/// The round of a call, with its kind.
 pub(crate) struct RoundOf {
     pub(crate) round: wire::Round,
     pub(crate) kind: wire::CreditKind,

@@ -6,7 +6,6 @@ use bytes::Bytes;
 
 use motherlode_log::{AppendError, Hash, LogStart, Position, ReadError, Reader, Store, genesis, hash, previous_hash};
 
-/// An empty store of any partition.
 pub type Make<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
 
 pub fn suite(make: Make<'_>) {

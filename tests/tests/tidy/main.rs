@@ -19,7 +19,6 @@ use std::{
 
 const LINES_MAX: usize = 600;
 
-/// Direct dependencies allowed in the engine.
 const ENGINE_MAY_USE: [&str; 12] = [
     "data-encoding",
     "ed25519-dalek",
@@ -83,8 +82,7 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns a package's dependencies down to `depth`, without those of tests. The package is resolved alone, so that no
-/// other member of the workspace enables features.
+/// Leaves out dependencies of tests. The package is resolved alone, so that no other member of the workspace enables features.
 fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])

@@ -25,7 +25,6 @@ pub enum InternalRequest<'a> {
     OpenPool,
     /// At home.
     PoolStep {
-        /// Stream's version after the step.
         version: u64,
     },
     /// On the receiver's stream.

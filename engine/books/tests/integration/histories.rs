@@ -19,7 +19,6 @@ struct Model {
     /// Millionths of EUR.
     rates: BTreeMap<Currency, i128>,
     awards: Vec<(u64, i64)>,
-    /// Position of the hit to its price.
     hits: BTreeMap<u64, ModelHit>,
 }
 

@@ -35,7 +35,6 @@ fn body(log: &Log, records: usize) -> Vec<u8> {
     postcard::to_allocvec(&(None::<Hash>, KEY, &books, players.tables(&written))).unwrap()
 }
 
-/// Serialized state at every position of a log, and the checkpoint's at its end.
 fn states(log: &Log) -> Vec<u8> {
     let mut states = vec![];
     folded(log, log.records.len(), |books| {
