@@ -21,7 +21,7 @@ pub struct Report {
     pub seals: Seals,
     pub index: Comparison,
     pub checkpoints: Vec<u64>,
-    /// Size of the tree's files that were compared, if any.
+    /// Size of the compared files of the tree, if any.
     pub tree: Option<u64>,
     pub divergence: Option<Divergence>,
 }

@@ -29,7 +29,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Bytes of a group that is passed in memory; followers and the projector read larger groups from the log.
+/// Bytes of a group passed in memory; followers and the projector read larger groups from the log.
 pub(crate) const HANDED_BYTES_MAX: usize = 256 << 10;
 
 pub(crate) struct Handed {

@@ -23,7 +23,7 @@ struct Rounds {
     next: AtomicU64,
     count: u64,
     pace: Pace,
-    /// Permits for rounds that are due, at a constant rate; `None` in a closed loop.
+    /// Permits for due rounds, at a constant rate; `None` in a closed loop.
     permits: Option<Arc<Semaphore>>,
     deadline: Instant,
 }

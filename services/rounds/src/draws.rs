@@ -62,7 +62,7 @@ impl StepDraw {
 pub struct Sealed {
     pub name: DrawName,
     pub seal: Seal,
-    /// Reason of a seal that was made outside a step.
+    /// Reason of a seal made outside a step.
     pub reason: Option<SealReason>,
 }
 

@@ -136,7 +136,7 @@ impl Admission<'_> {
         }
     }
 
-    /// Checks that the operator that switched a part off, or the platform, switches it on (PL-25).
+    /// Checks that a part is switched on by the operator who switched it off, or by the platform (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));

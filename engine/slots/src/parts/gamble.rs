@@ -56,7 +56,7 @@ pub enum LimitOn {
     /// The limit applies to the win after a right guess. If that could exceed it, no card is offered.
     #[default]
     Result,
-    /// The limit applies to the win that is gambled (ME-14). A win above it ends the gamble (ME-15).
+    /// The limit applies to the gambled win (ME-14). A win above it ends the gamble (ME-15).
     Win,
 }
 
