@@ -14,9 +14,9 @@ const PRIVATE: &str = "PRIVATE+KEY+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// 0x01: over a note's text.
+    /// Type 0x01: signs a note's text.
     Log,
-    /// 0x04: over a time and a checkpoint.
+    /// Type 0x04: signs a time and a checkpoint.
     Witness,
 }
 

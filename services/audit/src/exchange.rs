@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// Positions of mirrors, and of home's state in them.
+    /// Position of each mirror, and the position at home of the state in it.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,

@@ -27,7 +27,7 @@ impl Roles {
     pub const NODE_LEDGER: Self = Self(128);
     /// `node` of older configurations.
     pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);
-    /// Any process; platform only.
+    /// Roles of processes of the installation, which only the platform's credentials may have.
     pub const NODES: Self = Self::NODE.or(Self::NODE_LEDGER);
     pub const ANY: Self = Self(255);
 

@@ -107,7 +107,7 @@ impl<'a> Returns<'a> {
         format!(
             "the pool is active with a seed of {seed} EUR and grows by {percent} % of every bet; each coin staked wins it once in \
              {odds} spins, in proportion to the coin value: a coin value of {base} EUR wins the whole pool. While the pool is \
-             suspended nothing is won of it, and the return is the one without the jackpot"
+             suspended nothing is won from it, and the return is the one without the jackpot"
         )
     }
 }

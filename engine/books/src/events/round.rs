@@ -54,7 +54,7 @@ impl LoggedTerms {
     }
 }
 
-/// Terms of a replay besides the bet.
+/// Terms of a round, which a replay needs besides the bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,

@@ -90,7 +90,7 @@ impl Model {
         format!(
             "the pool is active with a seed of {seed} EUR and grows by {percent} % of every bet; each coin staked wins it once \
              in {odds} spins, in proportion to the coin value: a coin value of {} EUR wins the whole pool. While the pool is suspended \
-             nothing is won of it, and the return is the one without the jackpot",
+             nothing is won from it, and the return is the one without the jackpot",
             base_coin_micros / 1_000_000
         )
     }
