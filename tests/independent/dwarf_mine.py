@@ -37,7 +37,7 @@ class DwarfMine:
         self.fractions = Counter()
 
     def free(self, super_high=None):
-        """Windows with the symbol at the marked places, or without those places."""
+        """Strips of free spins with the super-high symbol at the places marked `*`; without one, these places are left out."""
         mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
         return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
 

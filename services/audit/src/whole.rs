@@ -23,7 +23,7 @@ pub struct Whole {
     between: Option<Divergence>,
 }
 
-/// `options` for each partition in order.
+/// `options` are those of each partition, in order.
 pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
     let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
     scope(|threads| {

@@ -96,7 +96,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Records the use.
+    /// Also notes the time, from which the session's idle time counts.
     pub(crate) fn find(&self, id: &str) -> Option<Session> {
         let (now_ms, name) = ((self.clock)(), digest(id));
         let mut open = self.open.lock();

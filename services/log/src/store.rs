@@ -56,7 +56,7 @@ pub trait Store: Send {
         Ok(())
     }
 
-    /// Settles and prepares for later appends. SHOULD cost nothing without pending work. The caller MAY retry; appends
+    /// Calls [`settle`](Store::settle), and prepares for later appends. SHOULD cost nothing without pending work. The caller MAY retry; appends
     /// may succeed despite an error.
     fn tend(&mut self) -> Result<(), AppendError> {
         self.settle()

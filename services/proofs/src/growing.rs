@@ -19,13 +19,13 @@ pub struct Contradiction {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// Retried.
+    /// The task tries again.
     #[error("the tree's files: {0}")]
     Files(#[from] io::Error),
-    /// Retried.
+    /// The task tries again.
     #[error("the log: {0}")]
     Log(#[from] ReadError),
-    /// Final.
+    /// Signing ends for good.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
 }

@@ -326,7 +326,7 @@ fn asked_amount(asked: &Logged) -> Minor {
     amount.unwrap_or_default()
 }
 
-/// The debit of a bet, to be asked.
+/// Proposes to ask the wallet for the debit of a bet.
 fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, SmolStr)) -> Proposal {
     let is_free = started.campaign.is_some();
     let facts = DebitFacts {

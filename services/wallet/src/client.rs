@@ -70,7 +70,7 @@ impl Client {
     }
 
     pub(crate) async fn send(&self, call: &Call, attempt: u32) -> Told {
-        /// One call by either face.
+        /// Makes the call over gRPC or JSON.
         macro_rules! ask {
             ($request:ident, $grpc:ident, $json:literal, $response:ty) => {{
                 let mut request = (**$request).clone();

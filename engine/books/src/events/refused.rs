@@ -158,7 +158,7 @@ pub enum Refused {
     /// The terms are out of range, or change the base coin.
     #[error("pool terms not allowed: {reason}")]
     BadTerms { reason: String },
-    #[error("contribution {found} but the bet requires {expected}")]
+    #[error("the contribution is {found}, but the bet requires {expected}")]
     ContributionWrong { expected: Nano, found: Nano },
     #[error("the bet does not contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },

@@ -46,7 +46,7 @@ pub struct Reversal {
     pub operator: SmolStr,
     /// EUR.
     pub amount: Nano,
-    /// The rest joins the reserve.
+    /// Part that returns to the house; the rest joins the reserve.
     pub to_house: Nano,
 }
 

@@ -12,7 +12,7 @@ use crate::state::{
 };
 use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
-/// States replace, totals are added.
+/// Changed states replace earlier ones; totals are added to them.
 #[derive(Default)]
 pub(super) struct Delta {
     pub end: End,

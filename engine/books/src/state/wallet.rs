@@ -67,7 +67,7 @@ pub struct Debit {
     pub fingerprint: [u8; 16],
     pub currency: Currency,
     pub amount: Minor,
-    /// Position of the request for it.
+    /// Position of its `DebitAsked`.
     pub asked_at: u64,
     pub asked_ms: i64,
     pub rolling_back: bool,
@@ -83,7 +83,7 @@ pub struct UnpaidCredit {
     pub closes: u64,
     /// Whether the wallet refused the call, which waits for an operator.
     pub held: bool,
-    /// Position of that commit.
+    /// Position of the commit that made the call due.
     pub due_at: u64,
     pub due_ms: i64,
 }

@@ -96,7 +96,7 @@ pub enum MaxOf {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// Times coins per line.
+    /// Multiple of the coins per line.
     pub coins: u64,
     pub weight: u64,
 }

@@ -128,7 +128,7 @@ pub(super) struct Walk {
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// Recorded start, or 0.
+    /// First kept position of a log with [`LogStart`], or 0.
     first: Position,
     pub next: Position,
     pub head: Hash,

@@ -88,7 +88,7 @@ fn copy_by(
 ) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
-    // Last to first: partition 0 implies all others.
+    // From the last to the first, so partition 0 exists only if all others do.
     let copies = (0..partitions).rev().map(|partition| match part {
         Source::Whole => Copying::begin(from, to, partition),
         Source::Rest => Copying::begin_after(from, to, partition),

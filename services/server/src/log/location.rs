@@ -94,7 +94,7 @@ impl LogLocation {
 
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.writes())?;
-        // Last to first: the first implies all others.
+        // From the last to the first, so the first exists only if all others do.
         config.writes().into_iter().rev().map(|partition| self.open_to_serve(partition, config.verify)).collect()
     }
 

@@ -19,7 +19,7 @@ use crate::math::moments;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Per second moment.
+/// Samples of each second moment.
 const SAMPLES: u32 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default)]
