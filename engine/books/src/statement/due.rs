@@ -1,5 +1,5 @@
-//! Credits due in balances of transactions (PL-31, PL-34). In a statement, seamless money stays in the account until
-//! its `Credit`, so each balance is the previous one plus the amount.
+//! Credits due to a seamless wallet, which a transaction's balance includes (PL-31, PL-34). In a statement, seamless
+//! money stays in the account until its `Credit`, so each balance is the previous one plus the amount.
 
 use std::collections::BTreeMap;
 
