@@ -110,7 +110,7 @@ pub struct BeyondLoopback {
     pub anyone: bool,
 }
 
-/// Thresholds of significant events (PL-22). No rule gives a figure.
+/// Thresholds of significant events (PL-22). No regulation sets a figure.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {

@@ -20,7 +20,6 @@ const SECTOR: usize = 512;
 /// last byte.
 const WRITE_GRAIN: usize = 2;
 
-/// Clones are the same disk.
 #[derive(Debug, Clone, Default)]
 pub struct SimDisk(Arc<Mutex<State>>);
 
@@ -90,7 +89,6 @@ impl SimDisk {
         self.0.lock().stop_at = Some(operation);
     }
 
-    /// Bytes by which files can still grow.
     pub fn set_room(&self, bytes: Option<u64>) {
         self.0.lock().room = bytes;
     }
@@ -125,7 +123,6 @@ impl SimDisk {
         })
     }
 
-    /// `seed` chooses which unsynced sectors remain.
     #[must_use]
     pub fn after_power_cut(&self, seed: u64) -> Self {
         let state = self.0.lock();
@@ -147,7 +144,6 @@ impl SimDisk {
         Some(state.contents[*state.names.get(path)?].live.clone())
     }
 
-    /// Replaces a file durably.
     pub fn put(&self, path: &Path, bytes: Vec<u8>) {
         let mut state = self.0.lock();
         let content = state.contents.len();
@@ -313,12 +309,10 @@ impl Content {
     }
 }
 
-/// Seeded random sequence (SplitMix64).
 #[derive(Debug)]
 pub struct Chance(pub u64);
 
 impl Chance {
-    /// `bound` must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

@@ -23,7 +23,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
-    /// `None` if `path` is locked by another process or opener.
+    /// Locks a path; `None` if another process or opener has the lock.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 }
 
@@ -40,7 +40,7 @@ pub enum Access {
 }
 
 pub trait Folder: fmt::Debug + Send + Sync {
-    /// An error leaves names in doubt until the files are created or renamed again.
+    /// Makes names durable. After an error, names are in doubt until their files are created or renamed again.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -50,12 +50,12 @@ pub trait File: fmt::Debug + Send + Sync {
     /// Returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// May write a part; returns its length.
+    /// Writes at an offset, perhaps only a part; returns the written length.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// An error leaves the bytes in doubt until they are written again, whatever a second sync returns.
+    /// Makes bytes durable. After an error they are in doubt until they are written again, even if a second sync succeeds.
     fn sync(&self) -> io::Result<()>;
 }
 

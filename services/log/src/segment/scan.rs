@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// Allocators do not reuse larger blocks.
+/// Bytes read ahead at a time. Allocators do not reuse larger blocks.
 const AHEAD: u64 = 1 << 17;
 const LOOKS: usize = 16;
 
@@ -34,11 +34,11 @@ const LOOKS: usize = 16;
 pub enum Tail {
     #[default]
     Clean,
-    /// Part of an unacknowledged append: interrupted by a crash, or still being written.
+    /// Unacknowledged append that a crash interrupted, or that is still being written.
     Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// A damaged [`LogStart`] or missing first segment is an error.
+/// Opens a verifying reader. A damaged [`LogStart`] or a missing first segment is an error.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
@@ -47,7 +47,7 @@ pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// `head` is the hash of the record at `position`. Earlier records are not verified.
+/// Opens a reader after a position, where `head` is the hash of the record there. Earlier records are not verified.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
@@ -128,7 +128,7 @@ pub(super) struct Walk {
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// Recorded start, or 0.
+    /// First kept position of a log with [`LogStart`], or 0.
     first: Position,
     pub next: Position,
     pub head: Hash,
@@ -226,7 +226,7 @@ impl Walk {
         Ok(rest)
     }
 
-    /// Lists newer segments before it reads the current one's end again: no segment grows once a later one exists.
+    /// Looks for newer segments, before it reads the current one's end again: no segment grows once a later one exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();

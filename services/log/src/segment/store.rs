@@ -33,9 +33,9 @@ const UNFINISHED: &str = "unfinished";
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// 4 KiB to 1 GiB; also limits an append.
+    /// Bytes of a segment file, 4 KiB to 1 GiB. An append is not longer.
     pub segment_bytes: u64,
-    /// Zeros written ahead at a time, at least 512 bytes.
+    /// Bytes of zeros written ahead at a time, at least 512.
     pub zero_bytes: u64,
 }
 
@@ -55,7 +55,7 @@ pub struct SegmentStore {
     spare: Option<Active>,
     /// Whether the next segment's name may not be durable, so that a new file must replace it.
     rolling: bool,
-    /// Needed bytes for which there was no room.
+    /// Bytes of an append for which there was no room.
     starved: Option<u64>,
     recovered: Tail,
     opened: bool,
@@ -67,7 +67,7 @@ pub struct SegmentStore {
 }
 
 impl SegmentStore {
-    /// A damaged log stays unchanged.
+    /// Opens the log for writing. A damaged log stays unchanged.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }
@@ -79,14 +79,14 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Changes nothing, so that the caller can check the log first. Until [`settle`](Store::settle) or an append, its
-    /// bytes may not be durable and a torn tail remains.
+    /// Opens the log without a change, so that the caller can check it first. Until [`settle`](Store::settle) or an append, its
+    /// bytes may not be durable, and a torn append remains.
     pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Changes nothing, and verifies only the headers of full segments with an outline, up to
-    /// [`unread`](Store::unread).
+    /// Opens the log without a change. Full segments with an outline, up to [`unread`](Store::unread), are verified by their
+    /// headers only.
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
@@ -174,7 +174,7 @@ impl SegmentStore {
             active.mend()?;
         }
         if self.opened {
-            // The last segment's creator may have stopped before the name was durable.
+            // The process that created the last segment may have stopped before its name was durable.
             self.folder.sync()?;
             self.opened = false;
         }

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// For threads to end after the server has stopped.
+/// Longest wait for threads to end after the server has stopped.
 const LEAVE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
@@ -151,7 +151,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
     });
-    // All tasks have ended, unless a signal interrupted the start: then one may still read the log.
+    // All tasks have ended, except that after a signal during the start one may still read the log.
     runtime.shutdown_timeout(LEAVE);
     served
 }
