@@ -39,6 +39,7 @@ struct State {
     faults: Option<Faults>,
     write_limit: Option<usize>,
     bytes_read: u64,
+    has_threads: bool,
 }
 
 #[derive(Debug)]
@@ -111,6 +112,11 @@ impl SimDisk {
     /// Bytes of one write, rounded up to the end of a sector.
     pub fn set_write_limit(&self, bytes: Option<usize>) {
         self.0.lock().write_limit = bytes;
+    }
+
+    /// Without threads (the default), operations have one order.
+    pub fn set_threads(&self, has_threads: bool) {
+        self.0.lock().has_threads = has_threads;
     }
 
     #[must_use]
@@ -367,6 +373,10 @@ impl Disk for SimDisk {
         let mut state = self.0.lock();
         let lock = state.locks.entry(path.to_owned()).or_default();
         Ok((Arc::strong_count(lock) == 1).then(|| Box::new(Arc::clone(lock)) as LockGuard))
+    }
+
+    fn has_threads(&self) -> bool {
+        self.0.lock().has_threads
     }
 }
 

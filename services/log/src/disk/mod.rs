@@ -25,6 +25,11 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     /// `None` if `path` is locked by another process or opener.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
+
+    /// If false, a store prepares everything in [`Store::tend`](crate::Store::tend), so that operations have one order.
+    fn has_threads(&self) -> bool {
+        true
+    }
 }
 
 pub type LockGuard = Box<dyn LockHandle>;

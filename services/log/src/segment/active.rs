@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     /// End of the durable zeros.
-    zeroed: u64,
+    pub zeroed: u64,
     /// Bytes before `used` in the same page, or more.
     last: Vec<u8>,
     due: Pending,
