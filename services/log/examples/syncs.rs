@@ -1,4 +1,4 @@
-//! Durations of `fdatasync` on a plain file of zeros, at a rate: `syncs FOLDER PER_SECOND BYTES SECONDS`; rate 0: in a row.
+//! Times `fdatasync` of a plain file; rate 0 is without pauses.
 
 use std::{
     env,

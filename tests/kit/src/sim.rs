@@ -91,7 +91,6 @@ impl SimDisk {
         self.0.lock().stop_at = Some(operation);
     }
 
-    /// Bytes by which files can still grow.
     pub fn set_room(&self, bytes: Option<u64>) {
         self.0.lock().room = bytes;
     }
@@ -114,7 +113,7 @@ impl SimDisk {
         self.0.lock().write_limit = bytes;
     }
 
-    /// Without threads (the default), operations have one order.
+    /// Default: false.
     pub fn set_threads(&self, has_threads: bool) {
         self.0.lock().has_threads = has_threads;
     }
@@ -153,7 +152,6 @@ impl SimDisk {
         Some(state.contents[*state.names.get(path)?].live.clone())
     }
 
-    /// Replaces a file durably.
     pub fn put(&self, path: &Path, bytes: Vec<u8>) {
         let mut state = self.0.lock();
         let content = state.contents.len();
@@ -271,7 +269,6 @@ impl Content {
         }
     }
 
-    /// Syncs a random part of the dirty sectors and drops the others.
     fn fail_sync(&mut self, chance: &mut Chance) {
         for sector in std::mem::take(&mut self.dirty) {
             if chance.below(2) == 0 {
@@ -288,7 +285,6 @@ impl Content {
         }
     }
 
-    /// Keeps no unsynced sector, all of them, or a random choice.
     fn after_power_cut(&self, manner: u64, chance: &mut Chance) -> Self {
         let mut after = self.clone();
         let (old, new) = (self.synced.len(), self.live.len());
@@ -324,7 +320,6 @@ impl Content {
 pub struct Chance(pub u64);
 
 impl Chance {
-    /// `bound` must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

@@ -12,7 +12,6 @@ use std::{
 pub trait Disk: fmt::Debug + Send + Sync {
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Unordered.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;

@@ -42,7 +42,7 @@ const SPARE_DUE: u64 = 8;
 pub struct Options {
     /// 4 KiB to 1 GiB; also limits an append.
     pub segment_bytes: u64,
-    /// Zeros written ahead at a time, at least 512 bytes; a thread fills the next segment with twice as many at a time.
+    /// Zeros written ahead at a time, at least 512 bytes; twice as many by the thread.
     pub zero_bytes: u64,
 }
 
