@@ -1,4 +1,3 @@
-
 pub mod golden;
 pub mod message;
 pub mod service;

@@ -1,7 +1,7 @@
 use crate::config;
-use motherlode_books::{Commit, Currency, Event, Minor, StreamId};
 use motherlode_log::Store;
 use motherlode_proto::convert::record::{self, Logged};
+use motherlode_state::{Commit, Currency, Event, Minor, StreamId};
 use std::path::Path;
 
 pub fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {

@@ -1,4 +1,4 @@
-use motherlode_books::{
+use motherlode_state::{
     Draw, DrawSealed, Epoch, Event, GenerationBegun, Minor, RecordHash, SealReason, StartEvidence, StepResolved,
 };
 

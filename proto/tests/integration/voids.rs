@@ -1,5 +1,5 @@
 use crate::record::{mirrored, reported};
-use motherlode_books::{
+use motherlode_state::{
     CoinValue, CollisionShare, Contribution, Currency, Decision, Event, FxRate, Incident, LoggedTerms, Minor, Nano,
     PoolStatus, ReportedVoids, Reversal, RoundJackpot, RoundStarted, SettledRound, StretchEnd, VoidReturn,
     VoidedJackpot,

@@ -1,4 +1,3 @@
-use motherlode_books::{Event, StreamId};
 use motherlode_proto::{
     ledger::v1::OpenAccountRequest,
     round::v1::{Account, Stake},
@@ -10,6 +9,7 @@ use motherlode_slots::{
     Stake as Staked, cash_return, latest,
     par::{Exact, decimal, exact},
 };
+use motherlode_state::{Event, StreamId};
 use motherlode_tests::{
     Client, EUR, Server, account, audited, config, free_round,
     operators::{Service, operator, token},

@@ -1,4 +1,3 @@
-use motherlode_books::CoinValue;
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{
@@ -8,6 +7,7 @@ use motherlode_proto::{
     spin::v1::{GetGameRequest, Played, SpinRequest},
 };
 use motherlode_slots::{latest, latest_games};
+use motherlode_state::CoinValue;
 use motherlode_tests::{
     Client, EUR, Force, Server, checked, next_choice, play, reason, replayed, smallest, stake_on, start,
 };

@@ -1,4 +1,3 @@
-use motherlode_books::Event;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, SetExchangeRateRequest},
@@ -9,6 +8,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::Config;
+use motherlode_state::Event;
 use motherlode_tests::{Client, EUR, bet, commits, config, fresh, next_choice, reason, start_fresh, start_with};
 use std::{
     path::Path,

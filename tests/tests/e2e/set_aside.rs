@@ -1,4 +1,3 @@
-use motherlode_books::{Currency, StreamId};
 use motherlode_ledger::{Ledgers, Options};
 use motherlode_proto::{
     jackpot::v1::ResolveAwardsRequest,
@@ -9,6 +8,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::stop;
 use motherlode_spin::{Dealer, SpinApi};
+use motherlode_state::{Currency, StreamId};
 use motherlode_tests::{
     Client, EUR, Force, Server, bet, checked, config, deposit_of_old, partitions::settled, reason, scripted, start,
     vials,
