@@ -46,8 +46,8 @@ pub struct Args {
     /// ones. Calls for players of others are refused with PARTITION_ELSEWHERE. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     read_partitions: Vec<u32>,
-    /// Verify full segments of the log in the background (background), or the whole log before the first answer
-    /// (all). Default background.
+    /// Verify full segments of the log after the start (background), or the whole log before the first answer (all).
+    /// Default background.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
     /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.
