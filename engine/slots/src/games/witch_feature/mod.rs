@@ -57,17 +57,13 @@ impl WitchFeature {
     pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::new(&data)?;
-        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
+        Ok(Self { edition: Edition::new(NAME, version, &PARTS, &FEATURES, model.info(&data)), model })
     }
 }
 
 impl Game for WitchFeature {
     fn edition(&self) -> &Edition {
         &self.edition
-    }
-
-    fn features(&self) -> &'static [Feature] {
-        &FEATURES
     }
 
     /// Features in free spins are random; others use Potions of earlier rounds.
