@@ -8,7 +8,7 @@ use motherlode_fuzz::{
     message::{self, METHODS},
     service::SERVICE,
 };
-use motherlode_proto::calls::Encoded;
+use motherlode_proto::codec::encoded;
 use std::{sync::OnceLock, time::Duration};
 use tokio_stream::StreamExt;
 use tonic::{
@@ -30,7 +30,7 @@ async fn call(method: usize, messages: Vec<Bytes>) -> Result<(), Status> {
     let mut client = Grpc::new(CHANNEL.get().expect("it was set").clone());
     client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
     let request = Request::new(tokio_stream::iter(messages));
-    let answers = client.streaming(request, path, Encoded);
+    let answers = client.streaming(request, path, encoded());
     let Ok(answers) = tokio::time::timeout(ANSWER_MAX, answers).await else {
         panic!("{} does not answer", method.full_name())
     };

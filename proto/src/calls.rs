@@ -11,16 +11,17 @@ use std::{
 };
 
 use crate::{
-    play_stream::{PlayStreamCodec, StreamAnswers},
+    codec::encoded,
+    play_stream::{StreamAnswers, codec as play_stream_codec},
     spin::v1::PlayStreamRequest,
     wire::{RequestOf, Wire},
 };
-use bytes::{Buf as _, BufMut as _, Bytes};
+use bytes::Bytes;
 use prost::Message;
 use tonic::{
     Code, Request, Response, Status, Streaming,
     body::Body,
-    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
+    codec::Codec,
     codegen::{
         BoxFuture, Service, http,
         tokio_stream::{Stream, StreamExt as _},
@@ -95,7 +96,7 @@ impl<T: Send + Sync + 'static> Serving<T> {
     where
         F: Future<Output = Result<Response<StreamAnswers>, Status>> + Send + 'static,
     {
-        self.streaming_by(PlayStreamCodec, request, call)
+        self.streaming_by(play_stream_codec(), request, call)
     }
 
     fn streaming_by<C, S, F>(&self, codec: C, request: http::Request<Body>, call: Streamed<T, C::Decode, F>) -> Answer
@@ -112,7 +113,7 @@ impl<T: Send + Sync + 'static> Serving<T> {
 }
 
 fn unary(call: Call<Bytes, Response<Bytes>>, request: http::Request<Body>, request_bytes_max: usize) -> Answer {
-    let mut grpc = Grpc::new(Encoded).apply_max_message_size_config(Some(request_bytes_max), None);
+    let mut grpc = Grpc::new(encoded()).apply_max_message_size_config(Some(request_bytes_max), None);
     Box::pin(async move { Ok(grpc.unary(call, request).await) })
 }
 
@@ -121,7 +122,7 @@ fn server_streaming(
     request: http::Request<Body>,
     request_bytes_max: usize,
 ) -> Answer {
-    let mut grpc = Grpc::new(Encoded).apply_max_message_size_config(Some(request_bytes_max), None);
+    let mut grpc = Grpc::new(encoded()).apply_max_message_size_config(Some(request_bytes_max), None);
     Box::pin(async move { Ok(grpc.server_streaming(call, request).await) })
 }
 
@@ -159,44 +160,6 @@ fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     // Same status as tonic's codec: <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
     let message = M::read(&bytes).map_err(|error| Status::internal(error.to_string()))?;
     Ok(Request::from_parts(metadata, extensions, message))
-}
-
-/// Codec of messages passed as encoded bytes.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Encoded;
-
-impl Codec for Encoded {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for Encoded {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, message: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put(message);
-        Ok(())
-    }
-}
-
-impl Decoder for Encoded {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
-    }
 }
 
 /// Server of a service: its traits, the type's name, the service's name, and each call with its path and kind.

@@ -1,7 +1,10 @@
 //! Client side of the services, with the structure of [`calls`](crate::calls).
 
-use crate::{calls::Encoded, wire::Wire};
-use bytes::Bytes;
+use crate::{
+    codec::{FnCodec, encoded, whole},
+    wire::Wire,
+};
+use bytes::{BufMut as _, Bytes};
 use prost::Message;
 use std::{
     marker::PhantomData,
@@ -12,7 +15,6 @@ use tonic::{
     IntoStreamingRequest, Request, Response, Status, Streaming,
     body::Body,
     client::{Grpc, GrpcService},
-    codec::{Codec, DecodeBuf, Decoder},
     codegen::{Body as HttpBody, StdError, http::uri::PathAndQuery},
 };
 use tonic_prost::ProstCodec;
@@ -53,7 +55,7 @@ where
     fn answer(&mut self, request: Request<Bytes>, path: &'static str) -> Pending<'_, Bytes> {
         Box::pin(async move {
             self.ready().await?;
-            self.0.unary(request, PathAndQuery::from_static(path), Encoded).await
+            self.0.unary(request, PathAndQuery::from_static(path), encoded()).await
         })
     }
 
@@ -63,9 +65,10 @@ where
         path: &'static str,
     ) -> Pending<'_, Streaming<R>> {
         let request = request.map(|message| message.written());
+        let codec = FnCodec::<Bytes, R>::new(|message, buffer| buffer.put(message), |buffer| R::read(&whole(buffer)));
         Box::pin(async move {
             self.ready().await?;
-            self.0.server_streaming(request, PathAndQuery::from_static(path), Answers(PhantomData)).await
+            self.0.server_streaming(request, PathAndQuery::from_static(path), codec).await
         })
     }
 
@@ -99,37 +102,8 @@ impl<R: Wire> Future for Answering<'_, R> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let (metadata, bytes, extensions) = ready!(self.answer.as_mut().poll(context))?.into_parts();
-        Poll::Ready(read(&bytes).map(|message| Response::from_parts(metadata, message, extensions)))
-    }
-}
-
-fn read<R: Wire>(bytes: &[u8]) -> Result<R, Status> {
-    R::read(bytes).map_err(|error| Status::internal(error.to_string()))
-}
-
-struct Answers<R>(PhantomData<fn() -> R>);
-
-impl<R: Wire> Codec for Answers<R> {
-    type Encode = Bytes;
-    type Decode = R;
-    type Encoder = Encoded;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Encoded {
-        Encoded
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<R: Wire> Decoder for Answers<R> {
-    type Item = R;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<R>, Status> {
-        Encoded.decode(buffer)?.map(|bytes| read(&bytes)).transpose()
+        let message = R::read(&bytes).map_err(|error| Status::internal(error.to_string()))?;
+        Poll::Ready(Ok(Response::from_parts(metadata, message, extensions)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod calls;
 pub mod clients;
+pub mod codec;
 pub mod convert;
 pub mod play_stream;
 pub mod wire;

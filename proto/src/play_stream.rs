@@ -1,14 +1,10 @@
 //! Server side of PlayStream. Each answer is encoded once and then copied to the connection's buffer.
 
-use crate::{convert::asked::read_call, spin::v1::PlayStreamRequest};
+use crate::{codec::FnCodec, convert::asked::read_call, spin::v1::PlayStreamRequest};
 use bytes::{Buf as _, BufMut};
 use prost::encoding::{WireType, encode_key, encode_varint, message, uint64};
 use std::pin::Pin;
-use tonic::{
-    Request, Response, Status, Streaming,
-    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
-    codegen::tokio_stream::Stream,
-};
+use tonic::{Request, Response, Status, Streaming, codegen::tokio_stream::Stream};
 use tonic_types::pb;
 
 /// [`PlayStreamResponse`](crate::spin::v1::PlayStreamResponse) with an encoded answer.
@@ -46,44 +42,16 @@ pub trait PlayStream: Send + Sync + 'static {
     ) -> Result<Response<StreamAnswers>, Status>;
 }
 
-pub(crate) struct PlayStreamCodec;
-
-impl Codec for PlayStreamCodec {
-    type Encode = StreamAnswer;
-    type Decode = PlayStreamRequest;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for PlayStreamCodec {
-    type Item = StreamAnswer;
-    type Error = Status;
-
-    fn encode(&mut self, answer: StreamAnswer, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        answer.write(buffer);
-        Ok(())
-    }
-}
-
-impl Decoder for PlayStreamCodec {
-    type Item = PlayStreamRequest;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<PlayStreamRequest>, Status> {
-        let message = buffer.chunk();
-        let (read, length) = (read_call(message), message.len());
-        buffer.advance(length);
-        // Same as tonic's codec.
-        read.map(Some).map_err(|error| Status::internal(error.to_string()))
-    }
+pub(crate) fn codec() -> FnCodec<StreamAnswer, PlayStreamRequest> {
+    FnCodec::new(
+        |answer, buffer| answer.write(buffer),
+        |buffer| {
+            let message = buffer.chunk();
+            let (read, length) = (read_call(message), message.len());
+            buffer.advance(length);
+            read
+        },
+    )
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! Independent sums of players' daily losses and limits (PL-26), compared with the books at the end.
 
 use crate::divergence::Fault;
-use motherlode_state::{Commit, Currency, Event, Minor, PerCurrency, PlayerState, RoundStarted, StreamId};
-
-const DAY_MS: i64 = 86_400_000;
+use motherlode_state::{Commit, Currency, Event, Minor, PerCurrency, PlayerState, RoundStarted, StreamId, date};
 
 #[derive(Default)]
 pub(crate) struct Days([Day; 2]);
@@ -62,7 +60,7 @@ impl Day {
 impl Days {
     pub(crate) fn take(&mut self, commit: &Commit) -> Result<(), Fault> {
         let days = &mut self.0;
-        let number = commit.time_ms.div_euclid(DAY_MS);
+        let number = date::day_of(commit.time_ms);
         for event in &commit.events {
             match event {
                 Event::SessionOpened(opened) => {
@@ -87,7 +85,7 @@ impl Days {
     pub(crate) fn agree(&self, stream: &StreamId, player: &PlayerState) -> Result<(), Fault> {
         let Self([play, real]) = self;
         for (real, day) in [(false, play), (true, real)] {
-            let now_ms = day.number * DAY_MS;
+            let now_ms = day.number * date::DAY_MS;
             for (currency, net) in day.net.iter() {
                 // Without rates, a day counts only its own currency.
                 let own = |of: Currency| (of == currency).then_some(motherlode_state::FxRate::ONE);

@@ -1,12 +1,10 @@
 use crate::{failure::Failure, fields::Fields};
-use motherlode_picture::figures::iso;
-use prost_types::Timestamp;
+use motherlode_state::date::{parse, text};
 
 pub(crate) const SECONDS: i64 = 86_400;
 
 pub(crate) fn begin(day: &str) -> Result<i64, Failure> {
-    let begin = format!("{day}T00:00:00Z").parse::<Timestamp>();
-    begin.map(|begin| begin.seconds).map_err(|_| Failure::bad("A day is written as YYYY-MM-DD."))
+    parse(day).map(|day| day * SECONDS).ok_or_else(|| Failure::bad("A day is written as YYYY-MM-DD."))
 }
 
 pub(crate) fn field(fields: &Fields, name: &str) -> Result<Option<i64>, Failure> {
@@ -14,7 +12,7 @@ pub(crate) fn field(fields: &Fields, name: &str) -> Result<Option<i64>, Failure>
 }
 
 pub(crate) fn date(seconds: i64) -> String {
-    iso(seconds.saturating_mul(1_000)).chars().take(10).collect()
+    text(seconds.div_euclid(SECONDS))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use axum::{
     routing::{get, post},
 };
 use http::header;
-use motherlode_picture::markup::STYLE as STYLE_OF_PAGES;
+use motherlode_picture::STYLE as STYLE_OF_PAGES;
 use std::sync::{Arc, LazyLock};
 
 static STYLE: LazyLock<String> = LazyLock::new(|| [STYLE_OF_PAGES, include_str!("console.css")].concat());

@@ -1,6 +1,6 @@
 //! Times as RFC 3339 in UTC, amounts by currency.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use motherlode_picture::figures;
 use motherlode_proto::round::v1::Money;
 use prost_types::Timestamp;
@@ -52,10 +52,6 @@ pub(crate) fn percent(share: &str) -> String {
         "" => format!("{sign}{before} %"),
         after => format!("{sign}{before}.{after} %"),
     }
-}
-
-pub(crate) fn drawn(markup: &motherlode_picture::markup::Markup) -> PreEscaped<String> {
-    PreEscaped(markup.to_string())
 }
 
 #[cfg(test)]

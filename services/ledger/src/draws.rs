@@ -2,7 +2,7 @@
 //!
 //! All processes that open players, void rounds or spin share one file. A line has the creation time in Unix
 //! milliseconds, 64 hexadecimal digits, and 8 of a checksum, which older files lack. The last key seals; older ones
-//! open their seals. Any process adds a key after [`DAY_MS`] under the file's lock, and uses it after the sync.
+//! open their seals. Any process adds a key after a day (PL-28) under the file's lock, and uses it after the sync.
 //!
 //! Dealing keys also depend on a generation's salt in the log ([`Generations`], PL-40), so a stale copy of the file
 //! deals no value twice.
@@ -11,6 +11,7 @@ use motherlode_log::hash;
 use motherlode_state::{
     Dealt, DrawName, DrawSealed, Epoch, Event, Generation, Generations, NextDraw, OpenRound, PlayerState, Salt, Seal,
     SealReason, StreamId,
+    date::DAY_MS,
     draw::{self, DealKey},
 };
 use parking_lot::RwLock;
@@ -23,8 +24,6 @@ use std::{
     sync::Arc,
 };
 
-/// Age of the last key at which the next is added (PL-28).
-pub const DAY_MS: i64 = 86_400_000;
 const HEAD: &str = "# Motherlode's draw keys: anyone with them can predict every draw. Never copy them with the log.\n";
 const BYTES_MAX: u64 = 1 << 20;
 const DERIVED_MAX: usize = 256;

@@ -3,7 +3,8 @@
 pub mod draw;
 pub mod figures;
 mod labels;
-pub mod markup;
+mod markup;
+pub use markup::STYLE;
 pub mod par;
 pub mod reels;
 pub mod round;

@@ -4,10 +4,10 @@ use crate::{
     draw::cells,
     figures::{self, grouped},
     labels::{CELL, HUES, LABEL, spread},
-    markup::{Markup, plain, tag},
     shelf, sprite,
     ways::Ways,
 };
+use maud::{Markup, PreEscaped, html};
 use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult, Win};
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,20 +40,26 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
         4..=20 => ("windows many", NUMBERED_MAX_SMALL),
         _ => ("windows many", 1),
     };
-    let one = |((at, spin), caption): ((usize, &SpinResult), String)| {
-        if !small {
-            return plain("figure", window(game, spin, numbered_max, Some(&description(game, spin))));
+    if outcome.spins.is_empty() {
+        return Markup::default();
+    }
+    let captions = captions(&outcome.spins, outcome.spins.len() > 20);
+    html! {
+        div class=(class) {
+            @for (at, (spin, caption)) in outcome.spins.iter().zip(captions).enumerate() {
+                figure {
+                    @if small {
+                        @let inner = html! { (window(game, spin, numbered_max, None)) figcaption { (caption) } };
+                        @match opens(at) {
+                            None => (inner),
+                            Some(address) => a href=(address) { (inner) },
+                        }
+                    } @else {
+                        (window(game, spin, numbered_max, Some(&description(game, spin))))
+                    }
+                }
+            }
         }
-        let inner = [window(game, spin, numbered_max, None), plain("figcaption", caption)];
-        match opens(at) {
-            None => plain("figure", inner),
-            Some(address) => plain("figure", tag("a", &[("href", &address)], inner)),
-        }
-    };
-    let captioned = outcome.spins.iter().enumerate().zip(captions(&outcome.spins, outcome.spins.len() > 20));
-    match outcome.spins.is_empty() {
-        true => Markup::default(),
-        false => tag("div", &[("class", class)], captioned.map(one).collect::<Markup>()),
     }
 }
 
@@ -62,7 +68,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
     let drawn = window(game, spin, NUMBERED_MAX, Some(&description(game, spin)));
-    Some(tag("div", &[("class", "windows")], plain("figure", [drawn, plain("figcaption", caption)])))
+    Some(html! { div.windows { figure { (drawn) figcaption { (caption) } } } })
 }
 
 /// Short captions omit the kind of free spins after the first.
@@ -118,28 +124,27 @@ fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<
     };
     let shines = |reel: usize, row: usize| cells::wins_here(game, spin, reel, row) || marked(reel, row);
     let any = places.iter().any(|(reel, row)| shines(*reel, *row));
-    let drawn = |shining: bool| -> Markup {
-        let these = places.iter().filter(|(reel, row)| shines(*reel, *row) == shining);
-        these.map(|(reel, row)| symbol(game, spin, *reel, *row)).collect()
+    let drawn = |shining: bool| {
+        let these = places.iter().filter(move |(reel, row)| shines(*reel, *row) == shining);
+        html! { @for (reel, row) in these { (symbol(game, spin, *reel, *row)) } }
     };
-    let rest = tag("g", if any { &[("class", "rest")] } else { &[] }, drawn(false));
-    let marks: Markup = spin.marks.iter().map(|of| mark(game, spin, of)).collect();
-    let ways = ways.map(|ways| ways.drawn()).unwrap_or_default();
-    let parts = [rest, tag("g", &[], drawn(true)), ways, marks, lines.drawn()];
-    let (class, view) = (("class", "reels"), ("viewBox", view.as_str()));
-    match told {
-        Some(told) => tag("svg", &[class, view, ("role", "img"), ("aria-label", told)], parts),
-        None => tag("svg", &[class, view, ("aria-hidden", "true")], parts),
+    html! {
+        svg.reels viewBox=(view) role=[told.map(|_| "img")] aria-label=[told] aria-hidden=[told.is_none().then_some("true")] {
+            g.rest[any] { (drawn(false)) }
+            g { (drawn(true)) }
+            @if let Some(ways) = ways { (ways.drawn()) }
+            @for of in &spin.marks { (mark(game, spin, of)) }
+            (lines.drawn())
+        }
     }
 }
 
 fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup {
     let known = cells::cell(spin, reel, row).and_then(|symbol| game.symbols.get(symbol));
     let Some(known) = known else { return Markup::default() };
-    let (name, x, y) = (format!("#C{}", sprite::id(known)), reel.to_string(), row.to_string());
-    let all = [("href", name.as_str()), ("x", &x), ("y", &y)];
-    let not_zero: Vec<_> = all.into_iter().filter(|(_, value)| *value != "0").collect();
-    tag("use", &not_zero, "")
+    let not_zero = |name: char, place: usize| if place > 0 { format!(" {name}=\"{place}\"") } else { String::new() };
+    // Most elements of a page are cells: `/>` is shorter than an end tag.
+    PreEscaped(format!("<use href=\"#C{}\"{}{}/>", sprite::id(known), not_zero('x', reel), not_zero('y', row)))
 }
 
 fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
@@ -161,49 +166,22 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
         _ => CELL,
     };
     let (x, y) = (reel.saturating_mul(CELL), row.saturating_mul(CELL));
-    let frame = tag(
-        "rect",
-        &[
-            ("class", "placed"),
-            ("x", &(x + 3).to_string()),
-            ("y", &(y + 3).to_string()),
-            ("width", &(side - 6).to_string()),
-            ("height", &(side - 6).to_string()),
-            ("rx", "12"),
-        ],
-        "",
-    );
-    if mark.kind() == MarkKind::Potion {
-        return [frame, collected(game, mark, x + CELL / 2, y)].into();
+    html! {
+        rect.placed x=(x + 3) y=(y + 3) width=(side - 6) height=(side - 6) rx="12" {}
+        @if mark.kind() == MarkKind::Potion {
+            // The Potion was here before the symbol moved down (WF-05).
+            (collected(game, mark, x + CELL / 2, y))
+        } @else if !text.is_empty() {
+            rect.plate x=(x + 14) y=(y + 66) width="72" height="30" rx="15" {}
+            text.value x=(x + CELL / 2) y=(y + 89) { (text) }
+        }
     }
-    if text.is_empty() {
-        return frame;
-    }
-    let (left, middle) = ((x + 14).to_string(), (x + CELL / 2).to_string());
-    let plate = tag(
-        "rect",
-        &[
-            ("class", "plate"),
-            ("x", &left),
-            ("y", &(y + 66).to_string()),
-            ("width", "72"),
-            ("height", "30"),
-            ("rx", "15"),
-        ],
-        "",
-    );
-    [frame, plate, tag("text", &[("class", "value"), ("x", &middle), ("y", &(y + 89).to_string())], text)].into()
 }
 
 fn collected(game: &GameInfo, mark: &Mark, x: usize, y: usize) -> Markup {
     let symbol = usize::try_from(mark.value).ok().and_then(|symbol| game.symbols.get(symbol));
     let Some(symbol) = symbol else { return Markup::default() };
-    let (href, x, y, side) = (format!("#{}", sprite::id(symbol)), x.to_string(), y.to_string(), (CELL / 2).to_string());
-    tag(
-        "use",
-        &[("href", &href), ("class", "collected"), ("x", &x), ("y", &y), ("width", &side), ("height", &side)],
-        "",
-    )
+    html! { use.collected href={ "#" (sprite::id(symbol)) } x=(x) y=(y) width=(CELL / 2) height=(CELL / 2) {} }
 }
 
 type Point = (usize, usize);
@@ -244,35 +222,28 @@ impl<'a> Lines<'a> {
         if self.merged {
             let ways: BTreeSet<_> = self.won.iter().flat_map(|(_, points)| points.windows(2)).collect();
             let paths: String = ways.into_iter().map(stroke).collect();
-            return tag("path", &[("d", &paths)], "");
+            return html! { path d=(paths) {} };
         }
         if !self.numbered {
             let paths: String = self.won.iter().map(|(_, points)| stroke(points)).collect();
-            return tag("path", &[("d", &paths)], "");
+            return html! { path d=(paths) {} };
         }
         let at = |end: fn(&[Point]) -> Option<&Point>| {
             spread(self.won.iter().map(|(_, points)| end(points).map_or(0, |(_, y)| *y)).collect(), self.height)
         };
         let (left, right) = (at(|points| points.first()), at(|points| points.last()));
-        let ends = left.into_iter().zip(right);
-        self.won
-            .iter()
-            .zip(ends)
-            .enumerate()
-            .map(|(at, ((win, points), ends))| self.one(at, win, points, ends))
-            .collect()
+        let won = self.won.iter().zip(left.into_iter().zip(right)).enumerate();
+        html! { @for (at, ((win, points), ends)) in won { (self.one(at, win, points, ends)) } }
     }
 
     fn one(&self, at: usize, win: &Win, points: &[Point], (left, right): (usize, usize)) -> Markup {
         let hue = format!("line line{}", at % HUES);
         let end = self.reels * CELL;
-        let points = format!("-10,{left} {} {},{right}", joined(points), end + 8);
-        let drawn = tag("polyline", &[("class", &hue), ("points", &points)], "");
-        let text = |class: &str, x: &str, y: usize, told: String| {
-            tag("text", &[("class", &format!("{class} {hue}")), ("x", x), ("y", &(y + 8).to_string())], told)
-        };
-        let number = text("number", "-16", left, win.line.to_string());
-        [drawn, number, text("coins", &(end + 16).to_string(), right, coins(win))].into()
+        html! {
+            polyline class=(hue) points={ "-10," (left) " " (joined(points)) " " (end + 8) "," (right) } {}
+            text class={ "number " (hue) } x="-16" y=(left + 8) { (win.line) }
+            text class={ "coins " (hue) } x=(end + 16) y=(right + 8) { (coins(win)) }
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 use crate::{
     draw,
     figures::{self, cash},
-    markup::{self, Markup, plain, table, tag},
+    markup::{self, table},
     reels, shelf, things,
 };
+use maud::{Markup, Render, html};
 use motherlode_proto::{
     convert::play::hex,
     round::v1::{
@@ -19,7 +20,7 @@ use std::iter;
 
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Section {
     pub title: String,
     pub drawing: String,
@@ -53,7 +54,7 @@ fn sections_with(round: &Round, colour: bool, opens: &dyn Fn(usize, usize) -> Op
     let shelves = shelves.into_iter().chain(iter::repeat(Markup::default()));
     let steps = round.steps.iter().enumerate().zip(secured).zip(shelves).map(|(((at, step), secured), shelf)| {
         let of = of_step(round, step, secured, colour, &|window| opens(at, window));
-        Section { picture: [of.picture, shelf].into(), ..of }
+        Section { picture: html! { (of.picture) (shelf) }, ..of }
     });
     [bet(round)].into_iter().chain(steps).chain([end(round)]).collect()
 }
@@ -66,20 +67,20 @@ pub fn page(round: &Round) -> String {
 #[must_use]
 pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     let title = format!("Round {round_id}");
-    let heading = plain("h1", title.as_str());
-    let sections = sections.iter().enumerate().map(|(at, Section { title, drawing, picture, facts })| {
-        let drawing = match drawing.as_str() {
-            "" => Markup::default(),
-            text => tag("div", &[("class", "scroll")], tag("pre", &[("class", "drawing")], text.trim_matches('\n'))),
-        };
-        let rows = facts.iter().map(|(what, value)| vec![(*what).into(), value.as_str().into()]);
-        let facts = tag("div", &[("class", "facts")], table(&["", ""], rows));
-        let anchor = format!("step-{at}");
-        let named = if at == 0 { "bet" } else { &anchor };
-        let heading = plain("h2", tag("a", &[("href", &format!("#{named}"))], title.as_str()));
-        tag("section", &[("id", named)], [heading, picture.clone(), drawing, facts])
-    });
-    markup::page(&title, [heading].into_iter().chain(sections).collect::<Markup>())
+    let main = html! {
+        h1 { (title) }
+        @for (at, Section { title, drawing, picture, facts }) in sections.iter().enumerate() {
+            @let anchor = if at == 0 { "bet".to_owned() } else { format!("step-{at}") };
+            section id=(anchor) {
+                h2 { a href={ "#" (anchor) } { (title) } }
+                (picture)
+                @if !drawing.is_empty() { div.scroll { pre.drawing { (drawing.trim_matches('\n')) } } }
+                div.facts { (table(&["", ""], facts.iter().map(|(what, value)| vec![what.render(), value.render()]))) }
+            }
+            "\n"
+        }
+    };
+    markup::page(&title, &main)
 }
 
 #[must_use]
@@ -148,7 +149,7 @@ fn bet(round: &Round) -> Section {
     ];
     let shown = round.steps.iter().filter_map(|step| step.outcome.as_ref());
     let picture = info.map_or_else(Markup::default, |info| {
-        [reels::symbols(&round.game, info, shown), shelf::shelf(info, &shelf::figures(&round.carried))].into()
+        html! { (reels::symbols(&round.game, info, shown)) (shelf::shelf(info, &shelf::figures(&round.carried))) }
     });
     Section { picture, ..Section::new("The bet", String::new(), facts) }
 }
@@ -202,7 +203,7 @@ fn of_step(
     ];
     let picture = match (info, &step.outcome) {
         (Some(info), Some(outcome)) => {
-            [reels::windows(info, outcome, opens), things::things(info, step.choice.as_ref(), outcome)].into()
+            html! { (reels::windows(info, outcome, opens)) (things::things(info, step.choice.as_ref(), outcome)) }
         }
         _ => Markup::default(),
     };

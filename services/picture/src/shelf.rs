@@ -6,9 +6,9 @@ use crate::{
         changes,
         shelves::{Shelf, first_word},
     },
-    markup::{Markup, plain, tag},
     sprite,
 };
+use maud::{Markup, Render, html};
 use motherlode_proto::round::v1::{CarriedFigure, Round, Step};
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,23 +38,24 @@ pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
 #[must_use]
 pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     let figure = |key: &str| figures.get(key).copied().unwrap_or_default();
-    let parts: Markup = match Shelf::new(game, &figure) {
+    let parts: Vec<Markup> = match Shelf::new(game, &figure) {
         None => return Markup::default(),
         Some(Shelf::Crystals { needs, colours }) => {
             let of_colour = |(symbol, has): (usize, usize)| {
                 let places: Vec<_> = (0..needs).map(|place| (place < has).then_some(symbol)).collect();
-                let told = format!("{}: {has} of {needs}", first_word(game, symbol));
-                board(game, &places, &format!("{} crystals: {has} of {needs}", first_word(game, symbol)), told.into())
+                let colour = first_word(game, symbol);
+                let label = format!("{colour} crystals: {has} of {needs}");
+                board(game, &places, &label, format_args!("{colour}: {has} of {needs}"))
             };
             colours.into_iter().map(of_colour).collect()
         }
         Some(Shelf::Potions { places: [first, second], unlocked }) => {
             let named = |place: Option<usize>| place.map_or("none".to_owned(), |symbol| name(game, symbol));
             let label = format!("Potions: {}, {}", named(first), named(second));
-            board(game, &[first, second, None], &label, format!("Unlocked: {}", unlocked.join(", ")).into())
+            vec![board(game, &[first, second, None], &label, format_args!("Unlocked: {}", unlocked.join(", ")))]
         }
     };
-    tag("div", &[("class", "shelves")], parts)
+    html! { div.shelves { @for part in parts { (part) } } }
 }
 
 #[must_use]
@@ -84,28 +85,24 @@ pub fn embedded(game: &str) -> Markup {
     }
 }
 
-fn board(game: &GameInfo, places: &[Option<usize>], label: &str, told: Markup) -> Markup {
+fn board(game: &GameInfo, places: &[Option<usize>], label: &str, told: impl Render) -> Markup {
     let width = places.len() * PLACE;
-    let side = (PLACE - 8).to_string();
-    let drawn = places.iter().enumerate().map(|(at, place)| {
-        let x = at * PLACE;
-        match place.and_then(|symbol| game.symbols.get(symbol)) {
-            Some(symbol) => {
-                let (href, x) = (format!("#{}", sprite::id(symbol)), (x + 4).to_string());
-                tag("use", &[("href", &href), ("x", &x), ("y", "4"), ("width", &side), ("height", &side)], "")
+    html! {
+        figure {
+            svg width=(width) viewBox={ "0 0 " (width) " " (PLACE + BOARD) } role="img" aria-label=(label) {
+                @for (at, place) in places.iter().enumerate() {
+                    @match place.and_then(|symbol| game.symbols.get(symbol)) {
+                        Some(symbol) => {
+                            use href={ "#" (sprite::id(symbol)) } x=(at * PLACE + 4) y="4" width=(PLACE - 8) height=(PLACE - 8) {}
+                        }
+                        None => circle.empty cx=(at * PLACE + PLACE / 2) cy=(PLACE / 2) r="15" {},
+                    }
+                }
+                rect.wood y=(PLACE) width=(width) height=(BOARD) rx="2" {}
             }
-            None => {
-                let (x, y) = ((x + PLACE / 2).to_string(), (PLACE / 2).to_string());
-                tag("circle", &[("class", "empty"), ("cx", &x), ("cy", &y), ("r", "15")], "")
-            }
+            figcaption { (told) }
         }
-    });
-    let (top, across, thick) = (PLACE.to_string(), width.to_string(), BOARD.to_string());
-    let wood = [("class", "wood"), ("y", &top), ("width", &across), ("height", &thick), ("rx", "2")];
-    let view = format!("0 0 {width} {}", PLACE + BOARD);
-    let size = [("width", across.as_str()), ("viewBox", &view), ("role", "img"), ("aria-label", label)];
-    let drawn: Markup = drawn.chain([tag("rect", &wood, "")]).collect();
-    plain("figure", [tag("svg", &size, drawn), plain("figcaption", told)])
+    }
 }
 
 #[cfg(test)]
@@ -114,7 +111,7 @@ mod tests {
 
     fn of(game: &str, figures: &[(&str, i64)]) -> String {
         let figures = figures.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
-        shelf(motherlode_slots::latest(game).unwrap().info(), &figures).to_string()
+        shelf(motherlode_slots::latest(game).unwrap().info(), &figures).into_string()
     }
 
     #[test]
@@ -143,9 +140,9 @@ mod tests {
         let steps = vec![step(vec![figure("green", 3)]), step(vec![]), step(vec![figure("blue", 1)])];
         let round = Round { carried: vec![figure("green", 2), figure("red", 5)], steps, ..Round::default() };
         let after = after_steps(motherlode_slots::latest("dwarf-mine").unwrap().info(), &round);
-        let has = |at: usize, text: &str| after[at].to_string().contains(text);
+        let has = |at: usize, text: &str| after[at].0.contains(text);
         assert!(has(0, "Green: 3 of 5") && has(0, "Red: 5 of 5") && has(0, "Blue: 0 of 5"), "{after:?}");
-        assert_eq!(after[1], Markup::default());
+        assert_eq!(after[1].0, "");
         assert!(has(2, "Green: 3 of 5") && has(2, "Blue: 1 of 5"), "{after:?}");
     }
 }

@@ -2,7 +2,7 @@
 //! named by its lower-case code, or a shared part. Drawings have no style and script, for the strictest content
 //! security policy.
 
-use crate::markup::Markup;
+use maud::{Markup, PreEscaped, html};
 use motherlode_slots::{SymbolInfo, game};
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     let parts: Vec<_> = parts(sprite).collect();
     let place = |name: &str| parts.iter().position(|(id, _)| *id == name);
     let mut wanted: Vec<usize> = names.iter().filter_map(|name| place(name)).collect();
-    let cells: String = wanted.iter().map(|at| in_a_cell(parts[*at].0)).collect();
+    let cells: Vec<&str> = wanted.iter().map(|at| parts[*at].0).collect();
     let mut shown = BTreeSet::new();
     while let Some(at) = wanted.pop() {
         if shown.insert(at) {
@@ -38,12 +38,16 @@ pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
         }
     }
     let drawn: String = shown.into_iter().map(|at| parts[at].1).collect();
-    let open = "<svg class=\"sprite\" width=\"0\" height=\"0\" aria-hidden=\"true\">";
-    Markup::drawing(&format!("{open}\n{drawn}<defs>{cells}</defs></svg>\n"))
-}
-
-fn in_a_cell(name: &str) -> String {
-    format!("<use id=\"C{name}\" href=\"#{name}\" x=\".05\" y=\".05\" width=\".9\" height=\".9\"/>")
+    html! {
+        svg.sprite width="0" height="0" aria-hidden="true" {
+            (PreEscaped(drawn))
+            defs {
+                @for name in cells {
+                    use id={ "C" (name) } href={ "#" (name) } x=".05" y=".05" width=".9" height=".9" {}
+                }
+            }
+        }
+    }
 }
 
 fn parts(sprite: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -68,7 +72,8 @@ mod tests {
 
     #[test]
     fn pl_19_a_page_embeds_what_it_shows_and_what_that_uses() {
-        let of = |names: &[&str]| embedded(SPRITE, &names.iter().map(|name| (*name).to_owned()).collect()).to_string();
+        let of =
+            |names: &[&str]| embedded(SPRITE, &names.iter().map(|name| (*name).to_owned()).collect()).into_string();
         let both = of(&["a"]);
         assert!(both.contains("<path/>\n</g>\n<g id=\"c\">"), "whole parts: {both}");
         assert!(both.contains("id=\"a\"") && both.contains("id=\"c\"") && !both.contains("id=\"b\""), "{both}");

@@ -4,8 +4,8 @@ use crate::{
     draw::cells,
     figures::grouped,
     labels::{CELL, HUES, LABEL, spread},
-    markup::{Markup, tag},
 };
+use maud::{Markup, html};
 use motherlode_proto::round::v1::{SpinResult, Win};
 
 pub(crate) struct Ways<'a> {
@@ -40,7 +40,8 @@ impl<'a> Ways<'a> {
         let left = spread(self.won.iter().map(|(_, reels)| middle(reels.first())).collect(), self.height);
         let right = spread(self.won.iter().map(|(_, reels)| middle(reels.last())).collect(), self.height);
         let ends = left.into_iter().zip(right);
-        self.won.iter().zip(ends).enumerate().map(|(at, ((win, reels), ends))| self.one(at, win, reels, ends)).collect()
+        let won = self.won.iter().zip(ends).enumerate();
+        html! { @for (at, ((win, reels), ends)) in won { (self.one(at, win, reels, ends)) } }
     }
 
     fn one(&self, at: usize, win: &Win, reels: &[Vec<usize>], (left, right): (usize, usize)) -> Markup {
@@ -52,12 +53,11 @@ impl<'a> Ways<'a> {
             ways.extend(each.map(|(from, to)| format!("M{}L{}", point(reel, from), point(reel + 1, to))));
         }
         let hue = format!("line line{}", at % HUES);
-        let drawn = tag("path", &[("class", &format!("{hue} way")), ("d", &ways.concat())], "");
-        let text = |class: &str, x: &str, y: usize, told: String| {
-            tag("text", &[("class", &format!("{class} {hue}")), ("x", x), ("y", &(y + 8).to_string())], told)
-        };
-        let number = text("number", "-6", left, format!("{}×", grouped(&win.ways.to_string())));
-        [drawn, number, text("coins", &(self.reels * CELL + 16).to_string(), right, coins(win))].into()
+        html! {
+            path class={ (hue) " way" } d=(ways.concat()) {}
+            text class={ "number " (hue) } x="-6" y=(left + 8) { (grouped(&win.ways.to_string())) "×" }
+            text class={ "coins " (hue) } x=(self.reels * CELL + 16) y=(right + 8) { (coins(win)) }
+        }
     }
 }
 
@@ -76,13 +76,13 @@ mod tests {
         let cells = columns.iter().flat_map(|rows| (0..4).map(|row| u8::from(rows.contains(&row)))).collect();
         let win = Win { symbol: 1, count: 3, ways: 12, coins: 1_200, ..Win::default() };
         let spin = SpinResult { rows: 4, cells, wins: vec![win], ..SpinResult::default() };
-        let drawn = Ways::new(&spin).drawn().to_string();
+        let drawn = Ways::new(&spin).drawn().into_string();
         assert_eq!(drawn.matches('M').count(), 2 * 3 + 3 * 2, "{drawn}");
         assert!(drawn.contains("M50 38L150 38") && drawn.contains(">12×</text>") && drawn.contains(">+1,200</text>"));
         let none = SpinResult { rows: 4, cells: vec![0; 20], ..SpinResult::default() };
-        assert_eq!((Ways::new(&none).drawn().to_string(), Ways::new(&none).gutter()), (String::new(), 0));
+        assert_eq!((Ways::new(&none).drawn().into_string(), Ways::new(&none).gutter()), (String::new(), 0));
         let odd = Win { symbol: 900, count: 90, ways: 1, ..Win::default() };
         let odd = SpinResult { rows: 4, cells: vec![0; 20], wins: vec![odd], ..SpinResult::default() };
-        assert!(!Ways::new(&odd).drawn().to_string().contains('M'), "whatever a message says, drawing does not fail");
+        assert!(!Ways::new(&odd).drawn().into_string().contains('M'), "whatever a message says, drawing does not fail");
     }
 }

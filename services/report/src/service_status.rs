@@ -1,72 +1,47 @@
 use crate::follower::Follower;
+use hdrhistogram::Histogram;
 use motherlode_ledger::{Handle, LogReader, ReaderKind, fields::timestamp};
 use motherlode_proto::report::v1 as wire;
 use parking_lot::Mutex;
-use std::{
-    array,
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::VecDeque, mem, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
 const SECONDS: usize = 60;
 const EVERY: Duration = Duration::from_secs(1);
-/// Number of latency classes: four per power of two microseconds, up to a minute.
-const CLASSES: usize = 104;
+const LONGEST: Duration = Duration::from_secs(60);
 
+/// Durations of calls in microseconds, rounded to one digit.
 #[derive(Debug, Clone)]
-pub struct CallCounters(Arc<[AtomicU64; CLASSES]>);
+pub struct CallCounters(Arc<Mutex<Histogram<u64>>>);
 
 impl Default for CallCounters {
     fn default() -> Self {
-        Self(Arc::new(array::from_fn(|_| AtomicU64::new(0))))
+        Self(Arc::new(Mutex::new(histogram())))
     }
 }
 
 impl CallCounters {
     pub fn add(&self, took: Duration) {
-        if let Some(class) = self.0.get(class(took)) {
-            class.fetch_add(1, Ordering::Relaxed);
-        }
+        let took = u64::try_from(took.min(LONGEST).as_micros()).unwrap_or_default();
+        self.0.lock().saturating_record(took);
     }
 
-    fn now(&self) -> [u64; CLASSES] {
-        array::from_fn(|class| self.0[class].load(Ordering::Relaxed))
+    /// Calls since the last look.
+    fn take(&self) -> Histogram<u64> {
+        mem::replace(&mut *self.0.lock(), histogram())
     }
 }
 
-fn class(took: Duration) -> usize {
-    let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(4);
-    let power = us.ilog2();
-    let quarter = us >> (power - 2) & 3;
-    (power as usize * 4 + usize::try_from(quarter).unwrap_or_default()).min(CLASSES - 1)
-}
-
-fn bound_us(class: usize) -> u64 {
-    let (power, quarter) = (class / 4, class as u64 % 4);
-    (quarter + 5) << power >> 2
-}
-
-/// Returns a percentile as the upper bound of its class; 0 without calls.
-fn within_us(calls: &[u64; CLASSES], hundredths: u64) -> u64 {
-    let wanted = (calls.iter().sum::<u64>() * hundredths).div_ceil(100);
-    let mut sum = 0;
-    let found = calls.iter().position(|count| {
-        sum += count;
-        wanted > 0 && sum >= wanted
-    });
-    found.map_or(0, bound_us)
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 60_000_000, 1).expect("these bounds are valid")
 }
 
 #[derive(Clone)]
 struct Look {
     time_ms: i64,
     rounds: u64,
-    calls: [u64; CLASSES],
+    /// Since the look before.
+    calls: Histogram<u64>,
 }
 
 #[derive(Clone)]
@@ -87,7 +62,7 @@ impl ServiceStatus {
             let look = Look {
                 time_ms: self.follower.ledgers().now_ms(),
                 rounds: self.follower.counts().rounds.iter().map(|(_, count)| count).sum(),
-                calls: self.calls.now(),
+                calls: self.calls.take(),
             };
             {
                 let mut looks = self.looks.lock();
@@ -103,16 +78,13 @@ impl ServiceStatus {
     pub(crate) fn to_wire(&self) -> wire::GetServiceStatusResponse {
         let looks: Vec<_> = self.looks.lock().iter().cloned().collect();
         let counts = self.follower.counts();
-        let (first, last) = (looks.first(), looks.last());
-        let calls: [u64; CLASSES] = match (first, last) {
-            (Some(first), Some(last)) => array::from_fn(|class| last.calls[class] - first.calls[class]),
-            _ => [0; CLASSES],
-        };
+        let mut calls = histogram();
+        looks.iter().skip(1).for_each(|look| calls += &look.calls);
         let partitions = self.follower.ledgers().all().zip(&counts.positions);
         wire::GetServiceStatusResponse {
             seconds: looks.windows(2).map(second).collect(),
-            latency_p50_us: within_us(&calls, 50),
-            latency_p99_us: within_us(&calls, 99),
+            latency_p50_us: calls.value_at_quantile(0.5),
+            latency_p99_us: calls.value_at_quantile(0.99),
             open_rounds: counts.open,
             partitions: partitions.map(|(ledger, reports)| of_partition(ledger, *reports)).collect(),
         }
@@ -121,11 +93,10 @@ impl ServiceStatus {
 
 fn second(looks: &[Look]) -> wire::Second {
     let [before, after] = looks else { return wire::Second::default() };
-    let calls = |look: &Look| look.calls.iter().sum::<u64>();
     wire::Second {
         time: Some(timestamp(after.time_ms)),
         rounds: if before.rounds == 0 { 0 } else { after.rounds.saturating_sub(before.rounds) },
-        calls: calls(after) - calls(before),
+        calls: after.calls.len(),
     }
 }
 
@@ -162,35 +133,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_calls_time_is_within_a_quarter_of_its_class() {
-        for us in [0, 1, 4, 5, 7, 8, 100, 215, 1_000, 4_999, 5_000, 1_000_000, 59_000_000] {
-            let bound = bound_us(class(Duration::from_micros(us)));
-            assert!(bound > us && (us < 8 || bound <= us + us / 4 + 1), "{us}: {bound}");
-        }
-        assert_eq!(class(Duration::from_secs(10_000)), CLASSES - 1);
-    }
-
-    #[test]
     fn a_share_of_calls_is_told_by_the_bound_of_its_class() {
         let calls = CallCounters::default();
-        assert_eq!(within_us(&calls.now(), 99), 0);
+        assert_eq!((calls.take().value_at_quantile(0.99), calls.take().len()), (0, 0));
         for _ in 0..98 {
             calls.add(Duration::from_micros(200));
         }
         calls.add(Duration::from_millis(9));
-        calls.add(Duration::from_millis(9));
-        let (half, most) = (within_us(&calls.now(), 50), within_us(&calls.now(), 99));
-        assert!((201..=256).contains(&half) && (9_001..=10_240).contains(&most), "{half} {most}");
+        calls.add(Duration::from_secs(10_000));
+        let taken = calls.take();
+        let [half, most, longest] = [0.5, 0.99, 1.0].map(|share| taken.value_at_quantile(share));
+        assert!((200..=220).contains(&half) && (9_000..=9_900).contains(&most), "{half} {most}");
+        assert!((60_000_000..=66_000_000).contains(&longest) && calls.take().is_empty(), "{longest}");
     }
 
     #[test]
     fn a_second_has_what_came_in_it_and_not_what_was_read_again() {
-        let look = |rounds, count| Look {
-            time_ms: 5_000,
-            rounds,
-            calls: array::from_fn(|class| if class == 9 { count } else { 0 }),
+        let look = |rounds, count| {
+            let mut calls = histogram();
+            calls.record_n(9, count).unwrap();
+            Look { time_ms: 5_000, rounds, calls }
         };
-        let told = second(&[look(70, 5), look(75, 12)]);
+        let told = second(&[look(70, 5), look(75, 7)]);
         assert_eq!((told.rounds, told.calls), (5, 7));
         assert_eq!(second(&[look(0, 0), look(1_000_000, 1)]).rounds, 0);
     }

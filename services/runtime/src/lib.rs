@@ -3,7 +3,6 @@
 pub mod access;
 mod appends;
 pub mod buffers;
-mod civil;
 mod clock;
 pub mod config;
 pub mod connect;

@@ -2,8 +2,7 @@
 //! pending calls of a connection are decided before any is proposed, and one group commit answers them.
 
 use crate::layers::{
-    call_metrics::CallMetrics,
-    call_spans::span,
+    call_metrics::{CallMetrics, span},
     deadline::{time_is_up, until},
 };
 use bytes::{BufMut, Bytes};

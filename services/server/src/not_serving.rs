@@ -5,11 +5,10 @@
 
 use crate::{
     error::ServeError,
-    layers::refusals::Refusals,
+    layers::{Layers, State},
     services::log_service,
     transport::{admission, buffers, tls},
 };
-use http::{Request, Response};
 use motherlode_ledger::{Handle, not_the_writer, taking_over};
 use motherlode_runtime::{
     Config,
@@ -18,21 +17,15 @@ use motherlode_runtime::{
     stop::{self, Stopper},
 };
 use std::{
-    convert::Infallible,
     net::TcpListener as StdListener,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll},
 };
 use tokio::{net::TcpListener, task::JoinHandle};
-use tonic::{Status, body::Body, service::Routes};
+use tonic::service::Routes;
 use tonic_health::ServingStatus;
-use tower::{Layer, Service, ServiceBuilder, util::option_layer};
-
-const LOG: &str = "/motherlode.log.v1.LogService/";
 
 pub(crate) struct NotServing {
     stopper: Stopper,
@@ -64,12 +57,11 @@ impl NotServing {
         if !written.is_empty() {
             routes.add_service(log_service(written, config, stop.clone()));
         }
-        let service = ServiceBuilder::new()
-            .layer(Refusals)
-            .layer(option_layer(access))
-            .layer(buffers(config))
-            .layer(Refusing { gives: !written.is_empty(), takes_over: Arc::clone(&takes_over) })
-            .service(routes.routes().prepare());
+        let takes = Arc::clone(&takes_over);
+        let refusal = move || if takes.load(Ordering::Relaxed) { taking_over() } else { not_the_writer() };
+        let state = State::NotServing { log: !written.is_empty(), refusal: Box::new(refusal) };
+        let layers = Layers { metrics: None, access, buffers: buffers(config), state };
+        let service = layers.around(routes.routes());
         let admission = admission(config);
         let workers = Workers::start(1).map_err(ServeError::Threads)?;
         let serving = tokio::spawn(async move {
@@ -86,51 +78,5 @@ impl NotServing {
         self.stopper.stop();
         // Aborted, because callers that watch health can keep connections open.
         self.serving.abort();
-    }
-}
-
-/// Layer that refuses calls except health, reflection and the local log.
-#[derive(Clone)]
-struct Refusing {
-    gives: bool,
-    takes_over: Arc<AtomicBool>,
-}
-
-#[derive(Clone)]
-struct Refused<S> {
-    inner: S,
-    by: Refusing,
-}
-
-impl<S> Layer<S> for Refusing {
-    type Service = Refused<S>;
-
-    fn layer(&self, inner: S) -> Refused<S> {
-        Refused { inner, by: self.clone() }
-    }
-}
-
-impl<S, B> Service<Request<B>> for Refused<S>
-where
-    S: Service<Request<B>, Response = Response<Body>, Error = Infallible>,
-    S::Future: Send + 'static,
-{
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let path = request.uri().path();
-        match path.starts_with("/grpc.") || self.by.gives && path.starts_with(LOG) {
-            true => Box::pin(self.inner.call(request)),
-            false => {
-                let refusal = if self.by.takes_over.load(Ordering::Relaxed) { taking_over() } else { not_the_writer() };
-                Box::pin(async { Ok(Status::from(refusal).into_http()) })
-            }
-        }
     }
 }

@@ -6,9 +6,7 @@ use crate::{
     distrust,
     error::ServeError,
     health,
-    layers::{
-        call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline, refusals::Refusals,
-    },
+    layers::{Layers, State, call_metrics::CallMetrics},
     log::layout::{index_folder, log_folder},
     metrics::{Metrics, Source},
     names::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, WALLET},
@@ -53,7 +51,6 @@ use std::{
 use tokio::{net::TcpListener, task::JoinSet};
 use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::{ServingStatus, server::HealthReporter};
-use tower::{ServiceBuilder, util::option_layer};
 
 pub(crate) struct Services<'a> {
     config: &'a Config,
@@ -293,16 +290,9 @@ impl<'a> Services<'a> {
                 metrics: metrics.clone(),
             })
         });
-        let service = ServiceBuilder::new()
-            // The first layer is the outermost.
-            .layer(metrics)
-            .layer(option_layer(exports.then_some(CallSpans)))
-            .layer(Refusals)
-            .layer(access)
-            .layer(buffers)
-            .layer(Deadline)
-            .layer(Current(self.ledgers.clone()))
-            .service(self.routes.routes().prepare());
+        let state = State::Serving(self.ledgers.clone());
+        let layers = Layers { metrics: Some(metrics), access: Some(access), buffers, state };
+        let service = layers.around(self.routes.routes());
         let console = match config.role {
             Role::All => console::start(config, service.clone(), &self.ledgers, self.admission.clone(), &self.stop)?,
             _ => None,

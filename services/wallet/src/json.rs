@@ -3,7 +3,7 @@
 //! call is repeated.
 
 use crate::{
-    link::Connector,
+    link::{Connector, connector},
     sign::{Signed, Signer},
 };
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use motherlode_proto::FILE_DESCRIPTOR_SET;
+use motherlode_runtime::roots;
 use prost::Message;
 use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, MethodDescriptor, ServiceDescriptor};
 use std::{
@@ -22,6 +23,7 @@ use std::{
     sync::LazyLock,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
+use tokio_rustls::rustls::RootCertStore;
 use tonic::Status;
 
 const HEAD_BYTES_MAX: usize = 32 << 10;
@@ -56,12 +58,13 @@ impl Json {
         if uri.query().is_some() || uri.authority().is_none_or(|authority| authority.as_str().contains('@')) {
             return unusable("must be a URL such as https://wallet.example:443/path");
         }
-        let connector = match (uri.scheme_str(), ca) {
-            (Some("http"), None) => Connector::plain(),
+        let roots = match (uri.scheme_str(), ca) {
+            (Some("http"), None) => Ok(RootCertStore::empty()),
             (Some("http"), Some(_)) => return unusable("ca requires an https url"),
-            (Some("https"), ca) => Connector::trusting(ca).map_err(|error| format!("ca: {error}"))?,
+            (Some("https"), ca) => ca.map_or_else(roots::of_system, roots::named),
             _ => return unusable("must be https, or http on this machine"),
         };
+        let connector = roots.and_then(connector).map_err(|error| format!("ca: {error}"))?;
         let mut http = legacy::Client::builder(TokioExecutor::new());
         http.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE.1).pool_max_idle_per_host(IDLE.0);
         http.http1_max_buf_size(HEAD_BYTES_MAX).http1_max_headers(HEADERS_MAX);

@@ -24,13 +24,20 @@ pub struct Edition {
     rules: &'static RulesVersion,
     model_hash: [u8; 32],
     parts: &'static [PartName],
+    features: &'static [Feature],
     info: GameInfo,
 }
 
 impl Edition {
     #[must_use]
-    pub fn new(name: &'static str, rules: &'static RulesVersion, parts: &'static [PartName], info: GameInfo) -> Self {
-        Self { name, rules, model_hash: Sha256::digest(rules.file).into(), parts, info }
+    pub fn new(
+        name: &'static str,
+        rules: &'static RulesVersion,
+        parts: &'static [PartName],
+        features: &'static [Feature],
+        info: GameInfo,
+    ) -> Self {
+        Self { name, rules, model_hash: Sha256::digest(rules.file).into(), parts, features, info }
     }
 }
 
@@ -74,7 +81,7 @@ pub trait Game: Sync + Send {
         self.edition().parts
     }
     fn features(&self) -> &'static [Feature] {
-        &[]
+        self.edition().features
     }
     fn nature(&self, _source: Source) -> Nature {
         Nature::Cash

@@ -10,6 +10,44 @@ use crate::parts::reels::{REELS, Reels};
 
 const COINS_PER_LINE_MAX: u32 = 1000;
 
+/// Declares a game's data file: the sections of all games, then its own.
+macro_rules! game_data {
+    ($($(#[$doc:meta])* $section:ident: $data:ty,)*) => {
+        #[derive(Clone, Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct GameData {
+            pub name: String,
+            pub title: String,
+            pub rules_version: String,
+            pub rules_date: String,
+            /// Without the jackpot, with all features unlocked.
+            pub rtp: String,
+            pub rules: String,
+            pub stake: $crate::parts::data::StakeData,
+            pub symbols: Vec<$crate::parts::data::SymbolData>,
+            $($(#[$doc])* pub $section: $data,)*
+        }
+
+        impl GameData {
+            pub(super) fn info(
+                &self,
+                symbols: &[$crate::contract::info::SymbolInfo],
+                limits: &$crate::contract::stake::StakeLimits,
+            ) -> $crate::contract::info::GameInfo {
+                $crate::contract::info::GameInfo {
+                    title: self.title.clone(),
+                    rules_text: self.rules.trim().to_owned(),
+                    reels: 5,
+                    symbols: symbols.to_vec(),
+                    limits: limits.clone(),
+                    ..Default::default()
+                }
+            }
+        }
+    };
+}
+pub(crate) use game_data;
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StakeData {

@@ -3,11 +3,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::events::DayLimits;
+use crate::values::date::{DAY_MS, day_of};
 use crate::values::{Currency, Minor, Rates, exchange};
 
-const DAY_MS: i64 = 86_400_000;
-
-/// Longest pause that counts as time played.
+/// A longer pause does not count as play.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
 /// Day with real or with play money (PL-17), UTC. A loss counts for its bet's day. Time played is the time between
@@ -48,7 +47,7 @@ impl Day {
     }
 
     pub(crate) fn back(&mut self, currency: Currency, amount: Minor, placed_ms: i64) {
-        if placed_ms.div_euclid(DAY_MS) == self.number {
+        if day_of(placed_ms) == self.number {
             *self.net_mut(currency) += i128::from(amount.0);
         }
     }
@@ -96,12 +95,12 @@ impl Day {
     }
 
     fn is_for(&self, time_ms: i64) -> bool {
-        time_ms.div_euclid(DAY_MS) == self.number
+        day_of(time_ms) == self.number
     }
 
     fn roll(&mut self, time_ms: i64) {
         if !self.is_for(time_ms) {
-            self.number = time_ms.div_euclid(DAY_MS);
+            self.number = day_of(time_ms);
             self.played_ms = 0;
             (self.net, self.more, self.limits) = (None, None, None);
         }

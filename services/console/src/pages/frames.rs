@@ -1,6 +1,5 @@
 //! A round frame by frame, played back by the `refresh` header.
 
-use crate::text::drawn;
 use maud::{Markup, html};
 use motherlode_picture::{
     reels,
@@ -61,9 +60,9 @@ pub(super) fn shown(
     let symbols = outcome.zip(info(round)).map(|(outcome, info)| reels::symbols(&round.game, info, [outcome]));
     Some(html! {
         (ways(round, at, frames.len(), plays))
-        @if let Some(symbols) = symbols { (drawn(&symbols)) }
+        @if let Some(symbols) = symbols { (symbols) }
         @match window {
-            Some(window) => section.part.one { h2 { (section.title) } (drawn(&window)) },
+            Some(window) => section.part.one { h2 { (section.title) } (window) },
             None => (part(frame.section, section, true, record)),
         }
     })
@@ -103,11 +102,11 @@ pub(super) fn anchor(at: usize) -> String {
 
 pub(super) fn part(at: usize, section: &Section, in_words: bool, record: &dyn Fn(&str) -> Markup) -> Markup {
     let Section { title, drawing, picture, facts } = section;
-    let beside = !drawing.is_empty() && *picture != Default::default();
+    let beside = !drawing.is_empty() && !picture.0.is_empty();
     html! {
         section.part.drawn[beside] #(anchor(at)) {
             h2 { a.anchor href={ "#" (anchor(at)) } { (title) } }
-            (drawn(picture))
+            (picture)
             @if in_words && !drawing.is_empty() {
                 details {
                     summary { "In words" }

@@ -6,7 +6,7 @@ use super::{
 use crate::{
     failure::Failure,
     layout,
-    text::{count, drawn, percent},
+    text::{count, percent},
     visit::Visit,
 };
 use axum::{extract::Path, response::Response};
@@ -103,7 +103,7 @@ fn symbols(game: &str, told: &GetGameResponse) -> Markup {
     html! {
         section {
             h2 { "Symbols" }
-            (drawn(&embedded))
+            (embedded)
             ul.symbols { @for (at, symbol) in told.symbols.iter().enumerate() { (shown(at, symbol)) } }
         }
     }

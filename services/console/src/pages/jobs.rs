@@ -5,7 +5,7 @@ use crate::{
     failure::Failure,
     layout, live,
     sessions::request_id,
-    text::{count, drawn, percent, when},
+    text::{count, percent, when},
     visit::{Form, Visit},
 };
 use axum::{
@@ -181,7 +181,7 @@ fn figures(job: &Job) -> Markup {
         @if rounds > 0 {
             details {
                 summary { "Distribution of wins" }
-                (drawn(&plot::distribution(&bars, share(1))))
+                (plot::distribution(&bars, share(1)))
             }
         }
         p.note { "To repeat these rounds: "

@@ -1,7 +1,7 @@
 //! A game's PAR sheet at its usual stake, as by `motherlode par --format html`.
 
 use super::games::described;
-use crate::{failure::Failure, layout, text::drawn, visit::Visit};
+use crate::{failure::Failure, layout, visit::Visit};
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
 use motherlode_picture::par::{self, report::CashReport};
@@ -39,7 +39,7 @@ async fn sheet(told: &GetGameResponse, part: par::SheetPart) -> Result<Markup, F
     let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
     let missing = "This process does not have the service's model, so it cannot show the sheet.";
     let sheet = computed.await.ok().flatten().ok_or_else(|| Failure::unknown(missing))?;
-    Ok(html! { div.par { (drawn(&sheet)) } })
+    Ok(html! { div.par { (sheet) } })
 }
 
 fn cash(told: &GetGameResponse) -> Vec<CashReport> {

@@ -6,7 +6,7 @@ use crate::{
     failure::Failure,
     fields::query,
     layout,
-    text::{count, drawn, money, when, words},
+    text::{count, money, when, words},
     visit::Visit,
 };
 use axum::{extract::Path, response::Response};
@@ -151,10 +151,9 @@ async fn collections(visit: &Visit, account: &Account) -> Result<Markup, Failure
                 };
                 let figures: Vec<_> = of.figures.iter().map(figure).collect();
                 let (pictured, told) = shelf::draw(&of.game, &figures, &account.currency_code);
-                vec![html! { (of.game) }, html! { (scope) }, html! { (drawn(&pictured)) (told) }]
+                vec![html! { (of.game) }, html! { (scope) }, html! { (pictured) (told) }]
             };
-            let symbols = games.iter().map(|game| drawn(&shelf::embedded(game)));
-            html! { @for of in symbols { (of) } (table("Collections", &["Game", "At", "Holds"], all.iter().map(row).collect())) }
+            html! { @for game in games { (shelf::embedded(game)) } (table("Collections", &["Game", "At", "Holds"], all.iter().map(row).collect())) }
         }
     })
 }

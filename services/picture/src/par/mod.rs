@@ -8,7 +8,8 @@ mod reels;
 pub mod report;
 
 use crate::figures::{chance, grouped, number, once_in, percent};
-use crate::markup::{Markup, page as whole, plain, table, tag};
+use crate::markup::{page as whole, table};
+use maud::{Markup, Render, html};
 use motherlode_proto::{
     convert::play::hex,
     spin::v1::{GetGameResponse, JackpotReturns},
@@ -63,7 +64,7 @@ pub fn part(told: &GetGameResponse, cash: &[CashReport], part: SheetPart) -> Opt
         par.exactness
     ));
     let of = if part == SheetPart::Reels { sheet.reels(false) } else { sheet.figures() };
-    Some([at, of].into())
+    Some(html! { (at) (of) })
 }
 
 fn terms(returns: &JackpotReturns) -> Option<PoolTerms> {
@@ -88,43 +89,42 @@ impl Sheet<'_> {
     #[must_use]
     pub fn page(&self) -> String {
         let title = format!("{}: PAR sheet", self.game.info().title);
-        let reels = reels::sets(self.game.info(), self.par, true);
-        whole(&title, [self.identification(), self.figures(), reels, statements(self.game, self.par)])
+        let main = html! {
+            (self.identification()) (self.figures()) (self.reels(true)) (statements(self.game, self.par))
+        };
+        whole(&title, &main)
     }
 
     #[must_use]
     pub fn identification(&self) -> Markup {
         let Self { game, stake, par, .. } = *self;
         let rules = format!("{}, of {}", par.rules_version, game.rules_date());
-        [
-            tag("p", &[("class", "kind")], "PAR sheet"),
-            plain("h1", game.info().title.as_str()),
-            list([
-                ("game", plain("code", par.game)),
-                ("rules version", rules.into()),
-                ("model hash (SHA-256 of the data file)", plain("code", hex(&par.model_hash))),
-                ("program", format!("motherlode {}", env!("CARGO_PKG_VERSION")).into()),
-                ("stake", StakeReport::new(game, stake, par).to_string().into()),
-                ("exactness", par.exactness.into()),
-            ]),
-        ]
-        .into()
+        html! {
+            p.kind { "PAR sheet" }
+            h1 { (game.info().title) }
+            (list([
+                ("game", code(par.game)),
+                ("rules version", rules.render()),
+                ("model hash (SHA-256 of the data file)", code(&hex(&par.model_hash))),
+                ("program", concat!("motherlode ", env!("CARGO_PKG_VERSION")).render()),
+                ("stake", StakeReport::new(game, stake, par).to_string().render()),
+                ("exactness", par.exactness.render()),
+            ]))
+        }
     }
 
     #[must_use]
     pub fn figures(&self) -> Markup {
         let Self { game, stake, par, cash, played, assumes } = *self;
-        [
-            tiles(game, par),
-            returned(game, par, assumes),
-            if cash.is_empty() { Markup::default() } else { in_cash(cash) },
-            rates(par),
-            volatility(game, stake, par),
-            played.map(|played| played.section(par)).unwrap_or_default(),
-            reels::paytable(game.info()),
-        ]
-        .into_iter()
-        .collect()
+        html! {
+            (tiles(game, par))
+            (returned(game, par, assumes))
+            @if !cash.is_empty() { (in_cash(cash)) }
+            (rates(par))
+            (volatility(game, stake, par))
+            @if let Some(played) = played { (played.section(par)) }
+            (reels::paytable(game.info()))
+        }
     }
 
     #[must_use]
@@ -133,22 +133,26 @@ impl Sheet<'_> {
     }
 }
 
+fn code(key: &str) -> Markup {
+    html! { code { (key) } }
+}
+
 fn tiles(game: &dyn Game, par: &Par) -> Markup {
-    let tile =
-        |figure: String, says: String| tag("div", &[("class", "tile")], [plain("b", figure), plain("span", says)]);
+    let tile = |figure: String, says: &str| html! { div.tile { b { (figure) } span { (says) } } };
     let hits = format!("of paid spins win, {}", once_in(&par.hit_frequency, 2));
     let highest = format!("highest win of one window of a paid spin, {} spins", once_in(&par.max_win_probability, 0));
     let return_says = match game.info().jackpot {
         true => "return to player, without the jackpot's increments",
         false => "return to player",
     };
-    let tiles = [
-        tile(percent(&par.rtp, 4), return_says.to_owned()),
-        tile(percent(&par.hit_frequency, 4), hits),
-        tile(format!("{:.4} bets", par.std_dev), "standard deviation of a round's win".to_owned()),
-        tile(format!("{} bets", grouped(&decimal(&par.max_win_bets, 2))), highest),
-    ];
-    tag("div", &[("class", "tiles")], tiles)
+    html! {
+        div.tiles {
+            (tile(percent(&par.rtp, 4), return_says))
+            (tile(percent(&par.hit_frequency, 4), &hits))
+            (tile(format!("{:.4} bets", par.std_dev), "standard deviation of a round's win"))
+            (tile(format!("{} bets", grouped(&decimal(&par.max_win_bets, 2))), &highest))
+        }
+    }
 }
 
 fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
@@ -159,27 +163,25 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
         .zip(&parts)
         .map(|(part, (name, printed))| (number(&part.rtp), format!("{}: {}", name.title, shifted(printed))))
         .collect();
-    let swatch = |place: usize| tag("span", &[("class", &format!("swatch part{}", place % 8))], "");
-    let whole = |value: &Exact| -> Markup { percent(value, PERCENT_PLACES).into() };
-    let of_rtp = |value: &Exact| -> Markup { percent(&(value / &par.rtp), 2).into() };
+    let whole = |value: &Exact| percent(value, PERCENT_PLACES).render();
+    let of_rtp = |value: &Exact| percent(&(value / &par.rtp), 2).render();
     let mut rows: Vec<Vec<Markup>> = exact
         .iter()
         .zip(&parts)
         .enumerate()
         .map(|(place, (part, (name, printed)))| {
             vec![
-                [swatch(place), name.title.into()].into(),
-                plain("code", name.key),
-                shifted(printed).into(),
+                html! { span class={ "swatch part" (place % 8) } {} (name.title) },
+                code(name.key),
+                shifted(printed).render(),
                 of_rtp(&part.rtp),
             ]
         })
         .collect();
     let sum = |title: &str, key: &str, value: &Exact| {
-        vec![tag("span", &[("class", "sum")], title), plain("code", key), whole(value), of_rtp(value)]
+        vec![html! { span.sum { (title) } }, code(key), whole(value), of_rtp(value)]
     };
-    let below =
-        |title: &str, key: &str, value: &Exact| vec![title.into(), plain("code", key), whole(value), of_rtp(value)];
+    let below = |title: &str, key: &str, value: &Exact| vec![title.render(), code(key), whole(value), of_rtp(value)];
     rows.push(sum("Return", "rtp", &par.rtp));
     if game.info().jackpot {
         rows.extend([
@@ -188,15 +190,17 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
             sum("Return with increments", "rtp_with_jackpot_increments", &par.rtp_with_increments()),
         ]);
     }
-    let mut inner = vec![plot::parts(&shares), table(&["part", "key", "of the bet", "of the return"], rows)];
-    if game.info().jackpot {
-        inner.push(note(format!("The jackpot's share assumes: {assumes}.")));
-    }
-    if !par.conditional_rtps.is_empty() {
-        let rows = par.conditional_rtps.iter().map(|of| vec![of.title.into(), plain("code", of.key), whole(&of.rtp)]);
-        inner.extend([plain("h3", "Under a condition"), table(&["condition", "key", "of the amount paid"], rows)]);
-    }
-    section("Return to player", inner.into_iter().collect::<Markup>())
+    let conditional = par.conditional_rtps.iter().map(|of| vec![of.title.render(), code(of.key), whole(&of.rtp)]);
+    let inner = html! {
+        (plot::parts(&shares))
+        (table(&["part", "key", "of the bet", "of the return"], rows))
+        @if game.info().jackpot { (note(format!("The jackpot's share assumes: {assumes}."))) }
+        @if conditional.len() > 0 {
+            h3 { "Under a condition" }
+            (table(&["condition", "key", "of the amount paid"], conditional))
+        }
+    };
+    section("Return to player", &inner)
 }
 
 fn rates(par: &Par) -> Markup {
@@ -205,11 +209,11 @@ fn rates(par: &Par) -> Markup {
         let comes = rate.title.starts_with("chance") || rate.title.contains("of a paid spin");
         let small = rate.value > Exact::from_integer(0.into()) && rate.value < Exact::from_integer(1.into());
         let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };
-        vec![rate.title.as_str().into(), plain("code", rate.key.as_str()), chance(&rate.value).into(), inverse.into()]
+        vec![rate.title.render(), code(&rate.key), chance(&rate.value).render(), inverse.render()]
     });
     let says = "Chances and expected numbers per paid spin, unless stated otherwise. One in: the inverse of a \
                 chance.";
-    section("Features", [note(says), table(&["figure", "key", "value", "one in"], rows)])
+    section("Features", &html! { (note(says)) (table(&["figure", "key", "value", "one in"], rows)) })
 }
 
 fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
@@ -219,35 +223,40 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
     let share = |share: f64| format!("{:.3} %", share * 100.0);
     let rows = (BAND_DECADES.0..=BAND_DECADES.1).map(|decade| {
         let rounds = 10f64.powf(f64::from(decade));
-        let mut cells: Vec<Markup> =
-            vec![grouped(&format!("{rounds:.0}")).into(), share(bands.half(1.0, rounds)).into()];
+        let mut cells = vec![grouped(&format!("{rounds:.0}")).render(), share(bands.half(1.0, rounds)).render()];
         for (errors, _) in BANDS.iter().rev() {
             let half = bands.half(*errors, rounds);
-            cells.push(format!("{} to {}", share((rtp - half).max(0.0)), share(rtp + half)).into());
+            cells.push(format!("{} to {}", share((rtp - half).max(0.0)), share(rtp + half)).render());
         }
         cells
     });
     let titles = BANDS.map(|(errors, percent)| format!("{percent} % (± {errors:.3})"));
     let [widest, middle, narrowest] = titles.each_ref().map(String::as_str);
     let spread = list([
-        ("standard deviation of a round", format!("{:.6} bets", par.std_dev).into()),
-        ("variance", format!("{:.6} bets²", par.std_dev * par.std_dev).into()),
-        ("volatility index (1.96 σ)", format!("{:.4} bets", par.std_dev * BANDS[1].0).into()),
+        ("standard deviation of a round", format!("{:.6} bets", par.std_dev).render()),
+        ("variance", format!("{:.6} bets²", par.std_dev * par.std_dev).render()),
+        ("volatility index (1.96 σ)", format!("{:.4} bets", par.std_dev * BANDS[1].0).render()),
         (
             "highest win of one window of a paid spin",
-            format!("{} bets", grouped(&decimal(&par.max_win_bets, 6))).into(),
+            format!("{} bets", grouped(&decimal(&par.max_win_bets, 6))).render(),
         ),
-        ("its chance", chance(&par.max_win_probability).into()),
+        ("its chance", chance(&par.max_win_probability).render()),
     ]);
-    let highest: Markup = match highest::highest(game, stake, par) {
-        Some(of) => [list(of.rows().into_iter().map(|(name, value)| (name, value.into()))), note(of.says)].into(),
-        None => std::iter::empty().collect(),
-    };
     let says = "Range of a session's return over N rounds: the exact return without the jackpot ± z σ / √N, at least 0; from dark to \
                 light, 90, 95 and 99 % of sessions. σ includes features, but not jackpot and gamble. This is the normal approximation: below about ten \
                 thousand rounds the true distribution is skewed, with most sessions below the mean and few far above.";
     let head = ["rounds", "standard error", narrowest, middle, widest];
-    section("Volatility", [spread, highest, note(says), bands.plot(), table(&head, rows)])
+    let inner = html! {
+        (spread)
+        @if let Some(of) = highest::highest(game, stake, par) {
+            (list(of.rows().into_iter().map(|(name, value)| (name, value.render()))))
+            (note(of.says))
+        }
+        (note(says))
+        (bands.plot())
+        (table(&head, rows))
+    };
+    section("Volatility", &inner)
 }
 
 fn in_cash(reports: &[CashReport]) -> Markup {
@@ -255,23 +264,21 @@ fn in_cash(reports: &[CashReport]) -> Markup {
         let rounded = if of.rounds_wins { "rounded" } else { "exact" };
         let mixed = shifted(&of.mixed_at_most);
         let cells = [&*of.currency, of.coin_value.as_str(), &shifted(&of.rtp), rounded, &of.within, &mixed];
-        cells.map(Markup::from).to_vec()
+        cells.map(Render::render).to_vec()
     });
     let head =
         ["currency", "coin value", "return in cash", "wins", "known within", "after other coin values, at most ±"];
-    let all = format!("All {} coin values", reports.len());
-    let folded = plain("details", [plain("summary", all), table(&head, rows)]);
-    section("Return in cash", [note(CASH_PROOF), folded])
+    let inner = html! {
+        (note(CASH_PROOF))
+        details { summary { "All " (reports.len()) " coin values" } (table(&head, rows)) }
+    };
+    section("Return in cash", &inner)
 }
 
 fn statements(game: &dyn Game, par: &Par) -> Markup {
     let info = game.info();
-    let (facts, mut inner) = (game.facts(), vec![]);
-    if !facts.is_empty() {
-        let facts =
-            facts.iter().map(|fact| vec![fact.title.into(), plain("code", fact.key), fact.value.as_str().into()]);
-        inner.extend([plain("h3", "Stated in the game's description"), table(&["figure", "key", "value"], facts)]);
-    }
+    let facts = game.facts();
+    let facts = facts.iter().map(|fact| vec![fact.title.render(), code(fact.key), fact.value.render()]);
     let values: Vec<_> = info.limits.coin_values_micros.iter().map(|coin| CoinValue(*coin).to_string()).collect();
     let ((fewest, most), (least, top)) = (info.limits.lines, info.limits.coins_per_line);
     let mut stakes =
@@ -286,16 +293,20 @@ fn statements(game: &dyn Game, par: &Par) -> Markup {
     );
     let random = "Each step draws from a separate random stream: ChaCha20 with a fresh seed of 256 bits. A stop, a card or a prize is \
                   an unbiased draw from its range; no draw depends on the return, the pool or the player.";
-    inner.extend([
-        plain("h3", "Stakes offered"),
-        plain("p", stakes),
-        plain("h3", "Rules in short"),
-        plain("pre", info.rules_text.as_str()),
-        plain("h3", "Derivation of the figures"),
-        plain("p", figures),
-        plain("p", random),
-    ]);
-    section("Statements", inner.into_iter().collect::<Markup>())
+    let inner = html! {
+        @if facts.len() > 0 {
+            h3 { "Stated in the game's description" }
+            (table(&["figure", "key", "value"], facts))
+        }
+        h3 { "Stakes offered" }
+        p { (stakes) }
+        h3 { "Rules in short" }
+        pre { (info.rules_text) }
+        h3 { "Derivation of the figures" }
+        p { (figures) }
+        p { (random) }
+    };
+    section("Statements", &inner)
 }
 
 #[cfg(test)]
@@ -326,7 +337,7 @@ mod tests {
                 jackpot_returns: Some(returns),
                 ..GetGameResponse::default()
             };
-            part(&told, &[], SheetPart::Figures).unwrap().to_string()
+            part(&told, &[], SheetPart::Figures).unwrap().into_string()
         };
         // 94.10 % and 1.5 times the seed's 0.50 %; the increments at 0.10 of 10 EUR are a hundredth of 1 %.
         let now = sheet(returns.clone());

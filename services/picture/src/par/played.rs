@@ -3,7 +3,8 @@ use super::{
     plot,
 };
 use crate::figures::{grouped, number, percent};
-use crate::markup::{Markup, plain, table};
+use crate::markup::table;
+use maud::{Markup, Render, html};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, Seed, Tally, simulate::WIN_BOUNDS_TENTHS};
 
@@ -61,7 +62,7 @@ impl Played {
                 let share = |count: u64| format!("{:.7} %", float(count) / rounds * 100.0);
                 let cells =
                     [class.title.clone(), grouped(&class.count.to_string()), share(class.count), share(at_least)];
-                cells.map(Markup::from).to_vec()
+                cells.map(|cell| cell.render()).to_vec()
             })
             .collect();
         let bars: Vec<_> = classes
@@ -71,13 +72,13 @@ impl Played {
                 (class.from.clone(), float(class.count) / rounds, format!("{}: {count} rounds", class.title))
             })
             .collect();
-        let inner = [
-            note(says),
-            plain("p", plain("code", self.command.as_str())),
-            plot::distribution(&bars, 1.0 / rounds),
-            table(&["win of a round, in bets", "rounds", "share", "this or more"], rows),
-        ];
-        section("Distribution of a round's win (simulated)", inner)
+        let inner = html! {
+            (note(says))
+            p { code { (self.command) } }
+            (plot::distribution(&bars, 1.0 / rounds))
+            (table(&["win of a round, in bets", "rounds", "share", "this or more"], rows))
+        };
+        section("Distribution of a round's win (simulated)", &inner)
     }
 }
 

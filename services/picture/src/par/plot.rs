@@ -1,13 +1,14 @@
-use crate::markup::{Markup, plain, tag};
+use maud::{Markup, html};
 
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 74.0;
 const BELOW: f64 = 40.0;
 const ABOVE: f64 = 14.0;
 
-fn figure(height: f64, label: &str, inner: Markup) -> Markup {
-    let view = format!("0 0 {WIDTH} {height}");
-    tag("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", label)], inner)
+fn figure(height: f64, label: &str, drawn: &[Markup]) -> Markup {
+    html! {
+        svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(label) { @for part in drawn { (part) } }
+    }
 }
 
 fn at(coordinate: f64) -> String {
@@ -15,21 +16,16 @@ fn at(coordinate: f64) -> String {
 }
 
 fn text(x: f64, y: f64, anchor: &'static str, label: &str) -> Markup {
-    tag("text", &[("x", &at(x)), ("y", &at(y)), ("text-anchor", anchor)], label)
+    html! { text x=(at(x)) y=(at(y)) text-anchor=(anchor) { (label) } }
 }
 
 fn rule(class: &'static str, from: (f64, f64), to: (f64, f64)) -> Markup {
-    let ends = [("x1", from.0), ("y1", from.1), ("x2", to.0), ("y2", to.1)].map(|(key, value)| (key, at(value)));
-    let mut attributes = vec![("class", class)];
-    attributes.extend(ends.iter().map(|(key, value)| (*key, value.as_str())));
-    tag("line", &attributes, "")
+    html! { line class=(class) x1=(at(from.0)) y1=(at(from.1)) x2=(at(to.0)) y2=(at(to.1)) {} }
 }
 
 fn bar(class: &str, corner: (f64, f64), size: (f64, f64), says: &str) -> Markup {
-    let box_ = [corner.0, corner.1, size.0.max(0.0), size.1.max(0.0)].map(at);
-    let [x, y, width, height] = box_.each_ref().map(String::as_str);
-    let rect = tag("rect", &[("class", class), ("x", x), ("y", y), ("width", width), ("height", height)], "");
-    plain("g", [plain("title", says), rect])
+    let [x, y, width, height] = [corner.0, corner.1, size.0.max(0.0), size.1.max(0.0)].map(at);
+    html! { g { title { (says) } rect class=(class) x=(x) y=(y) width=(width) height=(height) {} } }
 }
 
 /// Draws the bet divided into labelled shares. The remainder is the house's.
@@ -57,7 +53,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
             drawn.push(text(x, height - 6.0, anchor, &format!("{} %", tenth * 10)));
         }
     }
-    figure(height, "the return by part, of the bet", drawn.into_iter().collect())
+    figure(height, "the return by part, of the bet", &drawn)
 }
 
 /// Draws lower bound, share and label per class. The logarithmic scale ends at the share of one round.
@@ -86,7 +82,7 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
         x += step;
     }
     drawn.push(text((LEFT + WIDTH) / 2.0, height - 6.0, "middle", "win of a round in bets: lower bound of each class"));
-    figure(height, "the distribution of a round's win", drawn.into_iter().collect())
+    figure(height, "the distribution of a round's win", &drawn)
 }
 
 /// Bands of a session's return.
@@ -126,37 +122,34 @@ impl Bands<'_> {
             };
             let points = eighths.iter().map(edge(1.0)).chain(eighths.iter().rev().map(edge(-1.0)));
             let points: Vec<_> = points.map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-            drawn.push(tag("polygon", &[("class", "band"), ("points", &points.join(" "))], ""));
+            drawn.push(html! { polygon.band points=(points.join(" ")) {} });
         }
         drawn.push(rule("exact", (x(first), y(self.rtp)), (x(last), y(self.rtp))));
         for decade in self.decades.0..=self.decades.1 {
-            let power =
-                [plain("tspan", "10"), tag("tspan", &[("dy", "-4"), ("font-size", "0.78em")], decade.to_string())];
-            let (x, y) = (at(x(f64::from(decade))), at(height - BELOW + 17.0));
-            drawn.push(tag("text", &[("x", &x), ("y", &y), ("text-anchor", "middle")], power));
+            drawn.push(html! {
+                text x=(at(x(f64::from(decade)))) y=(at(height - BELOW + 17.0)) text-anchor="middle" {
+                    tspan { "10" } tspan dy="-4" font-size="0.78em" { (decade) }
+                }
+            });
         }
         drawn.push(text((LEFT + WIDTH) / 2.0, height - 6.0, "middle", "rounds played"));
-        figure(height, "range of a session's return", drawn.into_iter().collect())
+        figure(height, "range of a session's return", &drawn)
     }
 }
 
 pub fn payline(number: usize, line: &[u8], rows: u32) -> Markup {
     const CELL: u32 = 9;
-    let mut cells = vec![];
-    for (reel, on) in (0..).zip(line) {
-        for row in 0..rows {
-            let class = if u32::from(*on) == row { "on" } else { "off" };
-            let (x, y) = ((reel * CELL).to_string(), (row * CELL).to_string());
-            cells.push(tag("rect", &[("class", class), ("x", &x), ("y", &y), ("width", "8"), ("height", "8")], ""));
+    let reels = (0_u32..).zip(line);
+    html! {
+        div.payline {
+            svg viewBox={ "0 0 " (line.len() * CELL as usize) " " (rows * CELL) } role="img" aria-label={ "line " (number) } {
+                @for (reel, on) in reels {
+                    @for row in 0..rows {
+                        rect class=(if u32::from(*on) == row { "on" } else { "off" }) x=(reel * CELL) y=(row * CELL) width="8" height="8" {}
+                    }
+                }
+            }
+            span { (number) }
         }
     }
-    #[allow(clippy::cast_possible_truncation)]
-    let view = format!("0 0 {} {}", line.len() as u32 * CELL, rows * CELL);
-    let label = format!("line {number}");
-    let drawing = tag(
-        "svg",
-        &[("viewBox", &view), ("role", "img"), ("aria-label", &label)],
-        cells.into_iter().collect::<Markup>(),
-    );
-    tag("div", &[("class", "payline")], [drawing, plain("span", number.to_string())])
 }

@@ -4,7 +4,8 @@ use super::{
     report::{pays, symbol_name, symbols},
 };
 use crate::figures::{chance, grouped, percent};
-use crate::markup::{Markup, plain, table, tag};
+use crate::markup::table;
+use maud::{Markup, Render, html};
 use motherlode_slots::{
     GameInfo, Par, PayRow, SymbolRole,
     par::{Exact, ReelSet, decimal},
@@ -28,19 +29,22 @@ pub(super) fn paytable(info: &GameInfo) -> Markup {
     let titles: Vec<_> = counts.iter().map(|count| format!("{count} x")).collect();
     let head: Vec<_> = ["symbol", "role"].into_iter().chain(titles.iter().map(String::as_str)).collect();
     let rows = info.symbols.iter().zip(0..).map(|(symbol, index)| {
-        let cell = |count: &u8| -> Markup {
+        let cell = |count: &u8| {
             let row = info.paytable.iter().find(|row| row.symbol == index && row.count == *count);
-            row.map_or_else(String::new, cell).into()
+            row.map_or_else(String::new, cell).render()
         };
-        let named = [symbol.name.as_str().into(), role(symbol.role).into()];
+        let named = [symbol.name.render(), role(symbol.role).render()];
         named.into_iter().chain(counts.iter().map(cell)).collect()
     });
-    let mut inner = vec![note(meaning(info)), table(&head, rows)];
-    if !info.ways && !info.lines.is_empty() {
-        let lines = (1..).zip(&info.lines).map(|(number, line)| plot::payline(number, line, info.rows));
-        inner.extend([plain("h3", "Lines"), tag("div", &[("class", "paylines")], lines.collect::<Markup>())]);
-    }
-    section("Paytable", inner.into_iter().collect::<Markup>())
+    let inner = html! {
+        (note(meaning(info)))
+        (table(&head, rows))
+        @if !info.ways && !info.lines.is_empty() {
+            h3 { "Lines" }
+            div.paylines { @for (number, line) in (1..).zip(&info.lines) { (plot::payline(number, line, info.rows)) } }
+        }
+    };
+    section("Paytable", &inner)
 }
 
 fn cell(row: &PayRow) -> String {
@@ -71,29 +75,26 @@ fn role(role: SymbolRole) -> &'static str {
 }
 
 pub(super) fn sets(info: &GameInfo, par: &Par, strips: bool) -> Markup {
-    par.reel_sets.iter().map(|set| section(&format!("Reels: {}", set.title), whole(info, set, strips))).collect()
+    html! { @for set in &par.reel_sets { (section(&format!("Reels: {}", set.title), &whole(info, set, strips))) } }
 }
 
 fn whole(info: &GameInfo, set: &ReelSet, with_strips: bool) -> Markup {
     let reels = reels(set);
     let head: Vec<_> = ["symbol"].into_iter().chain(reels.iter().map(String::as_str)).collect();
     let mut rows: Vec<Vec<Markup>> = symbols(info, set)
-        .map(|(name, counts)| {
-            [name.into()].into_iter().chain(counts.iter().map(|count| count.to_string().into())).collect()
-        })
+        .map(|(name, counts)| [name.render()].into_iter().chain(counts.iter().map(Render::render)).collect())
         .collect();
-    let stops = set.strips.iter().map(|strip| strip.len().to_string().into());
-    rows.push([tag("span", &[("class", "sum")], "stops")].into_iter().chain(stops).collect());
+    let stops = set.strips.iter().map(|strip| strip.len().render());
+    rows.push([html! { span.sum { "stops" } }].into_iter().chain(stops).collect());
     let cycle =
         format!("Every stop of a reel is equally likely. Stop combinations: {}.", grouped(&set.cycle().to_string()));
-    let mut inner = vec![plain("h3", "Symbols by reel"), table(&head, rows), note(cycle)];
-    if with_strips {
-        inner.push(strips(info, set));
+    html! {
+        h3 { "Symbols by reel" }
+        (table(&head, rows))
+        (note(cycle))
+        @if with_strips { (strips(info, set)) }
+        @if !set.combinations.is_empty() { (combinations(info, set)) }
     }
-    if !set.combinations.is_empty() {
-        inner.extend(combinations(info, set));
-    }
-    inner.into_iter().collect()
 }
 
 fn reels(set: &ReelSet) -> Vec<String> {
@@ -109,13 +110,13 @@ fn strips(info: &GameInfo, set: &ReelSet) -> Markup {
     let longest = set.strips.iter().map(Vec::len).max().unwrap_or(0);
     let rows = (0..longest).map(|stop| {
         let on = |strip: &Vec<u8>| strip.get(stop).map_or_else(String::new, |symbol| symbol_name(info, *symbol));
-        [stop.to_string().into()].into_iter().chain(set.strips.iter().map(|strip| on(strip).into())).collect()
+        [stop.render()].into_iter().chain(set.strips.iter().map(|strip| on(strip).render())).collect()
     });
     let says = "A strip is a ring; the symbol at a stop is in the window's top row, the next ones are below it.";
-    plain("details", [plain("summary", "The strips, stop by stop"), note(says), table(&head, rows)])
+    html! { details { summary { "The strips, stop by stop" } (note(says)) (table(&head, rows)) } }
 }
 
-fn combinations(info: &GameInfo, set: &ReelSet) -> [Markup; 3] {
+fn combinations(info: &GameInfo, set: &ReelSet) -> Markup {
     let rows = set.combinations.iter().map(|of| {
         let row = info.paytable.iter().find(|row| row.symbol == of.symbol && row.count == of.count);
         let gives = match row.map(cell) {
@@ -128,7 +129,7 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> [Markup; 3] {
             false => "never".to_owned(),
         };
         let name = format!("{} x {}", of.count, symbol_name(info, of.symbol));
-        [name, gives, chance(&of.chance), once, percent(&of.rtp, RETURN_PLACES)].map(Markup::from).to_vec()
+        [name, gives, chance(&of.chance), once, percent(&of.rtp, RETURN_PLACES)].map(|cell| cell.render()).to_vec()
     });
     let of = match info.ways {
         true => "Chance: expected number of ways per window. Return: per bet of a spin on these reels.",
@@ -137,5 +138,5 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> [Markup; 3] {
         }
     };
     let head = ["combination", "pays", "chance", "one in", "returns"];
-    [plain("h3", "Combinations"), note(of), table(&head, rows)]
+    html! { h3 { "Combinations" } (note(of)) (table(&head, rows)) }
 }

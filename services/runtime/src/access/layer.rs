@@ -11,14 +11,9 @@ use crate::{
     refusal::Refusal,
 };
 use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-};
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
-use tonic::{Status, body::Body};
-use tower::{Layer, Service};
+use tonic::body::Body;
 
 #[derive(Clone)]
 pub struct Access {
@@ -53,6 +48,25 @@ impl Access {
         match admitted {
             Ok(()) => Ok(caller),
             Err(refusal) => Err(Denied { refusal, caller }),
+        }
+    }
+
+    /// Admits a request and gives it its caller.
+    pub fn enter<B>(&self, request: &mut Request<B>) -> Result<Caller, Denied> {
+        let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
+        let caller = self.admit(request.uri().path(), request.headers(), peer)?;
+        if caller.0.is_some() {
+            request.extensions_mut().insert(caller.clone());
+        }
+        Ok(caller)
+    }
+
+    /// Ends the answer when the caller's credential expires.
+    #[must_use]
+    pub fn expiring(&self, caller: &Caller, answer: Response<Body>) -> Response<Body> {
+        match caller.0.as_ref().filter(|identity| identity.expires_ms.is_some()) {
+            Some(identity) => answer.map(|body| Expiring::body(body, Arc::clone(identity), Arc::clone(&self.clock))),
+            None => answer,
         }
     }
 }
@@ -125,86 +139,6 @@ impl Identity {
         expired.then(|| {
             let refusal = Refusal::new(reason, "the credential has expired");
             refusal.with("operator", &self.operator.id).with("credential", &self.name)
-        })
-    }
-}
-
-#[derive(Clone)]
-pub struct Guarded<S> {
-    access: Access,
-    inner: S,
-}
-
-impl<S> Layer<S> for Access {
-    type Service = Guarded<S>;
-
-    fn layer(&self, inner: S) -> Guarded<S> {
-        Guarded { access: self.clone(), inner }
-    }
-}
-
-impl<S, B> Service<Request<B>> for Guarded<S>
-where
-    S: Service<Request<B>, Response = Response<Body>>,
-    S::Future: Unpin,
-{
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = Answer<S::Future>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
-        match self.access.admit(request.uri().path(), request.headers(), peer) {
-            Err(denied) => Answer(State::Refused(Some(denied))),
-            Ok(caller) => {
-                let expires = caller.0.as_ref().filter(|identity| identity.expires_ms.is_some());
-                let expiring = expires.map(|identity| (Arc::clone(identity), Arc::clone(&self.access.clock)));
-                if caller.0.is_some() {
-                    request.extensions_mut().insert(caller.clone());
-                }
-                Answer(State::Asked(self.inner.call(request), caller, expiring))
-            }
-        }
-    }
-}
-
-pub struct Answer<F>(State<F>);
-
-enum State<F> {
-    Refused(Option<Denied>),
-    Asked(F, Caller, Option<(Arc<Identity>, Clock)>),
-}
-
-impl<F, E> Future for Answer<F>
-where
-    F: Future<Output = Result<Response<Body>, E>> + Unpin,
-{
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(match &mut self.0 {
-            State::Refused(denied) => {
-                let again =
-                    || Denied { refusal: Refusal::new(Reason::Internal, "polled again"), caller: Caller::ANYONE };
-                let Denied { refusal, caller } = denied.take().unwrap_or_else(again);
-                let mut answer = Status::from(refusal).into_http();
-                answer.extensions_mut().insert(caller);
-                Ok(answer)
-            }
-            State::Asked(answer, caller, expiring) => {
-                let mut answer = ready!(Pin::new(answer).poll(context));
-                if let Ok(answer) = &mut answer {
-                    answer.extensions_mut().insert(caller.clone());
-                }
-                match expiring.take() {
-                    Some((identity, clock)) => answer.map(|it| it.map(|body| Expiring::body(body, identity, clock))),
-                    None => answer,
-                }
-            }
         })
     }
 }

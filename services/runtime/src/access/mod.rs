@@ -16,4 +16,4 @@ mod layer;
 pub use crate::roles::Roles;
 pub use caller::{Caller, Denied, digest};
 pub use calls::{CALLS, Call};
-pub use layer::{Access, Guarded};
+pub use layer::Access;

@@ -6,15 +6,8 @@ use super::{
 use crate::{access::caller::Caller, config::Config, refusal::Refusal};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
-use std::{
-    collections::BTreeSet,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
-use tonic::{Status, body::Body};
-use tower::{Layer, Service};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use tonic::body::Body;
 
 /// Layer that limits buffered bytes, inside the access layer.
 #[derive(Clone)]
@@ -47,9 +40,27 @@ impl Buffers {
         let bytes = CALL_BYTES + length(headers) + message.len();
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
     }
+
+    /// Takes a call's bytes, and counts those of its messages.
+    pub fn enter(&self, request: Request<Body>) -> Result<(Request<Body>, CallBytes), Refusal> {
+        let caller = request.extensions().get::<Caller>();
+        let operator = caller.map_or_else(|| Arc::from(""), Caller::operator);
+        let take = |bytes| self.budget.take(&operator, bytes).map_err(Full::refused);
+        let call = take(CALL_BYTES + length(request.headers()))?;
+        let inward = take(0)?;
+        let first = !self.streams.contains(request.uri().path());
+        let request = request.map(|body| Body::new(Inward::new(body, inward, self.message, first)));
+        Ok((request, CallBytes(call)))
+    }
 }
 
 impl CallBytes {
+    /// Counts an answer until it is written.
+    pub async fn respond(self, answer: Response<Body>) -> Response<Body> {
+        let (head, body) = answer.into_parts();
+        Response::from_parts(head, Outward::begin(body, self.0).await)
+    }
+
     /// Releases the bytes once the answer is written; refuses a long answer without free bytes.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
@@ -57,54 +68,6 @@ impl CallBytes {
             self.0.grow(longer).map_err(Full::unsent)?;
         }
         Ok(counted(answer, self.0))
-    }
-}
-
-impl<S> Layer<S> for Buffers {
-    type Service = Buffered<S>;
-
-    fn layer(&self, inner: S) -> Buffered<S> {
-        Buffered { buffers: self.clone(), inner }
-    }
-}
-
-#[derive(Clone)]
-pub struct Buffered<S> {
-    buffers: Buffers,
-    inner: S,
-}
-
-impl<S> Service<Request<Body>> for Buffered<S>
-where
-    S: Service<Request<Body>, Response = Response<Body>>,
-    S::Future: Send + 'static,
-{
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let Buffers { budget, streams, message } = &self.buffers;
-        let caller = request.extensions().get::<Caller>();
-        let operator = caller.map_or_else(|| Arc::from(""), Caller::operator);
-        let taken = budget.take(&operator, CALL_BYTES + length(request.headers()));
-        let (call, inward) = match taken.and_then(|call| Ok((budget.take(&operator, 0)?, call))) {
-            Ok((inward, call)) => (call, inward),
-            Err(full) => return Box::pin(async move { Ok(Status::from(full.refused()).into_http()) }),
-        };
-        let first = !streams.contains(request.uri().path());
-        let (head, body) = request.into_parts();
-        let body = Inward::new(body, inward, *message, first);
-        let answer = self.inner.call(Request::from_parts(head, Body::new(body)));
-        Box::pin(async move {
-            let (head, body) = answer.await?.into_parts();
-            let body = Outward::begin(body, call).await;
-            Ok(Response::from_parts(head, body))
-        })
     }
 }
 

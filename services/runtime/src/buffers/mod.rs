@@ -11,4 +11,4 @@ mod layer;
 mod outward;
 
 pub use budget::{Budget, CALL_BYTES};
-pub use layer::{Buffered, Buffers, CallBytes};
+pub use layer::{Buffers, CallBytes};

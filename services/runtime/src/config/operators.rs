@@ -7,11 +7,12 @@ use super::{
     error::ConfigError,
     seamless::{Seamless, WalletKind},
 };
-use crate::{civil, roles::Roles};
-use motherlode_state::is_name;
+use crate::roles::Roles;
+use motherlode_state::{date, is_name};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, fmt};
+use toml::value::{Datetime, Offset};
 
 /// Operator without players. Its `admin` changes pools, rates and all switches.
 pub const PLATFORM: &str = "platform";
@@ -97,9 +98,20 @@ fn one() -> u32 {
 }
 
 fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
-    let time = toml::value::Datetime::deserialize(from)?;
-    let ms = civil::unix_ms(&time);
+    let ms = unix_ms(&Datetime::deserialize(from)?);
     ms.map(Some).ok_or_else(|| de::Error::custom("must be a date and time with its offset: 2027-01-31T00:00:00Z"))
+}
+
+/// `None` without date, time or offset.
+fn unix_ms(time: &Datetime) -> Option<i64> {
+    let (day, clock) = (date::parse(&time.date?.to_string())?, time.time?);
+    let offset_minutes = match time.offset? {
+        Offset::Z => 0,
+        Offset::Custom { minutes } => i64::from(minutes),
+    };
+    let minutes = i64::from(clock.hour) * 60 + i64::from(clock.minute) - offset_minutes;
+    let seconds = minutes * 60 + i64::from(clock.second.unwrap_or(0));
+    Some(day * date::DAY_MS + seconds * 1_000 + i64::from(clock.nanosecond.unwrap_or(0) / 1_000_000))
 }
 
 pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result<(), ConfigError> {
@@ -170,4 +182,26 @@ fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()
         .any(|blank| (0..=8).any(|times| <[u8; 32]>::from(Sha256::digest(blank.repeat(times))) == token.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_unix_clock() {
+        // Results of `date -u -d ... +%s`.
+        for (text, seconds) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2000-02-29T12:00:00Z", 951_825_600),
+            ("2026-12-31T23:59:59Z", 1_798_761_599),
+            ("2027-01-01T01:00:00+01:00", 1_798_761_600),
+            ("2100-03-01T00:00:00Z", 4_107_542_400),
+        ] {
+            assert_eq!(unix_ms(&text.parse().unwrap()), Some(seconds * 1000), "{text}");
+        }
+        for partial in ["2027-01-01", "2027-01-01T00:00:00"] {
+            assert_eq!(unix_ms(&partial.parse().unwrap()), None, "{partial}");
+        }
+    }
 }

@@ -1,17 +1,17 @@
 //! Number, duration and result of calls. Streams are measured until they open. Unknown methods share the label
 //! `_OTHER`.
 
-use http::{Request, Response};
+use http::{HeaderMap, Response};
 use motherlode_report::CallCounters;
-use motherlode_runtime::access::CALLS;
-use opentelemetry::{KeyValue, global, metrics::Histogram};
-use std::{
-    pin::Pin,
-    task::{Context, Poll, ready},
-    time::Instant,
+use motherlode_runtime::{
+    access::CALLS,
+    reason::code_name,
+    trace::{TRACEPARENT, join},
 };
+use opentelemetry::{KeyValue, global, metrics::Histogram};
+use std::time::Instant;
 use tonic::{Code, body::Body};
-use tower::{Layer, Service};
+use tracing::Span;
 
 #[derive(Debug, Clone)]
 pub struct CallMetrics {
@@ -39,74 +39,16 @@ impl CallMetrics {
     }
 
     pub(crate) fn record(&self, method: &'static str, begun: Instant, code: Code) {
-        self.ended(method, begun, name(code));
-    }
-
-    fn ended(&self, method: &'static str, begun: Instant, status: &'static str) {
         let took = begun.elapsed();
         self.counts.add(took);
         if let Some(duration) = &self.duration {
             let attributes = [
                 KeyValue::new("rpc.system.name", "grpc"),
                 KeyValue::new("rpc.method", method),
-                KeyValue::new("rpc.response.status_code", status),
+                KeyValue::new("rpc.response.status_code", code_name(code)),
             ];
             duration.record(took.as_secs_f64(), &attributes);
         }
-    }
-}
-
-#[derive(Debug, Clone)]
-pub struct Stopwatch<S> {
-    metrics: CallMetrics,
-    inner: S,
-}
-
-impl<S> Layer<S> for CallMetrics {
-    type Service = Stopwatch<S>;
-
-    fn layer(&self, inner: S) -> Stopwatch<S> {
-        Stopwatch { metrics: self.clone(), inner }
-    }
-}
-
-impl<S, B> Service<Request<B>> for Stopwatch<S>
-where
-    S: Service<Request<B>, Response = Response<Body>>,
-    S::Future: Unpin,
-{
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = Running<S::Future>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let method = if self.metrics.exports() { method(request.uri().path()) } else { "" };
-        let (begun, metrics) = (Instant::now(), self.metrics.clone());
-        Running { begun, method, metrics, answer: self.inner.call(request) }
-    }
-}
-
-pub struct Running<F> {
-    begun: Instant,
-    method: &'static str,
-    metrics: CallMetrics,
-    answer: F,
-}
-
-impl<F, E> Future for Running<F>
-where
-    F: Future<Output = Result<Response<Body>, E>> + Unpin,
-{
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = ready!(Pin::new(&mut self.answer).poll(context));
-        self.metrics.ended(self.method, self.begun, status(answer.as_ref().ok()));
-        Poll::Ready(answer)
     }
 }
 
@@ -114,30 +56,16 @@ pub(crate) fn method(path: &str) -> &'static str {
     CALLS.iter().find(|call| call.path == path).map_or("_OTHER", |call| &call.path[1..])
 }
 
-/// Returns an answer's status; without a body it is in the headers.
-fn status(answer: Option<&Response<Body>>) -> &'static str {
-    let Some(answer) = answer else { return "UNKNOWN" };
-    name(answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes())))
+/// An answer without a body has its status in the headers.
+pub(crate) fn status(answer: &Response<Body>) -> Code {
+    answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()))
 }
 
-fn name(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "OK",
-        Code::Cancelled => "CANCELLED",
-        Code::Unknown => "UNKNOWN",
-        Code::InvalidArgument => "INVALID_ARGUMENT",
-        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-        Code::NotFound => "NOT_FOUND",
-        Code::AlreadyExists => "ALREADY_EXISTS",
-        Code::PermissionDenied => "PERMISSION_DENIED",
-        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-        Code::FailedPrecondition => "FAILED_PRECONDITION",
-        Code::Aborted => "ABORTED",
-        Code::OutOfRange => "OUT_OF_RANGE",
-        Code::Unimplemented => "UNIMPLEMENTED",
-        Code::Internal => "INTERNAL",
-        Code::Unavailable => "UNAVAILABLE",
-        Code::DataLoss => "DATA_LOSS",
-        Code::Unauthenticated => "UNAUTHENTICATED",
+/// Span of a call, a child of the trace in the caller's `traceparent`.
+pub(crate) fn span(path: &str, headers: &HeaderMap) -> Span {
+    let span = tracing::debug_span!("call", rpc.method = method(path));
+    if let Some(parent) = headers.get(TRACEPARENT).and_then(|parent| parent.to_str().ok()) {
+        join(&span, parent);
     }
+    span
 }

@@ -1,64 +1,11 @@
 //! Deadlines: a call beyond its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
 //!
-//! The transport would answer CANCELLED, so this layer's timer starts first. Streams are limited until their first
-//! answer.
+//! The transport would answer CANCELLED, so this timer starts first. Streams are limited until their first answer.
 
-use http::{HeaderMap, Request, Response};
-use motherlode_runtime::{Reason, Refusal, until::within};
-use std::{
-    pin::Pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use http::HeaderMap;
+use motherlode_runtime::{Reason, Refusal};
+use std::time::Duration;
 use tokio::time::Instant;
-use tonic::{Status, body::Body};
-use tower::{Layer, Service};
-
-#[derive(Debug, Clone, Copy)]
-pub struct Deadline;
-
-#[derive(Debug, Clone)]
-pub struct Timed<S>(S);
-
-impl<S> Layer<S> for Deadline {
-    type Service = Timed<S>;
-
-    fn layer(&self, inner: S) -> Timed<S> {
-        Timed(inner)
-    }
-}
-
-impl<S, B> Service<Request<B>> for Timed<S>
-where
-    S: Service<Request<B>, Response = Response<Body>>,
-    S::Future: Send + 'static,
-{
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let until = match until(request.headers()) {
-            Ok(until) => until,
-            Err(refusal) => return Box::pin(async { Ok(Status::from(refusal).into_http()) }),
-        };
-        let out_of_time = until.map(tokio::time::sleep_until);
-        let answer = self.0.call(request);
-        Box::pin(async move {
-            let Some(out_of_time) = out_of_time else { return answer.await };
-            let until = out_of_time.deadline();
-            tokio::select! {
-                biased;
-                answer = within(until, answer) => answer,
-                () = out_of_time => Ok(Status::from(time_is_up()).into_http()),
-            }
-        })
-    }
-}
 
 /// Resolution of the timer.
 const SHORTEST: Duration = Duration::from_millis(1);

@@ -21,76 +21,15 @@ use std::{
 };
 use tonic::{Code, Status, body::Body};
 use tonic_types::StatusExt as _;
-use tower::{Layer, Service};
 
 const CODE: &str = "grpc-status";
 const DETAILS: &str = "grpc-status-details-bin";
 
-#[derive(Debug, Clone, Copy)]
-pub struct Refusals;
-
-#[derive(Debug, Clone)]
-pub struct Noted<S>(S);
-
-struct RequestInfo {
+pub(crate) struct RequestInfo {
     path: String,
     request: RequestOf,
     peer: Option<IpAddr>,
-    caller: Caller,
-}
-
-impl<S> Layer<S> for Refusals {
-    type Service = Noted<S>;
-
-    fn layer(&self, inner: S) -> Noted<S> {
-        Noted(inner)
-    }
-}
-
-impl<S, B> Service<Request<B>> for Noted<S>
-where
-    S: Service<Request<B>, Response = Response<Body>>,
-    S::Future: Unpin,
-{
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = ResponseFuture<S::Future>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(context)
-    }
-
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let peer = request.extensions().get::<Arc<Peer>>().map(|peer| peer.address());
-        let path = request.uri().path().to_owned();
-        let asked = RequestInfo { path, request: RequestOf::default(), peer, caller: Caller::ANYONE };
-        request.extensions_mut().insert(asked.request.clone());
-        ResponseFuture(self.0.call(request), Some(asked))
-    }
-}
-
-pub struct ResponseFuture<F>(F, Option<RequestInfo>);
-
-impl<F, E> Future for ResponseFuture<F>
-where
-    F: Future<Output = Result<Response<Body>, E>> + Unpin,
-{
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = ready!(Pin::new(&mut self.0).poll(context));
-        let Some(mut asked) = self.1.take() else { return Poll::Ready(answer) };
-        Poll::Ready(answer.map(|mut answer| {
-            if let Some(caller) = answer.extensions().get::<Caller>() {
-                asked.caller = caller.clone();
-            }
-            if answer.headers().contains_key(CODE) || answer.body().is_end_stream() {
-                asked.ended(answer.headers_mut());
-                return answer;
-            }
-            answer.map(|body| Body::new(NotedBody(body, asked)))
-        }))
-    }
+    pub(crate) caller: Caller,
 }
 
 struct NotedBody(Body, RequestInfo);
@@ -119,6 +58,22 @@ impl http_body::Body for NotedBody {
 }
 
 impl RequestInfo {
+    pub(crate) fn new<B>(request: &mut Request<B>) -> Self {
+        let peer = request.extensions().get::<Arc<Peer>>().map(|peer| peer.address());
+        let path = request.uri().path().to_owned();
+        let asked = Self { path, request: RequestOf::default(), peer, caller: Caller::ANYONE };
+        request.extensions_mut().insert(asked.request.clone());
+        asked
+    }
+
+    pub(crate) fn note(self, mut answer: Response<Body>) -> Response<Body> {
+        if answer.headers().contains_key(CODE) || answer.body().is_end_stream() {
+            self.ended(answer.headers_mut());
+            return answer;
+        }
+        answer.map(|body| Body::new(NotedBody(body, self)))
+    }
+
     fn ended(&self, headers: &mut HeaderMap) {
         add_details(headers);
         let Some(status) = Status::from_header_map(headers).filter(|status| status.code() != Code::Ok) else { return };

@@ -1,25 +1,14 @@
 use serde::Deserialize;
 
-use crate::parts::data::{LinesData, ReelsData, StakeData, SymbolData, WheelData};
+use crate::parts::data::{LinesData, ReelsData, WheelData, game_data};
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GameData {
-    pub name: String,
-    pub title: String,
-    pub rules_version: String,
-    pub rules_date: String,
-    /// Without the jackpot.
-    pub rtp: String,
-    pub rules: String,
-    pub stake: StakeData,
-    pub symbols: Vec<SymbolData>,
-    pub lines: LinesData,
-    pub reels: ReelsData,
-    pub wheel: WheelData,
-    pub jackpot: JackpotData,
-    pub bonus: BonusData,
-    pub free_spins: FreeSpinsData,
+game_data! {
+    lines: LinesData,
+    reels: ReelsData,
+    wheel: WheelData,
+    jackpot: JackpotData,
+    bonus: BonusData,
+    free_spins: FreeSpinsData,
 }
 
 #[derive(Clone, Debug, Deserialize)]

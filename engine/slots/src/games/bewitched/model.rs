@@ -99,14 +99,9 @@ impl Model {
     pub fn info(&self, data: &GameData) -> GameInfo {
         let money = self.wheel.weights(0).map(|(prize, _)| prize).filter(|&p| p != PrizeInfo::Jackpot);
         GameInfo {
-            title: data.title.clone(),
-            rules_text: data.rules.trim().to_owned(),
-            reels: 5,
             rows: 3,
-            symbols: self.symbols.clone(),
             paytable: self.paytable(),
             lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
-            limits: self.limits.clone(),
             rows_max: 3,
             picks_of: self.vials,
             picks: (VIALS_PICKED, VIALS_PICKED),
@@ -117,7 +112,7 @@ impl Model {
             witches: true,
             doubles_max: u32::from(DOUBLES_MAX),
             free_spin_multiplier: self.multiplier,
-            ..GameInfo::default()
+            ..data.info(&self.symbols, &self.limits)
         }
     }
 

@@ -1,26 +1,16 @@
 use serde::Deserialize;
 
 use crate::parts::collection::GiftTo;
-use crate::parts::data::{StakeData, SymbolData};
+use crate::parts::data::game_data;
 
 /// Placeholder for the super-high symbol (DM-11).
 pub const SUPER_HIGH: &str = "*";
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GameData {
-    pub name: String,
-    pub title: String,
-    pub rules_version: String,
-    pub rules_date: String,
-    pub rtp: String,
-    pub rules: String,
-    pub stake: StakeData,
-    pub symbols: Vec<SymbolData>,
-    pub free_spins: FreeSpinsData,
-    pub collection: CollectionData,
-    pub reels: ReelsData,
-    pub expansion: ExpansionData,
+game_data! {
+    free_spins: FreeSpinsData,
+    collection: CollectionData,
+    reels: ReelsData,
+    expansion: ExpansionData,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -53,17 +53,17 @@ impl DwarfMine {
     pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::new(&data)?;
-        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), cash: Cash::default(), model })
+        Ok(Self {
+            edition: Edition::new(NAME, version, &PARTS, &FEATURES, model.info(&data)),
+            cash: Cash::default(),
+            model,
+        })
     }
 }
 
 impl Game for DwarfMine {
     fn edition(&self) -> &Edition {
         &self.edition
-    }
-
-    fn features(&self) -> &'static [Feature] {
-        &FEATURES
     }
 
     fn nature(&self, source: Source) -> Nature {

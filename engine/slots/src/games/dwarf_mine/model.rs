@@ -105,19 +105,14 @@ impl Model {
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
-            title: data.title.clone(),
-            rules_text: data.rules.trim().to_owned(),
-            reels: 5,
             rows: 4,
-            symbols: self.symbols.clone(),
             paytable: self.paytable(),
             ways: true,
             rows_max: 7,
-            limits: self.limits.clone(),
             autoplay: Autoplay { loss: AutoplayLoss::Prevented, ends_above_win: false },
             free_spin_multiplier: 1,
             collection_needs: self.needs,
-            ..GameInfo::default()
+            ..data.info(&self.symbols, &self.limits)
         }
     }
 

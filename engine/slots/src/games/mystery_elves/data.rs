@@ -1,29 +1,19 @@
 use serde::Deserialize;
 
-use crate::parts::data::{LinesData, ReelsData, StakeData, SymbolData};
+use crate::parts::data::{LinesData, ReelsData, game_data};
 use crate::parts::gamble::ColourRules;
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GameData {
-    pub name: String,
-    pub title: String,
-    pub rules_version: String,
-    pub rules_date: String,
-    pub rtp: String,
-    pub rules: String,
-    pub stake: StakeData,
-    pub symbols: Vec<SymbolData>,
-    pub lines: LinesData,
-    pub reels: ReelsData,
-    pub feature: FeatureData,
+game_data! {
+    lines: LinesData,
+    reels: ReelsData,
+    feature: FeatureData,
     /// Special wins; the highest is GRAND.
-    pub mysteries: Vec<MysteryData>,
-    pub factors: Vec<FactorData>,
-    pub bonus: BonusData,
-    pub buy: BuyData,
+    mysteries: Vec<MysteryData>,
+    factors: Vec<FactorData>,
+    bonus: BonusData,
+    buy: BuyData,
     #[serde(default)]
-    pub gamble: ColourRules,
+    gamble: ColourRules,
 }
 
 #[derive(Clone, Debug, Deserialize)]

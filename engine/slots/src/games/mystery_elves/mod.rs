@@ -36,17 +36,13 @@ impl MysteryElves {
     pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::new(&data)?;
-        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
+        Ok(Self { edition: Edition::new(NAME, version, &PARTS, &FEATURES, model.info(&data)), model })
     }
 }
 
 impl Game for MysteryElves {
     fn edition(&self) -> &Edition {
         &self.edition
-    }
-
-    fn features(&self) -> &'static [Feature] {
-        &FEATURES
     }
 
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {

@@ -69,14 +69,9 @@ impl Model {
     pub fn info(&self, data: &GameData) -> GameInfo {
         let specials = self.hold_and_win.mysteries.items().iter().rev();
         GameInfo {
-            title: data.title.clone(),
-            rules_text: data.rules.trim().to_owned(),
-            reels: 5,
             rows: 3,
-            symbols: self.symbols.clone(),
             paytable: self.paytable(),
             lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
-            limits: self.limits.clone(),
             rows_max: 3,
             buy_feature_bets: Some(self.buy_bets),
             multipliers: self.hold_and_win.factors.items().iter().map(|of| of.0).collect(),
@@ -91,7 +86,7 @@ impl Model {
             halve: true,
             autoplay: Autoplay { loss: AutoplayLoss::Passed, ends_above_win: true },
             free_spin_multiplier: 1,
-            ..GameInfo::default()
+            ..data.info(&self.symbols, &self.limits)
         }
     }
 

@@ -39,17 +39,13 @@ impl Neptune {
         let data = parse(version.file)?;
         let model = Model::new(&data)?;
         par::prove(&model)?;
-        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
+        Ok(Self { edition: Edition::new(NAME, version, &PARTS, &FEATURES, model.info(&data)), model })
     }
 }
 
 impl Game for Neptune {
     fn edition(&self) -> &Edition {
         &self.edition
-    }
-
-    fn features(&self) -> &'static [Feature] {
-        &FEATURES
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {

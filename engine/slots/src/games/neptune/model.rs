@@ -72,14 +72,9 @@ impl Model {
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
-            title: data.title.clone(),
-            rules_text: data.rules.trim().to_owned(),
-            reels: 5,
             rows: 3,
-            symbols: self.symbols.clone(),
             paytable: self.windows.paytable(&self.symbols, NEEDS),
             lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
-            limits: self.limits.clone(),
             rows_max: 3,
             picks_of: self.objects.count(),
             bonus_on_line: true,
@@ -90,7 +85,7 @@ impl Model {
                 title: "amount of a picked treasure, in coins for each coin on its line",
                 values: self.objects.amounts().iter().map(|(coins, _)| *coins).collect(),
             }],
-            ..GameInfo::default()
+            ..data.info(&self.symbols, &self.limits)
         }
     }
 

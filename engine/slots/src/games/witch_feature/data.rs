@@ -1,32 +1,21 @@
 use serde::Deserialize;
 
-use crate::parts::data::{LinesData, ReelsData, StakeData, SymbolData};
+use crate::parts::data::{LinesData, ReelsData, game_data};
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GameData {
-    pub name: String,
-    pub title: String,
-    pub rules_version: String,
-    pub rules_date: String,
-    /// Return with all features unlocked, exact to fifteen places.
-    pub rtp: String,
-    pub rules: String,
-    pub stake: StakeData,
-    pub symbols: Vec<SymbolData>,
-    pub lines: LinesData,
-    pub potions: PotionsData,
-    pub high_symbols: HighSymbolsData,
-    pub random_wilds: CountsData,
-    pub multiplier: CountsData,
-    pub mega_wild: MegaWildData,
-    pub explosion: CountsData,
-    pub free_spins: FreeSpinsData,
-    pub reels: ReelsData,
-    pub respin_reels: ReelsData,
-    pub free_reels: ReelsData,
-    /// Chance of the Explosion after a combination without a feature.
-    pub explosion_chance: ChanceData,
+game_data! {
+    lines: LinesData,
+    potions: PotionsData,
+    high_symbols: HighSymbolsData,
+    random_wilds: CountsData,
+    multiplier: CountsData,
+    mega_wild: MegaWildData,
+    explosion: CountsData,
+    free_spins: FreeSpinsData,
+    reels: ReelsData,
+    respin_reels: ReelsData,
+    free_reels: ReelsData,
+    /// After a combination without feature.
+    explosion_chance: ChanceData,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

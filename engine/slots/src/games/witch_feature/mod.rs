@@ -57,7 +57,7 @@ impl WitchFeature {
     pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::new(&data)?;
-        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
+        Ok(Self { edition: Edition::new(NAME, version, &PARTS, &FEATURES, model.info(&data)), model })
     }
 }
 
@@ -66,11 +66,7 @@ impl Game for WitchFeature {
         &self.edition
     }
 
-    fn features(&self) -> &'static [Feature] {
-        &FEATURES
-    }
-
-    /// Returns the nature of a feature: random in free spins, otherwise by Potions of earlier rounds.
+    /// Features in free spins are random; others use Potions of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         use SpinKind::{Explosion, HighSymbols, MegaWild, MultiplierRespin, RandomWilds};
         match source {

@@ -180,20 +180,15 @@ impl Model {
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
-            title: data.title.clone(),
-            rules_text: data.rules.trim().to_owned(),
-            reels: 5,
             rows: 4,
             rows_max: 4,
-            symbols: self.symbols.clone(),
             paytable: self.paytable(),
             lines: self.base.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
-            limits: self.limits.clone(),
             multipliers: self.multipliers.items().iter().map(|of| of.0).collect(),
             combinations: self.combinations(),
             autoplay: Autoplay { loss: AutoplayLoss::Reached, ends_above_win: false },
             free_spin_multiplier: 1,
-            ..GameInfo::default()
+            ..data.info(&self.symbols, &self.limits)
         }
     }
 

@@ -93,7 +93,7 @@ impl Lantern {
             free_spin_multiplier: 1,
             ..GameInfo::default()
         };
-        let edition = Edition::new("lantern", version, &PARTS, info);
+        let edition = Edition::new("lantern", version, &PARTS, &[], info);
         Ok(Self { edition, windows, sparks: data.sparks, one_in: data.jackpot.one_in })
     }
 }
