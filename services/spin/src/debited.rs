@@ -1,17 +1,8 @@
 //! Confirmed debits, and requests that ended without a step (PL-31).
 
-use crate::{
-    bet::Bet,
-    dealer::Undecided,
-    decide::{self, Decided, Drawing},
-    pace::{Now, Pace},
-    play_rules::PlayRules,
-    state::State,
-};
 use motherlode_books::{Commit, Currency, Event, Minor, WalletAnswer};
 use motherlode_proto::wallet::v1::ReasonCode;
 use motherlode_runtime::{Reason, Refusal};
-use motherlode_slots::Outcome;
 
 #[derive(Clone)]
 pub(crate) struct Debited {
@@ -23,19 +14,9 @@ pub(crate) struct Debited {
 }
 
 impl Debited {
-    pub(crate) fn spin(
-        self,
-        state: &State,
-        bet: &Bet,
-        rules: &PlayRules,
-        at: (&Pace, Now),
-        from: &Drawing<'_>,
-    ) -> Result<Decided, Undecided> {
-        let state = state.with_funds(self.currency, self.amount);
-        let mut decided = decide::spin(&state, bet, rules, at, from, &mut Outcome::default())?;
-        let Self { amount, told, answer, .. } = self;
-        decided.proposal.events.insert(0, Event::DebitConfirmed { amount, told, answer });
-        Ok(decided)
+    pub(crate) fn event(&self) -> Event {
+        let Self { amount, told, answer, .. } = self.clone();
+        Event::DebitConfirmed { amount, told, answer }
     }
 }
 

@@ -39,7 +39,7 @@ mod waits;
 
 pub use answer::PlayedBytes;
 pub use api::SpinApi;
-pub use calls::{Answered, Call, Calls, Play};
+pub use calls::{Answered, Call, Calls};
 pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};
 pub use liability::highest_cost;
 pub use sweeper::Sweeper;

@@ -4,7 +4,10 @@
 //! answer.
 
 use http::{HeaderMap, Request, Response};
-use motherlode_runtime::{Reason, Refusal, until::within};
+use motherlode_runtime::{
+    Reason, Refusal,
+    until::{time_is_up, within},
+};
 use std::{
     pin::Pin,
     task::{Context, Poll},
@@ -73,11 +76,6 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
         // An overflow means no deadline.
         time => Ok(time.and_then(|time| Instant::now().checked_add(time))),
     }
-}
-
-pub(crate) fn time_is_up() -> Refusal {
-    let message = "the deadline has passed; whether there was an effect is unknown: retry with the same request id";
-    Refusal::new(Reason::DeadlineExceeded, message)
 }
 
 /// A repeated header is malformed.
