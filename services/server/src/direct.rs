@@ -16,7 +16,7 @@ use motherlode_runtime::{
     connections::{Direct, DirectCalls, Peer, Responder},
     refusals::{self, Refused},
 };
-use motherlode_spin::{Answered, Call, Calls, SpinApi};
+use motherlode_spin::{Answered, Call, PlayQueue, SpinApi};
 use prost::{
     Message,
     encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len},
@@ -49,7 +49,7 @@ impl Direct for DirectPlay {
     }
 
     fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls> {
-        Box::new(Playing { calls: Calls::new(Arc::clone(&self.api)), play: self, peer })
+        Box::new(Playing { calls: PlayQueue::new(Arc::clone(&self.api)), play: self, peer })
     }
 }
 

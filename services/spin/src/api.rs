@@ -12,10 +12,10 @@ use crate::{
     superseded,
     waits::Waits,
 };
-use motherlode_books::{InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_ledger::{AppendError, Ledgers, Proposal, SupersededRules, fields::RoundId, offer};
 use motherlode_runtime::{Profiles, Refusal, Stop};
 use motherlode_slots::{Choice, Ladders, Outcome};
+use motherlode_state::{InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_wallet::Wallets;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
@@ -74,14 +74,14 @@ impl SpinApi {
 
     pub(crate) fn check_not_cancelled(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
         // Callers' requests never have this fingerprint.
-        match self.ledgers.of(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
+        match self.ledgers.for_stream(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
             Ok(_) | Err(AppendError::RequestIdReused { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
     pub(crate) fn now(&self, stream: &StreamId) -> Result<Now, Refusal> {
-        self.ledgers.of(stream).map(Now::read)
+        self.ledgers.for_stream(stream).map(Now::read)
     }
 
     #[must_use]
@@ -116,12 +116,12 @@ impl SpinApi {
 
     /// Whether an operator's wallet is called before the play.
     pub(crate) fn debits(&self, play: &Play) -> bool {
-        matches!(play, Play::Bet(bet) if self.wallets.of(&bet.account.stream).is_some())
+        matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
 
     /// After the debit of an operator's wallet.
     pub(crate) async fn play(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
-        match (play, self.wallets.of(play.named().stream)) {
+        match (play, self.wallets.for_stream(play.named().stream)) {
             (Play::Bet(bet), Some(wallet)) => self.bet_seamless(wallet, (play, bet), metadata).await,
             _ => self.play_here(play, metadata).await,
         }
@@ -130,7 +130,7 @@ impl SpinApi {
     /// The session must allow it; without one, the game must not be held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
-        let game = self.ledgers.of(stream)?.books_of(stream, |books| {
+        let game = self.ledgers.for_stream(stream)?.books_of(stream, |books| {
             let player = books.player(stream)?;
             let bet = &player.open_round(round.number)?.started;
             let held = not_held(player, &bet.game, bet.currency, now);
@@ -168,7 +168,7 @@ impl SpinApi {
     /// On a conflict it decides again with the same client seed, until the caller's deadline.
     pub(crate) async fn play_here(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         let named @ Named { stream, request_id, fingerprint, drawn, .. } = play.named();
-        let ledger = self.ledgers.of(stream)?;
+        let ledger = self.ledgers.for_stream(stream)?;
         loop {
             let state = ledger.books_of(stream, |books| State::of_play(books, play))?;
             let decide =

@@ -157,7 +157,7 @@ impl<T> Calls<T> {
 
     fn decide(&mut self, play: &Play) -> Result<(Proposal, Answer), Undecided> {
         let named = play.named();
-        let ledger = self.api.ledgers.of(named.stream)?;
+        let ledger = self.api.ledgers.for_stream(named.stream)?;
         let state = ledger.books_of(named.stream, |books| State::of_play(books, play)).map_err(Refusal::from)?;
         self.api.decide(play, named, &state, &mut self.outcome)
     }

@@ -1,22 +1,22 @@
 //! Confirmed debits, and requests that ended without a step (PL-31).
 
-use motherlode_books::{Commit, Currency, Event, Minor, WalletAnswer};
 use motherlode_proto::wallet::v1::ReasonCode;
 use motherlode_runtime::{Reason, Refusal};
+use motherlode_state::{Commit, Currency, Event, Minor, WalletAnswer};
 
 #[derive(Clone)]
-pub(crate) struct Debited {
+pub(crate) struct ConfirmedDebit {
     pub(crate) currency: Currency,
     pub(crate) amount: Minor,
-    pub(crate) told: Minor,
+    pub(crate) reported_balance: Minor,
     /// Further parts of the wallet's answer.
     pub(crate) answer: Option<Box<WalletAnswer>>,
 }
 
-impl Debited {
+impl ConfirmedDebit {
     pub(crate) fn event(&self) -> Event {
-        let Self { amount, told, answer, .. } = self.clone();
-        Event::DebitConfirmed { amount, told, answer }
+        let Self { amount, reported_balance, answer, .. } = self.clone();
+        Event::DebitConfirmed { amount, reported_balance, answer }
     }
 }
 

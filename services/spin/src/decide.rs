@@ -5,16 +5,12 @@ use crate::{
     automatic::{AutomaticStep, next_step},
     bet::{Bet, Move, Named},
     dealer::{Dealer, Dealing, Undecided, key_lost},
-    debited::Debited,
+    debited::ConfirmedDebit,
     free_rounds::check_open,
     pace::{Now, Pace},
     play_rules::PlayRules,
     stake::{bet_in, offered, whole_bet},
     state::State,
-};
-use motherlode_books::{
-    Automatic, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, OpenRound, PlayerState,
-    RoundStarted, RoundTerms, SmolStr, StepResolved, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::{convert::play::choice_to_wire, round::v1 as wire};
@@ -23,6 +19,10 @@ use motherlode_rounds::{
 };
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Stake, Terms};
+use motherlode_state::{
+    Automatic, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, OpenRound, PlayerState,
+    RoundStarted, RoundTerms, SmolStr, StepResolved, Switch, contribution,
+};
 use prost::Message;
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl<'a> Draft<'a> {
             campaign: bet.campaign.clone(),
         });
         let mut events = Vec::with_capacity(4);
-        events.extend(bet.debited.as_ref().map(Debited::event));
+        events.extend(bet.debited.as_ref().map(ConfirmedDebit::event));
         events.extend(witch);
         events.push(Event::RoundStarted(Arc::clone(&started)));
         Ok(Self { named, state, player, started, open: None, live, events })
@@ -179,7 +179,7 @@ impl<'a> Draft<'a> {
         events.push(Event::StepResolved(step.into()));
         due.add_to(round, started.contribution.as_ref().map(|given| given.pool.clone()), &mut events);
         events.extend(revealed);
-        events.extend(part_of(named.series));
+        events.extend(with_series(named.series));
         let proposal = Proposal {
             stream: stream.clone(),
             expected_version: Some(player.head.version),
@@ -192,7 +192,7 @@ impl<'a> Draft<'a> {
 }
 
 /// A commit's series (PL-42).
-pub(crate) fn part_of(series: Option<&SmolStr>) -> Option<Event> {
+pub(crate) fn with_series(series: Option<&SmolStr>) -> Option<Event> {
     series.map(|series| Event::PartOf { request_id: series.clone() })
 }
 
@@ -296,7 +296,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
-    let coins = bet.ladders.of(bet.game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
+    let coins = bet.ladders.for_game(bet.game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
     let bets = coins.into_iter().filter_map(|coin| {
         let (lines, coins_per_line) = (limits.lines.0, limits.coins_per_line.0);
         let stake = Stake { coin_value_micros: coin, lines, coins_per_line, buy_feature: false };

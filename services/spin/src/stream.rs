@@ -6,7 +6,7 @@
 use crate::{
     answer::PlayedBytes,
     api::SpinApi,
-    calls::{self, Answered, Call, Calls},
+    calls::{self, Answered, Call, PlayQueue},
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
 use motherlode_proto::{play_stream::StreamAnswer, spin::v1::PlayStreamRequest};
@@ -37,7 +37,7 @@ impl SpinApi {
     ) -> impl Stream<Item = Result<StreamAnswer, Status>> {
         let requests = calls.take_until(self.stop.clone().requested()).fuse().boxed();
         let api = Arc::new(self);
-        let calls = Calls::new(Arc::clone(&api));
+        let calls = PlayQueue::new(Arc::clone(&api));
         let connection = peer.as_ref().and_then(|peer| peer.connection()).cloned();
         let turn = Turn { connection, left: None };
         let peer = peer.map(|peer| peer.address());
