@@ -60,6 +60,7 @@ pub(crate) struct LedgerCore {
     pub(crate) head: watch::Sender<ChainHead>,
     /// Signals hits and voids for pools, and commits that all partitions copy.
     pub(crate) decisions: watch::Sender<()>,
+    pub(crate) awards: watch::Sender<()>,
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) readers: Readers,
     pub(crate) standings: Standings,
@@ -98,6 +99,9 @@ impl LedgerCore {
         self.head.send_replace(head);
         if leaves_decisions {
             self.decisions.send_replace(());
+        }
+        if logged.iter().any(|logged| has_award(&logged.commit)) {
+            self.awards.send_replace(());
         }
     }
 
@@ -188,6 +192,10 @@ impl LedgerCore {
             shared.index.close();
         }
     }
+}
+
+fn has_award(commit: &Commit) -> bool {
+    commit.events.iter().any(|event| matches!(event, Event::JackpotPaid { .. } | Event::AwardSetAside { .. }))
 }
 
 fn is_for_all(commit: &Commit) -> bool {

@@ -458,6 +458,11 @@ impl Handle {
         self.shared.decisions.subscribe()
     }
 
+    /// Signals paid awards and awards set aside.
+    pub fn awards(&self) -> watch::Receiver<()> {
+        self.shared.awards.subscribe()
+    }
+
     pub fn durable(&self) -> Position {
         self.shared.durable()
     }

@@ -212,6 +212,7 @@ pub(crate) fn recover(
         recent: RwLock::default(),
         head: watch::Sender::new(end),
         decisions: watch::Sender::new(()),
+        awards: watch::Sender::new(()),
         readers: Readers::default(),
         hashes: Mutex::default(),
         tail: broadcast::Sender::new(TAIL_GROUPS),

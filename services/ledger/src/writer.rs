@@ -407,19 +407,16 @@ impl Staged {
     }
 
     fn has_full_group(&self, commits_max: usize) -> bool {
+        self.open_group().is_some_and(|group| group.is_full(commits_max))
+    }
+
+    fn open_group(&self) -> Option<&Group> {
         let closed = self.durable + usize::from(self.appending.is_some());
-        let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
-        youngest.is_some_and(|group| group.is_full(commits_max))
+        self.groups.back().filter(|_| self.groups.len() > closed)
     }
 
     fn refused(&self, name: Name, failure: &AppendError) -> AppendError {
         self.trouble.as_ref().map_or_else(|| failure.clone(), |trouble| trouble.failure(name, failure))
-    }
-
-    fn is_full(&self, commits_max: usize) -> bool {
-        let closed = self.durable + usize::from(self.appending.is_some());
-        let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
-        youngest.is_none_or(|youngest| youngest.is_full(commits_max))
     }
 
     fn made_by(&self, name: Name, stream: &StreamId, request_id: &str) -> Option<Arc<Logged>> {
@@ -497,7 +494,7 @@ impl Judging<'_> {
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));
         }
-        let begins = staged.is_full(commits_max);
+        let begins = staged.open_group().is_none_or(|group| group.is_full(commits_max));
         if begins {
             staged.stage.seal();
         }

@@ -23,6 +23,7 @@ mod usage;
 pub use books::{Actual, Balances, Books, PoolBooks, PoolCheck};
 pub use connect::Error;
 pub use options::{Options, Thresholds};
+pub use pace::Pace;
 pub use readers::Reads;
 pub use report::{LatencyMs, Report, Verdict};
 pub use run::{run, run_until};

@@ -9,24 +9,27 @@ use std::{
 use tokio::sync::Semaphore;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace {
+pub struct Pace {
     rate: Option<f64>,
 }
 
 impl Pace {
-    pub(crate) fn new(rate: Option<f64>) -> Self {
+    #[must_use]
+    pub fn new(rate: Option<f64>) -> Self {
         Self { rate }
     }
 
-    /// Returns when a round, counted from 0, is due after the start; `None` in a closed loop.
-    pub(crate) fn due(&self, round: u64) -> Option<Duration> {
+    /// After the start, for a round counted from 0; `None` in a closed loop.
+    #[must_use]
+    pub fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))
     }
 
     /// Adds a permit for each due round until the semaphore is closed, on a thread: the runtime's timer has only
     /// millisecond resolution.
-    pub(crate) fn release(self, start: Instant, rounds: u64) -> Arc<Semaphore> {
+    #[must_use]
+    pub fn release(self, start: Instant, rounds: u64) -> Arc<Semaphore> {
         let permits = Arc::new(Semaphore::new(0));
         let released = Arc::clone(&permits);
         thread::spawn(move || {

@@ -1,5 +1,6 @@
 //! A task's deadline, inherited by its calls to other processes.
 
+use crate::{reason::Reason, refusal::Refusal};
 use std::future::Future;
 use tokio::{task_local, time::Instant};
 
@@ -14,6 +15,12 @@ pub async fn within<F: Future>(until: Instant, task: F) -> F::Output {
 #[must_use]
 pub fn until() -> Option<Instant> {
     UNTIL.try_with(|until| *until).ok()
+}
+
+#[must_use]
+pub fn time_is_up() -> Refusal {
+    let message = "the deadline has passed; whether there was an effect is unknown: retry with the same request id";
+    Refusal::new(Reason::DeadlineExceeded, message)
 }
 
 #[cfg(test)]

@@ -1,38 +1,35 @@
-//! Bets and choices as direct calls, which bypass the middleware stack but make its checks in the same order. All
-//! pending calls of a connection are decided before any is proposed, and one group commit answers them.
+//! Bets and choices as direct calls, which bypass the middleware stack but make its checks in the same order.
 
 use crate::layers::{
     call_metrics::{CallMetrics, span},
-    deadline::{time_is_up, until},
+    deadline::until,
 };
 use bytes::{BufMut, Bytes};
-use http::request::Parts;
+use http::{HeaderMap, request::Parts};
 use motherlode_ledger::Ledgers;
 use motherlode_proto::{
     convert::asked::read_spin,
-    spin::v1::{ChooseRequest, SpinRequest},
+    spin::v1::{ChooseRequest, SpinRequest, play_stream_request::Call as Asked},
     wire::RequestOf,
 };
 use motherlode_runtime::{
     Caller, Reason, Refusal,
     access::{Access, Denied},
     buffers::{Buffers, CallBytes},
-    connections::{Direct, DirectCalls, Peer},
+    connections::{Direct, DirectCalls, Peer, Responder},
     refusals::{self, Refused},
 };
-use motherlode_spin::{Call, Play, PlayQueue, SpinApi};
+use motherlode_spin::{Answered, Call, PlayQueue, SpinApi};
 use prost::{
     Message,
     encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len},
 };
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    future::Future,
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Instant,
 };
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant as Deadline;
 use tonic::{Code, Status, metadata::MetadataMap};
 use tracing::Span;
 
@@ -55,145 +52,105 @@ impl Direct for DirectPlay {
     }
 
     fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls> {
-        Box::new(Playing {
-            calls: PlayQueue::new(Arc::clone(&self.api)),
-            play: self,
-            peer,
-            waiting: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
-            alarm: None,
-        })
+        Box::new(Playing { calls: PlayQueue::new(Arc::clone(&self.api)), play: self, peer })
     }
 }
 
 struct Playing {
     play: Arc<DirectPlay>,
     peer: Arc<Peer>,
-    calls: PlayQueue,
-    waiting: BTreeMap<u64, Waiting>,
-    deadlines: BTreeSet<(Instant, u64)>,
-    alarm: Option<Pin<Box<Sleep>>>,
+    calls: Calls<Asker>,
 }
 
-struct Waiting {
+struct Asker {
+    responder: Responder,
     method: &'static str,
-    begun: std::time::Instant,
+    begun: Instant,
     bytes: Option<CallBytes>,
-    until: Option<Instant>,
-    /// Caller, for the log line of a refusal.
+    /// For the log line of a refusal.
     caller: Caller,
     message: Bytes,
     _span: Option<Span>,
 }
 
 impl DirectCalls for Playing {
-    fn begin(&mut self, number: u64, head: Parts, message: Bytes) {
+    fn begin(&mut self, head: Parts, message: Bytes, responder: Responder) {
         let method = if head.uri.path() == SPIN { SPIN } else { CHOOSE };
         let span = self.play.metrics.exports().then(|| span(method, &head.headers));
         let _within = span.clone().map(Span::entered);
-        let mut waiting = Waiting {
-            method,
-            begun: std::time::Instant::now(),
-            bytes: None,
-            until: None,
-            caller: Caller::ANYONE,
-            message: Bytes::new(),
-            _span: span,
-        };
-        match self.admit(number, head, message, &mut waiting) {
-            Ok(call) => self.calls.begin(call),
-            Err(refusal) => self.calls.refuse(number, refusal),
+        let (begun, caller) = (Instant::now(), Caller::ANYONE);
+        let mut owner = Asker { responder, method, begun, bytes: None, caller, message, _span: span };
+        match self.admit(&head.headers, &mut owner) {
+            Ok((asked, until)) => {
+                let (caller, metadata) = (owner.caller.clone(), MetadataMap::from_headers(head.headers));
+                self.calls.begin(Call { owner, caller, asked, metadata, until });
+            }
+            Err(refusal) => self.calls.refuse(owner, refusal),
         }
-        if let Some(until) = waiting.until {
-            self.deadlines.insert((until, number));
-        }
-        self.waiting.insert(number, waiting);
     }
 
     fn hand_in(&mut self) {
         self.calls.hand_in();
     }
 
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Bytes, Status>)> {
-        loop {
-            let (number, played) = match self.calls.poll_answer(context) {
-                Poll::Ready(answered) => answered,
-                Poll::Pending => match self.late(context) {
-                    Some(number) => (number, Err(time_is_up())),
-                    None => return Poll::Pending,
-                },
-            };
-            let Some(waiting) = self.waiting.remove(&number) else { continue };
-            if let Some(until) = waiting.until {
-                self.deadlines.remove(&(until, number));
-            }
-            let Waiting { method, begun, bytes, caller, message, .. } = waiting;
-            let answer = played.and_then(|played| {
-                let answer = framed(&played.into_bytes());
-                bytes.map_or(Ok(answer.clone()), |bytes| bytes.answer(answer))
-            });
-            if let Err(refusal) = &answer {
-                let request = match method {
-                    SPIN => RequestOf::message::<SpinRequest>(message),
-                    _ => RequestOf::message::<ChooseRequest>(message),
-                };
-                refusals::note(&Refused {
-                    caller: &caller,
-                    request_id: &request.id().unwrap_or_default(),
-                    peer: Some(self.peer.address()),
-                    ..Refused::new(refusal, &method[1..])
-                });
-            }
-            let answer = answer.map_err(Status::from);
-            self.play.metrics.record(&method[1..], begun, answer.as_ref().map_or_else(Status::code, |_| Code::Ok));
-            return Poll::Ready((number, answer));
+    fn answer(&mut self, context: &mut Context<'_>) -> bool {
+        let mut any = false;
+        while let Poll::Ready((asker, played)) = self.calls.poll_answer(context) {
+            any = true;
+            self.send(asker, played);
         }
+        any
     }
 }
 
 impl Playing {
-    /// Admits and decodes a call. `waiting` receives its resources and deadline.
-    fn admit(&self, number: u64, head: Parts, message: Bytes, waiting: &mut Waiting) -> Result<Call, Refusal> {
+    /// Admits and decodes a call. `asker` receives its resources.
+    fn admit(&self, headers: &HeaderMap, asker: &mut Asker) -> Result<(Asked, Option<Deadline>), Refusal> {
         let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
-        let admitted = access.admit(waiting.method, &head.headers, Some(&self.peer));
-        let caller = admitted.map_err(|Denied { refusal, caller }| {
-            waiting.caller = caller;
-            refusal
-        })?;
-        waiting.caller = caller.clone();
-        waiting.bytes = Some(buffers.take(&caller, &head.headers, &message)?);
-        let until = until(&head.headers)?;
+        let message = std::mem::take(&mut asker.message);
+        asker.caller =
+            access.admit(asker.method, headers, Some(&self.peer)).map_err(|Denied { refusal, caller }| {
+                asker.caller = caller;
+                refusal
+            })?;
+        asker.bytes = Some(buffers.take(&asker.caller, headers, &message)?);
+        let until = until(headers)?;
         ledgers.written()?;
         if message.len() > *message_bytes_max {
             let long = format!("the message has {} bytes; the limit is {message_bytes_max}", message.len());
             return Err(Refusal::new(Reason::MessageTooLong, long));
         }
         let malformed = |error: prost::DecodeError| Refusal::new(Reason::MessageMalformed, error.to_string());
-        waiting.message = message.clone();
-        let play = match waiting.method {
-            SPIN => Play::Spin(read_spin(&message).map_err(malformed)?),
-            _ => Play::Choose(ChooseRequest::decode(message).map_err(malformed)?),
+        asker.message = message.clone();
+        let asked = match asker.method {
+            SPIN => Asked::Spin(read_spin(&message).map_err(malformed)?),
+            _ => Asked::Choose(ChooseRequest::decode(message).map_err(malformed)?),
         };
-        waiting.until = until;
-        Ok(Call { number, caller, play, metadata: Some(Box::new(MetadataMap::from_headers(head.headers))), until })
+        Ok((asked, until))
     }
 
-    /// Returns a call whose deadline has passed.
-    fn late(&mut self, context: &mut Context<'_>) -> Option<u64> {
-        loop {
-            let (due, number) = *self.deadlines.first()?;
-            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(due)));
-            if alarm.deadline() > due {
-                alarm.as_mut().reset(due);
-            }
-            if alarm.as_mut().poll(context).is_pending() {
-                return None;
-            }
-            if due <= Instant::now() {
-                return Some(number);
-            }
-            alarm.as_mut().reset(due);
+    /// Counts and logs refusals, as the layers do for other calls.
+    fn send(&self, asker: Asker, played: Answered) {
+        let Asker { responder, method, begun, bytes, caller, message, .. } = asker;
+        let answer = played.and_then(|played| {
+            let answer = framed(&played.into_bytes());
+            bytes.map_or(Ok(answer.clone()), |bytes| bytes.answer(answer))
+        });
+        if let Err(refusal) = &answer {
+            let request = match method {
+                SPIN => RequestOf::message::<SpinRequest>(message),
+                _ => RequestOf::message::<ChooseRequest>(message),
+            };
+            refusals::note(&Refused {
+                caller: &caller,
+                request_id: &request.id().unwrap_or_default(),
+                peer: Some(self.peer.address()),
+                ..Refused::new(refusal, &method[1..])
+            });
         }
+        let answer = answer.map_err(Status::from);
+        self.play.metrics.record(&method[1..], begun, answer.as_ref().map_or_else(Status::code, |_| Code::Ok));
+        responder.send(answer);
     }
 }
 

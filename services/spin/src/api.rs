@@ -1,11 +1,10 @@
 //! State of all calls, and the path of a step: decide, append, answer.
 
 use crate::{
-    answer::PlayedBytes,
-    bet::{Bet, DrawnFor, Move},
+    answer::{Answer, PlayedBytes},
+    bet::{Bet, DrawnFor, Named, Play},
     dealer::{Dealer, Undecided},
-    debited::ConfirmedDebit,
-    decide::{self, Drawing, PlayDecision},
+    decide::{self, Draft},
     pace::{Now, Pace},
     play_rules::{PlayRules, not_held},
     registry::SessionRegistry,
@@ -13,11 +12,10 @@ use crate::{
     superseded,
     waits::Waits,
 };
-use motherlode_ledger::{AppendError, Ledgers, SupersededRules, fields::RoundId, offer};
-use motherlode_proto::spin::v1::{ChooseRequest, SpinRequest};
-use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
-use motherlode_slots::{Ladders, Outcome};
-use motherlode_state::{Books, InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_ledger::{AppendError, Ledgers, Proposal, SupersededRules, fields::RoundId, offer};
+use motherlode_runtime::{Profiles, Refusal, Stop};
+use motherlode_slots::{Choice, Ladders, Outcome};
+use motherlode_state::{InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_wallet::Wallets;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
@@ -37,15 +35,6 @@ pub struct SpinApi {
     pub(crate) wallets: Wallets,
     /// In EUR (PL-36).
     pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
-}
-
-type Decide<'a> = dyn Fn(&State, &Drawing<'_>) -> Result<PlayDecision, Undecided> + Sync + 'a;
-
-struct Named<'a> {
-    stream: &'a StreamId,
-    request_id: &'a str,
-    fingerprint: [u8; 16],
-    drawn: &'a DrawnFor,
 }
 
 impl SpinApi {
@@ -125,67 +114,17 @@ impl SpinApi {
         Self { demo_balance, ..self }
     }
 
-    pub(crate) async fn spin(
-        &self,
-        caller: &Caller,
-        request: &SpinRequest,
-        metadata: &MetadataMap,
-    ) -> Result<PlayedBytes, Refusal> {
-        self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, metadata).await
+    /// Whether an operator's wallet is called before the play.
+    pub(crate) fn debits(&self, play: &Play) -> bool {
+        matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
 
-    pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
-        if let Some(wallet) = self.wallets.for_stream(&bet.account.stream) {
-            return self.bet_seamless(wallet, bet, metadata).await;
+    /// After the debit of an operator's wallet.
+    pub(crate) async fn play(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
+        match (play, self.wallets.for_stream(play.named().stream)) {
+            (Play::Bet(bet), Some(wallet)) => self.bet_seamless(wallet, (play, bet), metadata).await,
+            _ => self.play_here(play, metadata).await,
         }
-        self.bet_here(bet, metadata, None).await
-    }
-
-    pub(crate) async fn bet_here(
-        &self,
-        bet: &Bet,
-        metadata: &MetadataMap,
-        debited: Option<ConfirmedDebit>,
-    ) -> Result<PlayedBytes, Refusal> {
-        let (rules, ledger) = (self.rules_for(bet), self.ledgers.for_stream(&bet.account.stream)?);
-        let state = |books: &Books| State::of_bet(books, bet);
-        let decide = |state: &State, from: &Drawing<'_>| {
-            let rules = rules.as_ref().map_err(Clone::clone)?;
-            let at = (&self.pace, Now::read(ledger));
-            match &debited {
-                None => decide::spin(state, bet, rules, at, from, &mut Outcome::default()),
-                Some(debited) => debited.clone().spin(state, bet, rules, at, from),
-            }
-            .map(|mut decided| {
-                decided.proposal.events.extend(self.noted(state, bet, debited.is_some()));
-                decided
-            })
-        };
-        let Bet { request_id, fingerprint, drawn, .. } = bet;
-        let named = Named { stream: &bet.account.stream, request_id, fingerprint: *fingerprint, drawn };
-        self.play(&named, metadata, (&state, &decide)).await
-    }
-
-    pub(crate) async fn choose(
-        &self,
-        caller: &Caller,
-        request: &ChooseRequest,
-        metadata: &MetadataMap,
-    ) -> Result<PlayedBytes, Refusal> {
-        let play = Move::parse(caller, request)?;
-        self.move_on(&play, metadata).await
-    }
-
-    pub(crate) async fn move_on(&self, play: &Move, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
-        let session = self.act(play.session, &play.round);
-        let state = |books: &Books| State::of_player(books, &play.round.stream);
-        let decide = |state: &State, from: &Drawing<'_>| {
-            session.clone()?;
-            decide::choose(state, play, from)
-        };
-        let Move { request_id, fingerprint, drawn, .. } = play;
-        let named = Named { stream: &play.round.stream, request_id, fingerprint: *fingerprint, drawn };
-        self.play(&named, metadata, (&state, &decide)).await
     }
 
     /// The session must allow it; without one, the game must not be held (BW-27).
@@ -204,27 +143,42 @@ impl SpinApi {
         self.registry.act(session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
     }
 
-    pub(crate) fn drawing<'a>(&'a self, client_seed: &'a [u8], drawn: &DrawnFor) -> Drawing<'a> {
-        Drawing { dealer: &self.dealer, client_seed, sealed: drawn.sealed }
+    pub(crate) fn decide(
+        &self,
+        play: &Play,
+        named: Named<'_>,
+        state: &State,
+        outcome: &mut Outcome,
+    ) -> Result<(Proposal, Answer), Undecided> {
+        let (bet, dealer) = match play {
+            Play::Bet(bet) => (bet, &self.dealer),
+            Play::Move(play) => {
+                self.act(play.session, &play.round)?;
+                return decide::choose(state, play, named, &self.dealer, outcome);
+            }
+        };
+        let (rules, now) = (self.rules_for(bet)?, self.now(named.stream)?);
+        let draft = Draft::from_bet(state, bet, named, &rules, (&self.pace, now))?;
+        let dealing = draft.deal(dealer)?;
+        let (mut proposal, answer) = draft.resolve(dealer, dealing, (&Choice::Spin, None), outcome)?;
+        proposal.events.extend(self.noted(state, bet));
+        Ok((proposal, answer))
     }
 
     /// On a conflict it decides again with the same client seed, until the caller's deadline.
-    async fn play(
-        &self,
-        named: &Named<'_>,
-        metadata: &MetadataMap,
-        (state, decide): (&(dyn Fn(&Books) -> State + Sync), &Decide<'_>),
-    ) -> Result<PlayedBytes, Refusal> {
-        let Named { stream, request_id, fingerprint, drawn } = *named;
+    pub(crate) async fn play_here(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
+        let named @ Named { stream, request_id, fingerprint, drawn, .. } = play.named();
         let ledger = self.ledgers.for_stream(stream)?;
         loop {
-            let state = ledger.books_of(stream, state)?;
-            let resolve = |client_seed: &[u8]| Some(decide(&state, &self.drawing(client_seed, drawn)).ok()?.proposal);
+            let state = ledger.books_of(stream, |books| State::of_play(books, play))?;
+            let decide =
+                |drawn: &DrawnFor| self.decide(play, Named { drawn, ..named }, &state, &mut Outcome::default());
+            let seeded = |client_seed: &[u8]| DrawnFor { client_seed: client_seed.to_vec(), ..drawn.clone() };
+            let resolve = |client_seed: &[u8]| Some(decide(&seeded(client_seed)).ok()?.0);
             let scripted = self.dealer.scripted_seed(metadata, &resolve)?;
-            let client_seed = scripted.as_deref().unwrap_or(&drawn.client_seed);
-            let decided = decide(&state, &self.drawing(client_seed, drawn));
+            let decided = scripted.map_or_else(|| decide(drawn), |client_seed| decide(&seeded(&client_seed)));
             let (logged, answer) = match decided {
-                Ok(PlayDecision { proposal, answer }) => match ledger.append(proposal).await {
+                Ok((proposal, answer)) => match ledger.append(proposal).await {
                     Ok(logged) => (logged, Some(answer)),
                     Err(error) if is_stale(&error) => continue,
                     Err(error) => return Err(error.into()),

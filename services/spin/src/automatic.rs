@@ -1,3 +1,4 @@
+use crate::bet::{DrawnFor, Named};
 use motherlode_ledger::fields::RoundId;
 use motherlode_state::{Automatic, Event, InternalRequest, OpenRound, SmolStr};
 
@@ -8,6 +9,15 @@ pub(crate) struct AutomaticStep<'a> {
     /// `None` if the reason has gone.
     pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),
     pub(crate) acted: Option<Event>,
+}
+
+static OWN: DrawnFor = DrawnFor { client_seed: vec![], sealed: None };
+
+impl AutomaticStep<'_> {
+    pub(crate) fn named(&self) -> Named<'_> {
+        let Self { round, request_id, fingerprint, .. } = self;
+        Named { stream: &round.stream, request_id, fingerprint: *fingerprint, drawn: &OWN, series: None }
+    }
 }
 
 pub(crate) fn step_request_id(round: u64, step: u32) -> String {

@@ -8,7 +8,7 @@
 
 use crate::{
     api::SpinApi,
-    bet::{Bet, DrawnFor, Move},
+    bet::{Bet, DrawnFor, Move, Play},
     play_rules::PlayRules,
     stake::whole_bet,
 };
@@ -124,7 +124,7 @@ impl SpinApi {
             drawn: DrawnFor::default(),
             series: Some(series.clone()),
         };
-        match self.move_on(&collect, &MetadataMap::new()).await {
+        match self.play(&Play::Move(collect), &MetadataMap::new()).await {
             Ok(_) => Ok(true),
             Err(refusal) if matches!(refusal.reason(), Reason::AlreadySettled | Reason::ChoiceNotAwaited) => Ok(false),
             Err(refusal) => Err(refusal),
@@ -249,7 +249,7 @@ impl Series {
         {
             return Ok(self.over(AutospinStop::Player));
         }
-        let played = self.api.bet(&self.bet, &self.metadata).await?.message();
+        let played = self.api.play(&Play::Bet(self.bet.clone()), &self.metadata).await?.message();
         if let Some(finished) = finished_at_once(&played)? {
             return Ok(self.count(Some(played), finished));
         }

@@ -1,6 +1,7 @@
 //! Checks of requests that need no state.
 
 use crate::{
+    debited::ConfirmedDebit,
     free_rounds, session_id,
     stake::{find_game, invalid_stake},
 };
@@ -12,13 +13,29 @@ use motherlode_ledger::{
 use motherlode_proto::{
     convert::play::choice_from_wire,
     round::v1::{Stake, Witch},
-    spin::v1::{ChooseRequest, SpinRequest},
+    spin::v1::{ChooseRequest, SpinRequest, play_stream_request::Call as Asked},
 };
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::{self as slots, Choice, Game, Ladders};
-use motherlode_state::{Books, CoinValue, Seal, SessionId, SmolStr, draw::CLIENT_SEED_MAX};
+use motherlode_state::{Books, CoinValue, Seal, SessionId, SmolStr, StreamId, draw::CLIENT_SEED_MAX};
 use std::sync::Arc;
 
+pub(crate) enum Play {
+    Bet(Bet),
+    Move(Move),
+}
+
+/// Request of a step.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) stream: &'a StreamId,
+    pub(crate) request_id: &'a SmolStr,
+    pub(crate) fingerprint: [u8; 16],
+    pub(crate) drawn: &'a DrawnFor,
+    pub(crate) series: Option<&'a SmolStr>,
+}
+
+#[derive(Clone)]
 pub(crate) struct Bet {
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
@@ -36,6 +53,8 @@ pub(crate) struct Bet {
     pub(crate) campaign: Option<SmolStr>,
     pub(crate) series: Option<SmolStr>,
     pub(crate) ladders: Arc<Ladders>,
+    /// By the operator's wallet.
+    pub(crate) debited: Option<ConfirmedDebit>,
 }
 
 enum Staked<'a> {
@@ -70,6 +89,33 @@ impl DrawnFor {
             seal => Some(seal.try_into().map_err(|_| Refusal::field("seal", "must be the 32 bytes of a seal"))?),
         };
         Ok(Self { client_seed: client_seed.to_vec(), sealed })
+    }
+}
+
+impl Play {
+    pub(crate) fn parse(
+        caller: &Caller,
+        ledgers: &Ledgers,
+        ladders: &Arc<Ladders>,
+        asked: &Asked,
+    ) -> Result<Self, Refusal> {
+        match asked {
+            Asked::Spin(spin) => Bet::parse(caller, ledgers, ladders, spin).map(Self::Bet),
+            Asked::Choose(choose) => Move::parse(caller, choose).map(Self::Move),
+        }
+    }
+
+    pub(crate) fn named(&self) -> Named<'_> {
+        match self {
+            Self::Bet(Bet { account, request_id, fingerprint, drawn, series, .. }) => {
+                let series = series.as_ref();
+                Named { stream: &account.stream, request_id, fingerprint: *fingerprint, drawn, series }
+            }
+            Self::Move(Move { round, request_id, fingerprint, drawn, series, .. }) => {
+                let series = series.as_ref();
+                Named { stream: &round.stream, request_id, fingerprint: *fingerprint, drawn, series }
+            }
+        }
     }
 }
 
@@ -150,6 +196,7 @@ impl Bet {
             campaign,
             series: None,
             ladders: Arc::clone(ladders),
+            debited: None,
         })
     }
 }

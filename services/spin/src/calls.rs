@@ -1,27 +1,27 @@
 //! Concurrent calls of a stream or connection.
 //!
-//! A bet is decided when it begins, without its own task or timer. Bets that arrive together are proposed together, and
-//! one channel returns all verdicts. Other calls (choices, conflicts, jackpots, operators' wallets) run as separate
+//! A bet or choice is decided when it begins, without its own task or timer. Those that arrive together are proposed
+//! together, and one channel returns all verdicts. Others (conflicts, jackpots, operators' wallets) run as separate
 //! futures.
 
 use crate::{
     answer::{Answer, PlayedBytes},
     api::{SpinApi, is_stale},
-    bet::{Bet, DrawnFor},
+    bet::Play,
     dealer::Undecided,
-    decide::{self, Drawing, PlayDecision},
-    pace::Now,
     played::hit_pool,
     state::State,
 };
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use motherlode_ledger::{AppendError, Proposal, Verdict, Verdicts};
-use motherlode_proto::spin::v1::{ChooseRequest, SpinRequest};
-use motherlode_runtime::{Caller, Refusal, until::within};
+use motherlode_proto::spin::v1::play_stream_request::Call as Asked;
+use motherlode_runtime::{
+    Caller, Refusal,
+    until::{time_is_up, within},
+};
 use motherlode_slots::Outcome;
 use std::{
-    collections::BTreeMap,
-    future::ready,
+    collections::{BTreeMap, BTreeSet, VecDeque},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -36,93 +36,93 @@ use tonic::metadata::MetadataMap;
 /// Small, so that the writer works while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
-pub struct PlayQueue {
+pub struct Calls<T> {
     api: Arc<SpinApi>,
+    in_flight: BTreeMap<u64, InFlight<T>>,
+    tickets: u64,
+    due: BTreeSet<(Instant, u64)>,
+    alarm: Option<Pin<Box<Sleep>>>,
     decided: Vec<(u64, Proposal, Option<Instant>)>,
     sender: mpsc::UnboundedSender<Verdicts>,
     verdicts: mpsc::UnboundedReceiver<Verdicts>,
     came: vec::IntoIter<(u64, Verdict)>,
-    bets: BTreeMap<u64, Box<Waiting>>,
-    tickets: u64,
     outcome: Outcome,
-    /// Timer of the oldest waiting bet, or of one before it.
-    patience: Option<Pin<Box<Sleep>>>,
-    others: FuturesUnordered<BoxFuture<'static, Answered>>,
+    apart: FuturesUnordered<BoxFuture<'static, (u64, Answered)>>,
+    refused: VecDeque<(T, Refusal)>,
 }
 
-pub enum Play {
-    Spin(SpinRequest),
-    Choose(ChooseRequest),
-}
-
-pub struct Call {
-    pub number: u64,
+pub struct Call<T> {
+    pub owner: T,
     pub caller: Caller,
-    pub play: Play,
-    /// `None` on a stream.
-    pub metadata: Option<Box<MetadataMap>>,
+    pub asked: Asked,
+    /// Empty on a stream.
+    pub metadata: MetadataMap,
     pub until: Option<Instant>,
 }
 
-pub type Answered = (u64, Result<PlayedBytes, Refusal>);
+pub type Answered = Result<PlayedBytes, Refusal>;
 
-struct Waiting {
-    number: u64,
-    bet: Bet,
+struct InFlight<T> {
+    owner: T,
     until: Option<Instant>,
-    answer: Answer,
-    since: Instant,
+    due: Option<Instant>,
+    /// `None` if a separate future answers.
+    proposed: Option<Box<(Play, Answer)>>,
 }
 
-impl PlayQueue {
+impl<T> Calls<T> {
     #[must_use]
     pub fn new(api: Arc<SpinApi>) -> Self {
         let (sender, verdicts) = mpsc::unbounded_channel();
         Self {
             api,
+            in_flight: BTreeMap::new(),
+            tickets: 0,
+            due: BTreeSet::new(),
+            alarm: None,
             decided: Vec::with_capacity(TOGETHER_MAX),
             sender,
             verdicts,
             came: Verdicts::new().into_iter(),
-            bets: BTreeMap::new(),
-            tickets: 0,
             outcome: Outcome::default(),
-            patience: None,
-            others: FuturesUnordered::new(),
+            apart: FuturesUnordered::new(),
+            refused: VecDeque::new(),
         }
     }
 
     #[must_use]
     pub fn count(&self) -> usize {
-        self.bets.len() + self.others.len()
+        self.in_flight.len() + self.refused.len()
     }
 
-    pub fn begin(&mut self, call: Call) {
-        // Only test scripts read metadata.
-        let Play::Spin(spin) = &call.play else { return self.play(call) };
-        if self.api.dealer.is_scripted() && call.metadata.is_some() {
-            return self.play(call);
-        }
-        let bet = match Bet::parse(&call.caller, &self.api.ledgers, &self.api.ladders, spin) {
-            Ok(bet) => bet,
-            Err(refusal) => return self.refuse(call.number, refusal.of_request(&spin.request_id)),
+    pub fn begin(&mut self, call: Call<T>) {
+        let Call { owner, caller, asked, metadata, until } = call;
+        let play = match Play::parse(&caller, &self.api.ledgers, &self.api.ladders, &asked) {
+            Ok(play) => play,
+            Err(refusal) => return self.refuse(owner, refusal.of_request(request_id(&asked))),
         };
-        // The operator's wallet must be called first.
-        if self.api.wallets.for_stream(&bet.account.stream).is_some() {
-            return self.play(call);
-        }
-        let Ok(PlayDecision { proposal, answer }) = self.decide(&bet) else { return self.play(call) };
-        let Call { number, until, .. } = call;
         self.tickets += 1;
-        self.decided.push((self.tickets, proposal, until));
-        self.bets.insert(self.tickets, Box::new(Waiting { number, bet, until, answer, since: Instant::now() }));
+        let ticket = self.tickets;
+        // Only test scripts read metadata; an operator's wallet must be called first.
+        let is_scripted = self.api.dealer.is_scripted() && !metadata.is_empty();
+        let is_apart = is_scripted || self.api.debits(&play);
+        let decided = if is_apart { None } else { self.decide(&play).ok() };
+        let Some((proposal, answer)) = decided else {
+            let api = Arc::clone(&self.api);
+            let played = |play: Play| async move { api.play(&play, &metadata).await };
+            return self.answer_apart((ticket, owner, until), play, played);
+        };
+        self.decided.push((ticket, proposal, until));
+        let late = self.api.ledgers.home().answer_wait_max().map(|wait| Instant::now() + wait);
+        let due = [until, late].into_iter().flatten().min();
+        self.insert(ticket, InFlight { owner, until, due, proposed: Some(Box::new((play, answer))) });
         if self.decided.len() == TOGETHER_MAX {
             self.hand_in();
         }
     }
 
-    pub fn refuse(&mut self, number: u64, refusal: Refusal) {
-        self.others.push(ready((number, Err(refusal))).boxed());
+    pub fn refuse(&mut self, owner: T, refusal: Refusal) {
+        self.refused.push_back((owner, refusal));
     }
 
     pub fn hand_in(&mut self) {
@@ -131,12 +131,14 @@ impl PlayQueue {
         }
     }
 
-    pub fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Answered> {
+    pub fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<(T, Answered)> {
+        if let Some((owner, refusal)) = self.refused.pop_front() {
+            return Poll::Ready((owner, Err(refusal)));
+        }
         loop {
             while let Some((ticket, verdict)) = self.came.next() {
-                // A late bet is already answered.
-                let bet = self.bets.remove(&ticket);
-                if let Some(answer) = bet.and_then(|bet| self.conclude(*bet, verdict)) {
+                // A late call is already answered.
+                if let Some(answer) = self.remove(ticket).and_then(|call| self.conclude(ticket, call, verdict)) {
                     return Poll::Ready(answer);
                 }
             }
@@ -145,88 +147,104 @@ impl PlayQueue {
                 _ => break,
             }
         }
-        if let Poll::Ready(Some(answer)) = self.others.poll_next_unpin(context) {
-            return Poll::Ready(answer);
+        while let Poll::Ready(Some((ticket, answered))) = self.apart.poll_next_unpin(context) {
+            if let Some(call) = self.remove(ticket) {
+                return Poll::Ready((call.owner, answered));
+            }
         }
         self.late(context).map_or(Poll::Pending, Poll::Ready)
     }
 
-    fn decide(&mut self, bet: &Bet) -> Result<PlayDecision, Undecided> {
-        let Self { api, outcome, .. } = self;
-        let rules = api.rules_for(bet)?;
-        let stream = &bet.account.stream;
-        let ledger = api.ledgers.for_stream(stream)?;
-        let state = ledger.books_of(stream, |books| State::of_bet(books, bet)).map_err(Refusal::from)?;
-        let DrawnFor { client_seed, sealed } = &bet.drawn;
-        let from = Drawing { dealer: &api.dealer, client_seed, sealed: *sealed };
-        decide::spin(&state, bet, &rules, (&api.pace, Now::read(ledger)), &from, outcome)
+    fn decide(&mut self, play: &Play) -> Result<(Proposal, Answer), Undecided> {
+        let named = play.named();
+        let ledger = self.api.ledgers.for_stream(named.stream)?;
+        let state = ledger.books_of(named.stream, |books| State::of_play(books, play)).map_err(Refusal::from)?;
+        self.api.decide(play, named, &state, &mut self.outcome)
     }
 
     /// `None` if a separate future answers.
-    fn conclude(&mut self, waiting: Waiting, verdict: Verdict) -> Option<Answered> {
-        let Waiting { number, bet, until, answer, .. } = waiting;
-        let refused = |refusal: Refusal, bet: &Bet| refusal.of_request(&bet.request_id);
-        match verdict {
+    fn conclude(&mut self, ticket: u64, call: InFlight<T>, verdict: Verdict) -> Option<(T, Answered)> {
+        let InFlight { owner, until, proposed, .. } = call;
+        let (play, answer) = *proposed?;
+        let api = Arc::clone(&self.api);
+        let answered = match verdict {
             Ok(logged) => {
-                self.api.pace.taken(&logged.commit, || self.api.ledgers.ticks_ms());
-                if hit_pool(&logged.commit).is_none() {
-                    let answer = self.api.answer_to(&logged, Some(answer), None);
-                    return Some((number, answer.map_err(|refusal| refused(refusal, &bet))));
+                api.pace.taken(&logged.commit, || api.ledgers.ticks_ms());
+                if hit_pool(&logged.commit).is_some() {
+                    let played = |_: Play| async move { api.played(&logged, Some(answer)).await };
+                    self.answer_apart((ticket, owner, until), play, played);
+                    return None;
                 }
-                let api = Arc::clone(&self.api);
-                let played = async move {
-                    let played = api.played(&logged, Some(answer)).await;
-                    (number, played.map_err(|refusal| refused(refusal, &bet)))
-                };
-                self.others.push(played.boxed());
-                None
+                api.answer_to(&logged, Some(answer), None)
             }
             Err(error) if is_stale(&error) => {
-                let api = Arc::clone(&self.api);
-                self.wait_for(until, async move {
-                    let played = api.bet(&bet, &MetadataMap::new()).await;
-                    (number, played.map_err(|refusal| refused(refusal, &bet)))
-                });
-                None
+                let played = |play: Play| async move { api.play(&play, &MetadataMap::new()).await };
+                self.answer_apart((ticket, owner, until), play, played);
+                return None;
             }
-            Err(error) => Some((number, Err(refused(error.into(), &bet)))),
-        }
+            Err(error) => Err(error.into()),
+        };
+        Some((owner, answered.map_err(|refusal| refusal.of_request(play.named().request_id))))
     }
 
-    fn play(&mut self, call: Call) {
-        let api = Arc::clone(&self.api);
-        self.wait_for(call.until, async move {
-            let metadata = call.metadata.map_or_else(MetadataMap::new, |metadata| *metadata);
-            let (played, request_id) = match &call.play {
-                Play::Spin(spin) => (api.spin(&call.caller, spin, &metadata).await, &spin.request_id),
-                Play::Choose(choose) => (api.choose(&call.caller, choose, &metadata).await, &choose.request_id),
-            };
-            (call.number, played.map_err(|refusal| refusal.of_request(request_id)))
-        });
-    }
-
-    fn wait_for(&mut self, until: Option<Instant>, answered: impl Future<Output = Answered> + Send + 'static) {
-        self.others.push(match until {
+    fn answer_apart<F: Future<Output = Answered> + Send + 'static>(
+        &mut self,
+        (ticket, owner, until): (u64, T, Option<Instant>),
+        play: Play,
+        answer: impl FnOnce(Play) -> F,
+    ) {
+        let request_id = play.named().request_id.clone();
+        let answered =
+            answer(play).map(move |answered| (ticket, answered.map_err(|refusal| refusal.of_request(&request_id))));
+        self.insert(ticket, InFlight { owner, until, due: until, proposed: None });
+        self.apart.push(match until {
             Some(until) => within(until, answered).boxed(),
             None => answered.boxed(),
         });
     }
 
-    fn late(&mut self, context: &mut Context<'_>) -> Option<Answered> {
-        let wait = self.api.ledgers.home().answer_wait_max()?;
+    fn insert(&mut self, ticket: u64, call: InFlight<T>) {
+        self.due.extend(call.due.map(|due| (due, ticket)));
+        self.in_flight.insert(ticket, call);
+    }
+
+    fn remove(&mut self, ticket: u64) -> Option<InFlight<T>> {
+        let call = self.in_flight.remove(&ticket)?;
+        if let Some(due) = call.due {
+            self.due.remove(&(due, ticket));
+        }
+        Some(call)
+    }
+
+    fn late(&mut self, context: &mut Context<'_>) -> Option<(T, Answered)> {
         loop {
-            let (ticket, oldest) = self.bets.first_key_value()?;
-            let (ticket, due) = (*ticket, oldest.since + wait);
-            let patience = self.patience.get_or_insert_with(|| Box::pin(sleep_until(due)));
-            if patience.as_mut().poll(context).is_pending() {
+            let (due, ticket) = *self.due.first()?;
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(due)));
+            if alarm.deadline() > due {
+                alarm.as_mut().reset(due);
+            }
+            if alarm.as_mut().poll(context).is_pending() {
                 return None;
             }
-            if due <= Instant::now() {
-                let bet = self.bets.remove(&ticket)?;
-                let late = Refusal::from(AppendError::Late).of_request(&bet.bet.request_id);
-                return Some((bet.number, Err(late)));
+            if due > Instant::now() {
+                alarm.as_mut().reset(due);
+                continue;
             }
-            patience.as_mut().reset(due);
+            let InFlight { owner, until, proposed, .. } = self.remove(ticket)?;
+            let refusal = match proposed {
+                Some(proposed) if until != Some(due) => {
+                    Refusal::from(AppendError::Late).of_request(proposed.0.named().request_id)
+                }
+                _ => time_is_up(),
+            };
+            return Some((owner, Err(refusal)));
         }
+    }
+}
+
+pub(crate) fn request_id(asked: &Asked) -> &str {
+    match asked {
+        Asked::Spin(spin) => &spin.request_id,
+        Asked::Choose(choose) => &choose.request_id,
     }
 }

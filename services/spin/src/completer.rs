@@ -29,8 +29,8 @@ impl RoundCompleter {
             let stream = &asked.round.stream;
             let state = ledger.books_of(stream, |books| State::of_player(books, stream))?;
             let Some(decided) = decide::automatic(&state, asked, &self.dealer) else { return Ok(None) };
-            let decided = match (decided, &state.player) {
-                (Ok(decided), _) => decided,
+            let proposal = match (decided, &state.player) {
+                (Ok(proposal), _) => proposal,
                 (Err(Undecided::Unsealed(number, reason)), Some(player)) => {
                     self.dealer.seal(ledger, &asked.round.stream, player, (number, reason)).await?;
                     continue;
@@ -38,7 +38,7 @@ impl RoundCompleter {
                 (Err(Undecided::Refused(refusal)), _) => return Err(refusal),
                 (Err(Undecided::Unsealed(..)), None) => return Ok(None),
             };
-            match ledger.append(decided.proposal).await {
+            match ledger.append(proposal).await {
                 Ok(logged) => return Ok(Some(logged)),
                 Err(AppendError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),

@@ -4,7 +4,7 @@
 //! [`motherlode_state::draw`]). The service seals without the client seed, and the caller gets the dealt value only at
 //! its reveal, so neither can choose a seed. The operating system gives a new key each day, which is logged (PL-28).
 
-use crate::bet::DrawnFor;
+use crate::bet::{DrawnFor, Named};
 use futures_util::future::BoxFuture;
 use motherlode_ledger::{AppendError, DrawKeys, Handle, Proposal, draws::DrawKeysError, fields::round_name};
 use motherlode_proto::convert::play::hex;
@@ -78,32 +78,34 @@ impl Dealer {
         &self,
         player: &PlayerState,
         generations: &Generations,
-        step: &DrawRequest<'_>,
+        named: Named<'_>,
+        (round, step): (u64, u32),
     ) -> Result<Dealing, Undecided> {
+        let (stream, drawn) = (named.stream, named.drawn);
         let Some(next) = player.draw else { return Err(Undecided::Unsealed(1, SealReason::Unsealed)) };
         let again = |reason| Undecided::Unsealed(next.number.saturating_add(1), reason);
         if !generations.is_usable(next.generation) {
             return Err(again(SealReason::SealsEnded));
         }
         let lost = || again(SealReason::KeyLost);
-        let dealt = self.keys.dealt_under(step.stream, &next, generations).ok_or_else(lost)?;
-        if step.sealed.is_some_and(|named| named != next.seal) {
+        let dealt = self.keys.dealt_under(stream, &next, generations).ok_or_else(lost)?;
+        if drawn.sealed.is_some_and(|seal| seal != next.seal) {
             return Err(seal_changed(&next.seal).into());
         }
-        let sealed = self.keys.seal(step.stream, next.number.saturating_add(1), generations);
+        let sealed = self.keys.seal(stream, next.number.saturating_add(1), generations);
         let (after, next_seal) = sealed.ok_or_else(lost)?;
         let draw = Draw {
             number: next.number,
             epoch: next.epoch,
             generation: next.generation,
-            client_seed: step.client_seed.to_vec(),
+            client_seed: drawn.client_seed.clone(),
             next_epoch: after.epoch,
             next_generation: after.generation,
             next_seal,
             sealed_by: next.sealed_by,
         };
-        let round = round_name(step.stream, step.round);
-        let seed = draw::seed(&dealt, draw.client_seed(step.request_id), &round, step.step);
+        let round = round_name(stream, round);
+        let seed = draw::seed(&dealt, draw.client_seed(named.request_id), &round, step);
         Ok(Dealing { seed, dealt, draw })
     }
 
@@ -216,16 +218,6 @@ fn is_overtaken(error: &AppendError) -> bool {
     matches!(error, Conflict { .. } | Judged(Refused::SealOfOtherGeneration { .. } | Refused::SealUnfounded { .. }))
 }
 
-pub(crate) struct DrawRequest<'a> {
-    pub(crate) stream: &'a StreamId,
-    pub(crate) request_id: &'a str,
-    pub(crate) round: u64,
-    pub(crate) step: u32,
-    /// If empty, the request id is used.
-    pub(crate) client_seed: &'a [u8],
-    pub(crate) sealed: Option<Seal>,
-}
-
 pub(crate) struct Dealing {
     pub(crate) seed: Seed,
     /// Secret until the reveal.
@@ -272,8 +264,14 @@ mod tests {
         player
     }
 
-    fn asked<'a>(stream: &'a StreamId, client_seed: &'a [u8], sealed: Option<Seal>) -> DrawRequest<'a> {
-        DrawRequest { stream, request_id: "r", round: 1, step: 1, client_seed, sealed }
+    fn deal(dealer: &Dealer, player: &PlayerState, stream: &StreamId, drawn: &DrawnFor) -> Result<Dealing, Undecided> {
+        let request_id = &"r".into();
+        let named = Named { stream, request_id, fingerprint: [0; 16], drawn, series: None };
+        dealer.deal(player, &none(), named, (1, 1))
+    }
+
+    fn drawn(client_seed: &[u8], sealed: Option<Seal>) -> DrawnFor {
+        DrawnFor { client_seed: client_seed.to_vec(), sealed }
     }
 
     #[test]
@@ -285,7 +283,7 @@ mod tests {
                 for number in 1..=50 {
                     let player = player(&dealer, &stream, number);
                     for client_seed in [&b"one"[..], b"other", b""] {
-                        seeds.insert(dealer.deal(&player, &none(), &asked(&stream, client_seed, None)).unwrap().seed);
+                        seeds.insert(deal(&dealer, &player, &stream, &drawn(client_seed, None)).unwrap().seed);
                     }
                 }
             }
@@ -299,7 +297,7 @@ mod tests {
         let stream = StreamId::player("acme", "alice");
         let alice = player(&dealer, &stream, 7);
         let sealed = alice.draw.unwrap().seal;
-        let dealing = dealer.deal(&alice, &none(), &asked(&stream, b"mine", Some(sealed))).unwrap();
+        let dealing = deal(&dealer, &alice, &stream, &drawn(b"mine", Some(sealed))).unwrap();
         assert_eq!(draw::seal(&dealing.dealt), sealed);
         assert_eq!(dealing.seed, draw::seed(&dealing.dealt, b"mine", "acme/alice/1", 1));
         let next = {
@@ -307,14 +305,13 @@ mod tests {
             dealer.keys.dealt(&stream, name, &none()).unwrap()
         };
         assert_eq!(draw::seal(&next), dealing.draw.next_seal);
-        let Err(Undecided::Refused(refusal)) = dealer.deal(&alice, &none(), &asked(&stream, b"mine", Some([1; 32])))
-        else {
+        let Err(Undecided::Refused(refusal)) = deal(&dealer, &alice, &stream, &drawn(b"mine", Some([1; 32]))) else {
             panic!("another seal was named");
         };
         assert_eq!(refusal.reason(), Reason::SealChanged);
-        let lost = other.deal(&alice, &none(), &asked(&stream, b"mine", Some(sealed)));
+        let lost = deal(&other, &alice, &stream, &drawn(b"mine", Some(sealed)));
         assert!(matches!(lost, Err(Undecided::Unsealed(8, SealReason::KeyLost))));
-        let unsealed = dealer.deal(&PlayerState::default(), &none(), &asked(&stream, b"mine", None));
+        let unsealed = deal(&dealer, &PlayerState::default(), &stream, &drawn(b"mine", None));
         assert!(matches!(unsealed, Err(Undecided::Unsealed(1, SealReason::Unsealed))));
     }
 }

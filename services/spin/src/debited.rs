@@ -1,16 +1,7 @@
 //! Confirmed debits, and requests that ended without a step (PL-31).
 
-use crate::{
-    bet::Bet,
-    dealer::Undecided,
-    decide::{self, Drawing, PlayDecision},
-    pace::{Now, Pace},
-    play_rules::PlayRules,
-    state::State,
-};
 use motherlode_proto::wallet::v1::ReasonCode;
 use motherlode_runtime::{Reason, Refusal};
-use motherlode_slots::Outcome;
 use motherlode_state::{Commit, Currency, Event, Minor, WalletAnswer};
 
 #[derive(Clone)]
@@ -23,19 +14,9 @@ pub(crate) struct ConfirmedDebit {
 }
 
 impl ConfirmedDebit {
-    pub(crate) fn spin(
-        self,
-        state: &State,
-        bet: &Bet,
-        rules: &PlayRules,
-        at: (&Pace, Now),
-        from: &Drawing<'_>,
-    ) -> Result<PlayDecision, Undecided> {
-        let state = state.with_funds(self.currency, self.amount);
-        let mut decided = decide::spin(&state, bet, rules, at, from, &mut Outcome::default())?;
-        let Self { amount, reported_balance, answer, .. } = self;
-        decided.proposal.events.insert(0, Event::DebitConfirmed { amount, reported_balance, answer });
-        Ok(decided)
+    pub(crate) fn event(&self) -> Event {
+        let Self { amount, reported_balance, answer, .. } = self.clone();
+        Event::DebitConfirmed { amount, reported_balance, answer }
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::{
     answer::Answer,
     automatic::{AutomaticStep, next_step},
-    bet::{Bet, Move},
-    dealer::{Dealer, Dealing, DrawRequest, Undecided, key_lost},
+    bet::{Bet, Move, Named},
+    dealer::{Dealer, Dealing, Undecided, key_lost},
+    debited::ConfirmedDebit,
     free_rounds::check_open,
     pace::{Now, Pace},
     play_rules::PlayRules,
@@ -19,123 +20,180 @@ use motherlode_rounds::{
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Stake, Terms};
 use motherlode_state::{
-    Automatic, CoinValue, Contribution, Currency, Event, FxRate, Generations, LoggedTerms, Minor, OpenRound,
-    PlayerState, RoundStarted, RoundTerms, Seal, SmolStr, StepResolved, StreamId, Switch, contribution,
+    Automatic, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, OpenRound, PlayerState,
+    RoundStarted, RoundTerms, SmolStr, StepResolved, Switch, contribution,
 };
 use prost::Message;
+use std::sync::Arc;
 
-pub(crate) struct PlayDecision {
-    pub(crate) proposal: Proposal,
-    pub(crate) answer: Answer,
-}
-
-pub(crate) struct NewRound<'a> {
-    player: &'a PlayerState,
-    pub(crate) started: RoundStarted,
-    live: Live,
-    witch: Option<Event>,
-}
-
-pub(crate) fn spin(
-    state: &State,
-    bet: &Bet,
-    rules: &PlayRules,
-    at: (&Pace, Now),
-    from: &Drawing<'_>,
-    outcome: &mut Outcome,
-) -> Result<PlayDecision, Undecided> {
-    let stream = &bet.account.stream;
-    let NewRound { player, started, mut live, witch } = open(state, bet, rules, at)?;
-    let dealing =
-        from.dealer.deal(player, &state.generations, &from.to(stream, &bet.request_id, (started.round, 1)))?;
-    live.resolve(&Choice::Spin, dealing.seed, outcome).map_err(|refused| internal(&refused))?;
-    let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
-    let (events, answer) =
-        resolved(stream, player, &live, Of::Bet(started, witch), (step, from.dealer, &state.generations), outcome)?;
-    let events = with_series(bet.series.as_ref(), events);
-    Ok(PlayDecision { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
-}
-
-pub(crate) fn open<'a>(
+/// A step before its draw.
+pub(crate) struct Draft<'a> {
+    named: Named<'a>,
     state: &'a State,
-    bet: &Bet,
-    rules: &PlayRules,
-    (pace, now): (&Pace, Now),
-) -> Result<NewRound<'a>, Refusal> {
-    let stream = &bet.account.stream;
-    offered(bet.game, &bet.ladders, bet.account.currency, bet.coin_value, bet.campaign.is_some())?;
-    if let Some(player) = &state.player {
-        rules.seated(player, bet, now)?;
-    }
-    switched_on(state)?;
-    let player = state.player.as_ref().ok_or_else(motherlode_ledger::unknown_account)?;
-    let currency = bet.account.currency;
-    let balance = player.balance(currency).ok_or_else(motherlode_ledger::unknown_account)?;
-    let amount = whole_bet(currency, bet.coin_value, bet.coins)?;
-    let game = bet.game.name();
-    if let Some(open) = player.open_round_of(game, currency) {
-        return Err(Refusal::new(Reason::RoundInProgress, "the player has an open round of this game")
-            .with("round_id", round_name(stream, open.started.round)));
-    }
-    let (witch, accompanied_by) = pick_witch(player, bet)?;
-    match &bet.campaign {
-        Some(campaign) => check_open(player.campaign(campaign), campaign, now.log_ms)?,
-        None if balance < amount => return Err(insufficient(bet, balance, amount)),
-        None => {}
-    }
-    let rate = state.rate(currency).ok_or_else(|| {
-        Refusal::new(Reason::RateUnknown, "no exchange rate to EUR is set for this currency")
-            .with("currency_code", currency)
-    })?;
-    rules.allow(state, player, bet, amount, (pace, now))?;
-    let contribution = pooled(state, bet, amount, rate)?;
-    let terms = Terms {
-        jackpot: contribution.is_some(),
-        double: bet.double,
-        minor_micros: minor_micros(currency),
-        gamble_max_minor: match bet.double {
-            true => gamble_max_minor(bet.game, currency, rate).map_err(|error| internal(&error))?,
-            false => 0,
-        },
-        carried: carried(player, bet.game, currency, amount),
-    };
-    let live = Live::begin(bet.game, bet.stake, terms).map_err(|refused| internal(&refused))?;
-    let started = RoundStarted {
-        round: player.rounds_started + 1,
-        game: game.into(),
-        rules_version: bet.game.rules_version().into(),
-        model_hash: bet.game.model_hash(),
-        currency,
-        bet: amount,
-        coin_value: bet.coin_value,
-        stake: LoggedTerms::Terms(RoundTerms {
-            witch: accompanied_by,
-            ..terms_to_log(&bet.stake, &terms, bet.game.carries())
-        }),
-        rate,
-        contribution,
-        session: rules.session(),
-        jurisdiction: rules.logged_jurisdiction(),
-        campaign: bet.campaign.clone(),
-    };
-    Ok(NewRound { player, started, live, witch })
-}
-
-/// Adds the commit's series (PL-42).
-pub(crate) fn with_series(series: Option<&SmolStr>, mut events: Vec<Event>) -> Vec<Event> {
-    events.extend(series.map(|series| Event::PartOf { request_id: series.clone() }));
-    events
-}
-
-fn proposal(
-    stream: &StreamId,
-    player: &PlayerState,
-    request_id: &SmolStr,
-    fingerprint: [u8; 16],
+    player: &'a PlayerState,
+    pub(crate) started: Arc<RoundStarted>,
+    /// `None` for a bet.
+    open: Option<&'a OpenRound>,
+    live: Live,
+    /// Before the step's own.
     events: Vec<Event>,
-) -> Proposal {
-    let (stream, expected_version) = (stream.clone(), Some(player.head.version));
-    Proposal { stream, expected_version, request_id: request_id.clone(), fingerprint, events }
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn from_bet(
+        state: &'a State,
+        bet: &'a Bet,
+        named: Named<'a>,
+        rules: &PlayRules,
+        (pace, now): (&Pace, Now),
+    ) -> Result<Self, Refusal> {
+        offered(bet.game, &bet.ladders, bet.account.currency, bet.coin_value, bet.campaign.is_some())?;
+        if let Some(player) = &state.player {
+            rules.seated(player, bet, now)?;
+        }
+        switched_on(state)?;
+        let player = state.player.as_deref().ok_or_else(motherlode_ledger::unknown_account)?;
+        let currency = bet.account.currency;
+        let balance = player.balance(currency).ok_or_else(motherlode_ledger::unknown_account)?;
+        let amount = whole_bet(currency, bet.coin_value, bet.coins)?;
+        let game = bet.game.name();
+        if let Some(open) = player.open_round_of(game, currency) {
+            return Err(Refusal::new(Reason::RoundInProgress, "the player has an open round of this game")
+                .with("round_id", round_name(named.stream, open.started.round)));
+        }
+        let (witch, accompanied_by) = pick_witch(player, bet)?;
+        match &bet.campaign {
+            Some(campaign) => check_open(player.campaign(campaign), campaign, now.log_ms)?,
+            None if balance < amount => return Err(insufficient(bet, balance, amount)),
+            None => {}
+        }
+        let rate = state.rate(currency).ok_or_else(|| {
+            Refusal::new(Reason::RateUnknown, "no exchange rate to EUR is set for this currency")
+                .with("currency_code", currency)
+        })?;
+        rules.allow(state, player, bet, amount, (pace, now))?;
+        let contribution = pooled(state, bet, amount, rate)?;
+        let terms = Terms {
+            jackpot: contribution.is_some(),
+            double: bet.double,
+            minor_micros: minor_micros(currency),
+            gamble_max_minor: match bet.double {
+                true => gamble_max_minor(bet.game, currency, rate).map_err(|error| internal(&error))?,
+                false => 0,
+            },
+            carried: carried(player, bet.game, currency, amount),
+        };
+        let live = Live::begin(bet.game, bet.stake, terms).map_err(|refused| internal(&refused))?;
+        let started = Arc::new(RoundStarted {
+            round: player.rounds_started + 1,
+            game: game.into(),
+            rules_version: bet.game.rules_version().into(),
+            model_hash: bet.game.model_hash(),
+            currency,
+            bet: amount,
+            coin_value: bet.coin_value,
+            stake: LoggedTerms::Terms(RoundTerms {
+                witch: accompanied_by,
+                ..terms_to_log(&bet.stake, &terms, bet.game.carries())
+            }),
+            rate,
+            contribution,
+            session: rules.session(),
+            jurisdiction: rules.logged_jurisdiction(),
+            campaign: bet.campaign.clone(),
+        });
+        let mut events = Vec::with_capacity(4);
+        events.extend(bet.debited.as_ref().map(ConfirmedDebit::event));
+        events.extend(witch);
+        events.push(Event::RoundStarted(Arc::clone(&started)));
+        Ok(Self { named, state, player, started, open: None, live, events })
+    }
+
+    fn from_round(
+        state: &'a State,
+        (player, open): (&'a PlayerState, &'a OpenRound),
+        named: Named<'a>,
+        dealer: &Dealer,
+    ) -> Result<Self, Refusal> {
+        let name = round_name(named.stream, open.started.round);
+        let live = Live::rebuild(open, &name, &dealer.dealt_of(named.stream, &state.generations))
+            .map_err(|error| unresolvable(&error, &name))?;
+        let started = Arc::clone(&open.started);
+        Ok(Self { named, state, player, started, open: Some(open), live, events: Vec::with_capacity(4) })
+    }
+
+    pub(crate) fn deal(&self, dealer: &Dealer) -> Result<Dealing, Undecided> {
+        dealer.deal(self.player, &self.state.generations, self.named, (self.started.round, self.number()))
+    }
+
+    fn number(&self) -> u32 {
+        self.open.map_or(1, next_step)
+    }
+
+    pub(crate) fn resolve(
+        self,
+        dealer: &Dealer,
+        Dealing { seed, dealt, draw }: Dealing,
+        (choice, automatic): (&Choice, Option<Automatic>),
+        outcome: &mut Outcome,
+    ) -> Result<(Proposal, Answer), Refusal> {
+        let number = self.number();
+        let Self { named, state, player, started, open, mut live, mut events } = self;
+        let (stream, round) = (named.stream, started.round);
+        live.resolve(choice, seed, outcome).map_err(|refused| match open {
+            Some(_) => refused_choice(refused, &round_name(stream, round)),
+            None => internal(&refused),
+        })?;
+        let collection = outcome.carried.and_then(|after| {
+            let scope = collection::scope(live.game, started.currency, started.bet);
+            let before = collection::carried_by(live.game, player, &scope);
+            collection::change(live.game, &scope, &before, &after)
+        });
+        let due = StepEvents::from_outcome(outcome, started.contribution.is_some(), collection)
+            .map_err(|error| internal(&error))?;
+        let mut bytes = Vec::with_capacity(128);
+        live.write(outcome, &mut bytes);
+        let revealed = match due.over {
+            true => Some(dealer.revealed(stream, round, (open, &state.generations), dealt)?),
+            false => None,
+        };
+        let step = StepResolved {
+            round,
+            step: number,
+            seed: None,
+            draw: Some(draw),
+            choice: choice_to_wire(choice).encode_to_vec(),
+            outcome: bytes,
+            win: due.win,
+            automatic,
+        };
+        let shown = match shown::adds(outcome, due.over) {
+            true => {
+                let mut shown = wire::Outcome::decode(step.outcome.as_slice()).map_err(|error| internal(&error))?;
+                shown::add(live.game, outcome, &mut shown, due.over);
+                Some(Box::new(shown))
+            }
+            false => None,
+        };
+        let answer = Answer::new(&started, &step, shown, due.over);
+        events.push(Event::StepResolved(step.into()));
+        due.add_to(round, started.contribution.as_ref().map(|given| given.pool.clone()), &mut events);
+        events.extend(revealed);
+        events.extend(with_series(named.series));
+        let proposal = Proposal {
+            stream: stream.clone(),
+            expected_version: Some(player.head.version),
+            request_id: named.request_id.clone(),
+            fingerprint: named.fingerprint,
+            events,
+        };
+        Ok((proposal, answer))
+    }
+}
+
+/// A commit's series (PL-42).
+pub(crate) fn with_series(series: Option<&SmolStr>) -> Option<Event> {
+    series.map(|series| Event::PartOf { request_id: series.clone() })
 }
 
 /// The refusal names the switch that is off (PL-25).
@@ -155,10 +213,15 @@ fn switched_on(state: &State) -> Result<(), Refusal> {
         .with("position", off.position))
 }
 
-pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<PlayDecision, Undecided> {
-    let stream = &play.round.stream;
-    let name = round_name(stream, play.round.number);
-    let player = state.player.as_ref().ok_or_else(|| motherlode_ledger::unknown_round(&name))?;
+pub(crate) fn choose(
+    state: &State,
+    play: &Move,
+    named: Named<'_>,
+    dealer: &Dealer,
+    outcome: &mut Outcome,
+) -> Result<(Proposal, Answer), Undecided> {
+    let name = round_name(named.stream, play.round.number);
+    let player = state.player.as_deref().ok_or_else(|| motherlode_ledger::unknown_round(&name))?;
     let Some(open) = player.open_round(play.round.number) else {
         return Err(match play.round.number <= player.rounds_started {
             true => Refusal::new(Reason::AlreadySettled, "the round is not open").with("round_id", name),
@@ -166,57 +229,31 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<P
         }
         .into());
     };
-    let dealt_of = from.dealer.dealt_of(stream, &state.generations);
-    let mut live = Live::rebuild(open, &name, &dealt_of).map_err(|error| unresolvable(&error, &name))?;
-    let number = next_step(open);
+    let draft = Draft::from_round(state, (player, open), named, dealer)?;
     // A choice that is not awaited is refused, not sealed.
-    let dealing =
-        from.dealer.deal(player, &state.generations, &from.to(stream, &play.request_id, (play.round.number, number)));
-    let dealing = match dealing {
-        Err(Undecided::Unsealed(..)) if live.awaiting() != play.choice.awaited() => {
-            let refused = ChoiceRefused::NotAwaited { awaiting: live.awaiting() };
+    let dealing = match draft.deal(dealer) {
+        Err(Undecided::Unsealed(..)) if draft.live.awaiting() != play.choice.awaited() => {
+            let refused = ChoiceRefused::NotAwaited { awaiting: draft.live.awaiting() };
             return Err(refused_choice(refused, &name).into());
         }
         dealing => dealing?,
     };
-    let mut outcome = Outcome::default();
-    live.resolve(&play.choice, dealing.seed, &mut outcome).map_err(|refused| refused_choice(refused, &name))?;
-    let step = Step { number, choice: &play.choice, dealing, why: None };
-    let (events, answer) =
-        resolved(stream, player, &live, Of::Open(open), (step, from.dealer, &state.generations), &outcome)?;
-    let events = with_series(play.series.as_ref(), events);
-    Ok(PlayDecision { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
+    Ok(draft.resolve(dealer, dealing, (&play.choice, None), outcome)?)
 }
 
 /// By the game's rule; `None` without an open round or a reason.
-pub(crate) fn automatic(
-    state: &State,
-    asked: &AutomaticStep,
-    dealer: &Dealer,
-) -> Option<Result<PlayDecision, Undecided>> {
-    let stream = &asked.round.stream;
-    let player = state.player.as_ref()?;
+pub(crate) fn automatic(state: &State, asked: &AutomaticStep, dealer: &Dealer) -> Option<Result<Proposal, Undecided>> {
+    let player = state.player.as_deref()?;
     let open = player.open_round(asked.round.number)?;
     let why = (asked.why)(open)?;
     let decided = || {
-        let name = round_name(stream, asked.round.number);
-        let mut live = Live::rebuild(open, &name, &dealer.dealt_of(stream, &state.generations))
-            .map_err(|error| unresolvable(&error, &name))?;
-        let choice =
-            live.automatic().ok_or_else(|| internal(&ChoiceRefused::NotAwaited { awaiting: live.awaiting() }))?;
-        let mut outcome = Outcome::default();
-        let (from, number) = (Drawing { dealer, client_seed: &[], sealed: None }, next_step(open));
-        let dealing = dealer.deal(
-            player,
-            &state.generations,
-            &from.to(stream, &asked.request_id, (asked.round.number, number)),
-        )?;
-        live.resolve(&choice, dealing.seed, &mut outcome).map_err(|refused| internal(&refused))?;
-        let step = Step { number, choice: &choice, dealing, why: Some(why) };
-        let (mut events, answer) =
-            resolved(stream, player, &live, Of::Open(open), (step, dealer, &state.generations), &outcome)?;
-        events.extend(asked.acted.clone());
-        Ok(PlayDecision { proposal: proposal(stream, player, &asked.request_id, asked.fingerprint, events), answer })
+        let draft = Draft::from_round(state, (player, open), asked.named(), dealer)?;
+        let awaiting = draft.live.awaiting();
+        let choice = draft.live.automatic().ok_or_else(|| internal(&ChoiceRefused::NotAwaited { awaiting }))?;
+        let dealing = draft.deal(dealer)?;
+        let (mut proposal, _) = draft.resolve(dealer, dealing, (&choice, Some(why)), &mut Outcome::default())?;
+        proposal.events.extend(asked.acted.clone());
+        Ok(proposal)
     };
     Some(decided())
 }
@@ -229,94 +266,6 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
             collection::carried_by(game, player, &scope)
         }
     }
-}
-
-struct Step<'a> {
-    number: u32,
-    choice: &'a Choice,
-    dealing: Dealing,
-    why: Option<Automatic>,
-}
-
-#[allow(clippy::large_enum_variant, reason = "most steps are of a bet")]
-enum Of<'a> {
-    Bet(RoundStarted, Option<Event>),
-    Open(&'a OpenRound),
-}
-
-pub(crate) struct Drawing<'a> {
-    pub(crate) dealer: &'a Dealer,
-    pub(crate) client_seed: &'a [u8],
-    pub(crate) sealed: Option<Seal>,
-}
-
-impl Drawing<'_> {
-    pub(crate) fn to<'a>(
-        &'a self,
-        stream: &'a StreamId,
-        request_id: &'a str,
-        (round, step): (u64, u32),
-    ) -> DrawRequest<'a> {
-        DrawRequest { stream, request_id, round, step, client_seed: self.client_seed, sealed: self.sealed }
-    }
-}
-
-fn resolved(
-    stream: &StreamId,
-    player: &PlayerState,
-    live: &Live,
-    of: Of<'_>,
-    (step, dealer, generations): (Step, &Dealer, &Generations),
-    outcome: &Outcome,
-) -> Result<(Vec<Event>, Answer), Refusal> {
-    let (started, earlier) = match &of {
-        Of::Bet(started, _) => (started, None),
-        Of::Open(open) => (&*open.started, Some(*open)),
-    };
-    let round = started.round;
-    let collection = outcome.carried.and_then(|after| {
-        let scope = collection::scope(live.game, started.currency, started.bet);
-        let before = collection::carried_by(live.game, player, &scope);
-        collection::change(live.game, &scope, &before, &after)
-    });
-    let due = StepEvents::from_outcome(outcome, started.contribution.is_some(), collection)
-        .map_err(|error| internal(&error))?;
-    let mut bytes = Vec::with_capacity(128);
-    live.write(outcome, &mut bytes);
-    let revealed = match due.over {
-        true => Some(dealer.revealed(stream, round, (earlier, generations), step.dealing.dealt)?),
-        false => None,
-    };
-    let Step { number, choice, dealing: Dealing { draw, .. }, why } = step;
-    let step = StepResolved {
-        round,
-        step: number,
-        seed: None,
-        draw: Some(draw),
-        choice: choice_to_wire(choice).encode_to_vec(),
-        outcome: bytes,
-        win: due.win,
-        automatic: why,
-    };
-    let shown = match shown::adds(outcome, due.over) {
-        true => {
-            let mut shown = wire::Outcome::decode(step.outcome.as_slice()).map_err(|error| internal(&error))?;
-            shown::add(live.game, outcome, &mut shown, due.over);
-            Some(Box::new(shown))
-        }
-        false => None,
-    };
-    let answer = Answer::new(started, &step, shown, due.over);
-    let pool = started.contribution.as_ref().map(|given| given.pool.clone());
-    let mut events = Vec::with_capacity(4);
-    if let Of::Bet(started, witch) = of {
-        events.extend(witch);
-        events.push(Event::RoundStarted(started.into()));
-    }
-    events.push(Event::StepResolved(step.into()));
-    due.add_to(round, pool, &mut events);
-    events.extend(revealed);
-    Ok((events, answer))
 }
 
 /// Returns a new pick's event and the round's witch, 0 in games without witches. A pick is required before the first

@@ -61,11 +61,11 @@ impl SpinApi {
         let commit = &logged.commit;
         let paid = InternalRequest::PayAward { pool, partition: commit.partition, hit: commit.position }.to_string();
         let ledger = self.ledgers.for_stream(&commit.stream)?;
-        let mut head = ledger.head();
+        let mut awards = ledger.awards();
         let wait = async {
             while ledger.find_position(&commit.stream, &paid)?.is_none()
                 && rounds::set_aside(ledger, commit.position).is_none()
-                && head.changed().await.is_ok()
+                && awards.changed().await.is_ok()
             {}
             Ok::<_, Refusal>(())
         };

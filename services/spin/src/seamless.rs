@@ -8,10 +8,10 @@
 use crate::{
     answer::PlayedBytes,
     api::SpinApi,
-    bet::Bet,
+    bet::{Bet, Play},
     dealer::Undecided,
     debited::ConfirmedDebit,
-    decide::{self, with_series},
+    decide::{self, Draft, with_series},
     pace::Now,
     play_rules::PlayRules,
     session::of_operator,
@@ -66,14 +66,14 @@ impl SpinApi {
     pub(crate) async fn bet_seamless(
         &self,
         wallet: &Arc<OperatorWallet>,
-        bet: &Bet,
+        (play, bet): (&Play, &Bet),
         metadata: &MetadataMap,
     ) -> Result<PlayedBytes, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
         let ledger = self.ledgers.for_stream(stream)?;
         let place = wallet.admit();
-        let asked = match self.before(ledger, wallet, (bet, place.as_ref().err())).await? {
-            Before::Here => return self.bet_here(bet, metadata, None).await,
+        let asked = match self.before(ledger, wallet, (play, bet), place.as_ref().err()).await? {
+            Before::Here => return self.play_here(play, metadata).await,
             Before::Asked(asked) => asked,
             Before::Ended(logged) => return self.ended_bet(&logged, bet).await,
             Before::RollingBack => return self.rolled_back(ledger, bet, asks_until()).await,
@@ -88,8 +88,8 @@ impl SpinApi {
         };
         match answer {
             Answer::Done { reported_balance, facts } => {
-                let debited = ConfirmedDebit { currency, amount, reported_balance, answer: facts };
-                let played = self.bet_here(bet, metadata, Some(debited)).await;
+                let debited = Some(ConfirmedDebit { currency, amount, reported_balance, answer: facts });
+                let played = self.play_here(&Play::Bet(Bet { debited, ..bet.clone() }), metadata).await;
                 match played {
                     // A damaged log accepts no rollback; the debit ends after the repair.
                     Err(refusal) if refusal.reason() == Reason::LogDamaged => Err(damaged_later(&refusal)),
@@ -125,7 +125,8 @@ impl SpinApi {
         &self,
         ledger: &Handle,
         wallet: &OperatorWallet,
-        (bet, full): (&Bet, Option<&Refusal>),
+        (play, bet): (&Play, &Bet),
+        full: Option<&Refusal>,
     ) -> Result<Before, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
         let rules = self.rules_for(bet);
@@ -158,7 +159,7 @@ impl SpinApi {
                 let full = AppendError::Refused(Refused::DuesWaiting { most });
                 return Err(full.into());
             }
-            let started = match self.judged(&state, player, bet, rules, Now::read(ledger)) {
+            let started = match self.judged(&state, (play, bet), rules, Now::read(ledger)) {
                 Ok(started) => started,
                 Err(Undecided::Refused(refusal)) => return Err(refusal),
                 Err(Undecided::Unsealed(number, reason)) => {
@@ -190,33 +191,28 @@ impl SpinApi {
         let of = |session| Some(self.registry.sessions.lock().get(session, now_ms)?.operator_session.clone());
         bet.session.and_then(of).unwrap_or_default()
     }
-    pub(crate) fn noted(&self, state: &State, bet: &Bet, is_debited: bool) -> Vec<Event> {
-        let player = state.player.as_deref().filter(|_| !is_debited && bet.account.currency.is_real());
-        let wallet = self.wallets.for_stream(&bet.account.stream);
-        let reports = wallet.zip(player).and_then(|(wallet, player)| reports(wallet, player));
-        let session = player.and_then(|_| of_operator(&self.operator_session(bet)));
-        reports.into_iter().chain(session).collect()
+
+    pub(crate) fn noted(&self, state: &State, bet: &Bet) -> impl Iterator<Item = Event> {
+        let player = state.player.as_deref().filter(|_| bet.debited.is_none() && bet.account.currency.is_real());
+        let noted = self.wallets.for_stream(&bet.account.stream).zip(player).map(|(wallet, player)| {
+            [reports(wallet, player), of_operator(&self.operator_session(bet))].into_iter().flatten()
+        });
+        noted.into_iter().flatten()
     }
 
     /// Returns an accepted bet's price; 0 for a free round. Nothing is drawn.
     fn judged(
         &self,
         state: &State,
-        player: &PlayerState,
-        bet: &Bet,
+        (play, bet): (&Play, &Bet),
         rules: &PlayRules,
         now: Now,
-    ) -> Result<RoundStarted, Undecided> {
+    ) -> Result<Arc<RoundStarted>, Undecided> {
         // The wallet decides whether the funds suffice.
         let state = state.with_funds(bet.account.currency, Minor(i64::MAX / 16));
-        let started = decide::open(&state, bet, rules, (&self.pace, now))?.started;
-        let from = self.drawing(&bet.drawn.client_seed, &bet.drawn);
-        self.dealer.deal(
-            player,
-            &state.generations,
-            &from.to(&bet.account.stream, &bet.request_id, (started.round, 1)),
-        )?;
-        Ok(started)
+        let draft = Draft::from_bet(&state, bet, play.named(), rules, (&self.pace, now))?;
+        draft.deal(&self.dealer)?;
+        Ok(draft.started)
     }
 
     /// Calls until the answer is known or the time is over; `None` after a rollback or the request's end.
@@ -349,7 +345,7 @@ fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, Sm
         expected_version: Some(player.head.version),
         request_id: InternalRequest::AskDebit { request_id: &bet.request_id }.to_string().into(),
         fingerprint: InternalRequest::FINGERPRINT,
-        events: with_series(bet.series.as_ref(), vec![Event::DebitAsked(asked)]),
+        events: [Event::DebitAsked(asked)].into_iter().chain(with_series(bet.series.as_ref())).collect(),
     }
 }
 

@@ -1,8 +1,9 @@
-use crate::{api::SpinApi, describe, jackpot_returns};
+use crate::{answer::PlayedBytes, api::SpinApi, bet::Play, describe, jackpot_returns};
 use motherlode_proto::{
     play_stream::{PlayStream, StreamAnswers},
     spin::v1::{
-        self as wire, ChooseRequest, ChooseResponse, SpinRequest, SpinResponse, spin_service_server::SpinService,
+        self as wire, ChooseRequest, ChooseResponse, SpinRequest, SpinResponse, play_stream_request::Call as Asked,
+        spin_service_server::SpinService,
     },
 };
 use motherlode_runtime::{Caller, Reason, Refusal, connections::Peer};
@@ -22,17 +23,25 @@ impl PlayStream for SpinApi {
     }
 }
 
+impl SpinApi {
+    pub(crate) async fn answer(&self, request: Request<Asked>) -> Result<PlayedBytes, Refusal> {
+        let caller = Caller::from_request(&request);
+        let play = Play::parse(&caller, &self.ledgers, &self.ladders, request.get_ref())?;
+        self.play(&play, request.metadata()).await
+    }
+}
+
 #[tonic::async_trait]
 impl SpinService for SpinApi {
     #[tracing::instrument(name = "spin", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn spin(&self, request: Request<SpinRequest>) -> Result<Response<SpinResponse>, Status> {
-        let played = self.spin(&Caller::from_request(&request), request.get_ref(), request.metadata()).await?;
+        let played = self.answer(request.map(Asked::Spin)).await?;
         Ok(Response::new(SpinResponse { played: Some(played.message()) }))
     }
 
     #[tracing::instrument(name = "choose", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn choose(&self, request: Request<ChooseRequest>) -> Result<Response<ChooseResponse>, Status> {
-        let played = self.choose(&Caller::from_request(&request), request.get_ref(), request.metadata()).await?;
+        let played = self.answer(request.map(Asked::Choose)).await?;
         Ok(Response::new(ChooseResponse { played: Some(played.message()) }))
     }
 

@@ -1,6 +1,6 @@
 //! Copied from the books, so that decisions don't block the writer.
 
-use crate::bet::Bet;
+use crate::bet::{Bet, Play};
 use motherlode_state::{
     Books, Currency, FxRate, Generations, Minor, PerCurrency, PlayerState, PoolStatus, PoolTerms, StreamId, Switch,
     SwitchedOff,
@@ -22,6 +22,16 @@ impl State {
     pub(crate) fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let player = self.player.as_ref().map(|player| Arc::new(player.with_funds(currency, amount)));
         Self { player, ..self.clone() }
+    }
+
+    pub(crate) fn of_play(books: &Books, play: &Play) -> Self {
+        match play {
+            Play::Bet(bet) => match &bet.debited {
+                None => Self::of_bet(books, bet),
+                Some(debited) => Self::of_bet(books, bet).with_funds(debited.currency, debited.amount),
+            },
+            Play::Move(play) => Self::of_player(books, &play.round.stream),
+        }
     }
 
     pub(crate) fn of_player(books: &Books, stream: &StreamId) -> Self {

@@ -1,19 +1,15 @@
 //! PlayStream: many calls over one stream, with the semantics of unary calls.
 //!
 //! Up to [`IN_FLIGHT_MAX`] calls run concurrently; beyond that the stream is not read, so HTTP/2 flow control slows the
-//! caller. Answers arrive in any order with their request's tag. While operators compete, calls that a stream begins
-//! and answers are its operator's work, like unary calls.
+//! caller. Answers arrive in any order with their request's tag.
 
 use crate::{
     answer::PlayedBytes,
     api::SpinApi,
-    calls::{Answered, Call, Play, PlayQueue},
+    calls::{self, Answered, Call, PlayQueue},
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
-use motherlode_proto::{
-    play_stream::StreamAnswer,
-    spin::v1::{PlayStreamRequest, play_stream_request::Call as Asked},
-};
+use motherlode_proto::{play_stream::StreamAnswer, spin::v1::PlayStreamRequest};
 use motherlode_runtime::{
     Caller, Refusal,
     connections::{Connection, Peer},
@@ -25,7 +21,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll},
 };
-use tonic::{Status, Streaming};
+use tonic::{Status, Streaming, metadata::MetadataMap};
 use tonic_types::pb;
 
 /// Maximum concurrent calls of a stream.
@@ -62,7 +58,7 @@ struct Playing {
     /// Requests that wait for current state, and their number.
     current: Option<BoxFuture<'static, Came>>,
     asking: usize,
-    calls: PlayQueue,
+    calls: Calls<u64>,
 }
 
 /// Calls left in the stream's turn.
@@ -173,17 +169,16 @@ impl Playing {
             let refusal = refusal.of_request(request_id(&request));
             return self.calls.refuse(request.tag, refusal);
         }
-        let play = match request.call {
-            Some(Asked::Spin(spin)) => Play::Spin(spin),
-            Some(Asked::Choose(choose)) => Play::Choose(choose),
-            None => return self.calls.refuse(request.tag, Refusal::field("call", "is required")),
+        let PlayStreamRequest { tag: owner, call: Some(asked) } = request else {
+            return self.calls.refuse(request.tag, Refusal::field("call", "is required"));
         };
         // The stream's metadata and deadline don't apply to its calls.
-        self.calls.begin(Call { number: request.tag, caller: self.caller.clone(), play, metadata: None, until: None });
+        let (caller, metadata) = (self.caller.clone(), MetadataMap::new());
+        self.calls.begin(Call { owner, caller, asked, metadata, until: None });
     }
 
     /// Counts and logs refusals, as the middleware does for unary calls.
-    fn answer(&self, (tag, played): Answered) -> StreamAnswer {
+    fn answer(&self, (tag, played): (u64, Answered)) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
             refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });
             status_message(&refusal.into())
@@ -193,11 +188,7 @@ impl Playing {
 }
 
 fn request_id(request: &PlayStreamRequest) -> &str {
-    match &request.call {
-        Some(Asked::Spin(spin)) => &spin.request_id,
-        Some(Asked::Choose(choose)) => &choose.request_id,
-        None => "",
-    }
+    request.call.as_ref().map_or("", calls::request_id)
 }
 
 /// Converts a status to the message of gRPC's trailers.

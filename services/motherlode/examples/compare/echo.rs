@@ -1,13 +1,14 @@
 //! Empty unary call, the transport's lower bound.
 
-use crate::{Cell, cell, histogram, nanos, process::Process};
+use crate::{Cell, cell, histogram, nanos, process::Process, starts::Starts};
 use motherlode_loadtest::Usage;
 use std::{
     convert::Infallible,
     error::Error,
     future::{Ready, ready},
+    sync::Arc,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tokio::{net::TcpListener, task::JoinSet};
 use tonic::{
@@ -78,6 +79,7 @@ pub async fn measure(
     connections: usize,
     in_flight: usize,
     time: Duration,
+    rate: Option<f64>,
 ) -> Result<Cell, Box<dyn Error>> {
     let mut endpoint = Endpoint::from_shared(server.target())?.tcp_nodelay(true).timeout(Duration::from_secs(12));
     let credentials = server.credentials.clone().unwrap_or_default();
@@ -93,16 +95,16 @@ pub async fn measure(
         call(channel).await?;
     }
     let (server, client) = (server.id(), std::process::id());
-    let (start, before) = (Instant::now(), (Usage::for_process(server)?, Usage::for_process(client)?));
+    let before = (Usage::for_process(server)?, Usage::for_process(client)?);
+    let starts = Starts::new(time, rate);
     let mut callers = JoinSet::new();
     for caller in 0..in_flight {
-        let channel = channels[caller % connections].clone();
+        let (channel, starts) = (channels[caller % connections].clone(), Arc::clone(&starts));
         callers.spawn(async move {
             let mut latencies = histogram();
-            while start.elapsed() < time {
-                let sent = Instant::now();
+            while let Some(due) = starts.next().await {
                 call(&channel).await?;
-                latencies.saturating_record(nanos(sent));
+                latencies.saturating_record(nanos(due));
             }
             Ok::<_, Status>(latencies)
         });
@@ -111,7 +113,7 @@ pub async fn measure(
     for latencies in callers.join_all().await {
         all.add(latencies?)?;
     }
-    let took = start.elapsed();
+    let took = starts.start.elapsed();
     let server = Usage::for_process(server)?.cost(before.0, all.len());
     let client = Usage::for_process(client)?.cost(before.1, all.len());
     Ok(Cell { cost: Some((server, client)), ..cell(&all, took) })

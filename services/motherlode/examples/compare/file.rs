@@ -1,7 +1,7 @@
 //! Appends with fdatasync and group commit, the disk's lower bound. The file is filled beforehand, so that a sync
 //! writes no metadata.
 
-use crate::{Cell, cell, histogram, nanos};
+use crate::{Cell, cell, histogram, nanos, starts::Starts};
 use hdrhistogram::Histogram;
 use std::{
     error::Error,
@@ -38,23 +38,27 @@ impl Plain {
 }
 
 /// The second figure is the median write and sync in milliseconds.
-pub async fn measure(plain: &Plain, in_flight: usize, time: Duration) -> Result<(Cell, f64), Box<dyn Error>> {
+pub async fn measure(
+    plain: &Plain,
+    in_flight: usize,
+    time: Duration,
+    rate: Option<f64>,
+) -> Result<(Cell, f64), Box<dyn Error>> {
     let (file, record) = (Arc::clone(&plain.file), plain.record);
     let (appends, inbox) = mpsc::channel(in_flight);
     let writer = thread::spawn(move || write(&file, record, inbox));
-    let start = Instant::now();
+    let starts = Starts::new(time, rate);
     let mut callers = JoinSet::new();
     for _ in 0..in_flight {
-        let appends = appends.clone();
+        let (appends, starts) = (appends.clone(), Arc::clone(&starts));
         callers.spawn(async move {
             let mut latencies = histogram();
-            while start.elapsed() < time {
-                let sent = Instant::now();
+            while let Some(due) = starts.next().await {
                 let (durable, answer) = oneshot::channel();
                 if appends.send(durable).await.is_err() || answer.await.is_err() {
                     break;
                 }
-                latencies.saturating_record(nanos(sent));
+                latencies.saturating_record(nanos(due));
             }
             latencies
         });
@@ -63,7 +67,7 @@ pub async fn measure(plain: &Plain, in_flight: usize, time: Duration) -> Result<
     for latencies in callers.join_all().await {
         all.add(latencies)?;
     }
-    let measured = cell(&all, start.elapsed());
+    let measured = cell(&all, starts.start.elapsed());
     drop(appends);
     let syncs = writer.join().map_err(|_| "the writer ended")??;
     let sync_ms = Duration::from_nanos(syncs.value_at_quantile(0.5)).as_secs_f64() * 1e3;

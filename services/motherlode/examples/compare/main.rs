@@ -3,14 +3,15 @@
 //! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
 //! Prints ratios within a turn and processor microseconds per call, as the median and range of the turns; other
-//! absolute figures go to standard error. Then it plays rounds at shares of the highest rate, timed from their
-//! scheduled starts.
+//! absolute figures go to standard error. Then it plays rounds, echoes and appends at shares of the highest rate of
+//! rounds, timed from their scheduled starts.
 
 mod echo;
 mod file;
 mod guard;
 mod process;
 mod rates;
+mod starts;
 mod table;
 
 use clap::Parser;
@@ -164,10 +165,10 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
             for nth in 0..WAYS.len() {
                 let way = WAYS[(number + nth) % WAYS.len()];
                 turn.cells[way as usize] = match way {
-                    Way::Echo => echo::measure(&echo, args.connections, in_flight, time).await?,
-                    Way::Lean => echo::measure(&lean, args.connections, in_flight, time).await?,
+                    Way::Echo => echo::measure(&echo, args.connections, in_flight, time, None).await?,
+                    Way::Lean => echo::measure(&lean, args.connections, in_flight, time, None).await?,
                     Way::File => {
-                        let (appends, sync_ms) = file::measure(&file, in_flight, time).await?;
+                        let (appends, sync_ms) = file::measure(&file, in_flight, time, None).await?;
                         turn.sync_ms = sync_ms;
                         appends
                     }
@@ -182,7 +183,7 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
         table.push((in_flight, turns));
     }
     table::print(&table);
-    rates::measure(&service, args, &file, &table).await
+    rates::measure((&service, &echo), args, &file, &table).await
 }
 
 async fn played(

@@ -1,16 +1,15 @@
 //! Latency at constant rates, from a round's scheduled start.
 
-use crate::{Args, Turn, Way, file, file::Plain, process::Process, table::median_and_span};
+use crate::{Args, Turn, Way, echo, file, file::Plain, process::Process, table::median_and_span};
 use motherlode_loadtest::{LatencyMs, Options};
 use std::{error::Error, time::Duration};
 
 /// Further rounds are late in the client.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Plays unary rounds at shares of a table's highest rate, in a rotating order; prints latencies as multiples of the
-/// turn's fdatasync.
+/// Prints the rounds' latencies as multiples of the turn's fdatasync, and of an echo plus an append at the same rate.
 pub async fn measure(
-    service: &Process,
+    (service, echo): (&Process, &Process),
     args: &Args,
     plain: &Plain,
     table: &[(usize, Vec<Turn>)],
@@ -22,21 +21,29 @@ pub async fn measure(
     });
     let highest = rates.fold(0.0, f64::max);
     let time = Duration::from_secs_f64(args.seconds);
-    let mut turns: Vec<Vec<[f64; 3]>> = vec![vec![]; args.shares.len()];
+    let mut turns: Vec<Vec<[f64; 6]>> = vec![vec![]; args.shares.len()];
     for turn in 0..args.repeats {
-        let (_, sync_ms) = file::measure(plain, 1, time).await?;
+        let (_, sync_ms) = file::measure(plain, 1, time, None).await?;
         for nth in 0..args.shares.len() {
             let nth = (turn + nth) % args.shares.len();
-            let LatencyMs { p50, p99, p999, .. } = at(service, args, highest * args.shares[nth]).await?;
-            eprintln!("{} of {highest:.0}/s: p50 {p50} ms, p99 {p99} ms, p99.9 {p999} ms", args.shares[nth]);
-            turns[nth].push([p50, p99, p999].map(|ms| ms / sync_ms));
+            let (share, rate) = (args.shares[nth], highest * args.shares[nth]);
+            let LatencyMs { p50, p99, p999, .. } = at(service, args, rate).await?;
+            let echo = echo::measure(echo, args.connections, IN_FLIGHT_MAX, time, Some(rate)).await?;
+            let (append, _) = file::measure(plain, IN_FLIGHT_MAX, time, Some(rate)).await?;
+            eprintln!("{share} of {highest:.0}/s: p50 {p50} ms, p99 {p99} ms, p99.9 {p999} ms; {echo:?}; {append:?}");
+            let both = [p50 / (echo.p50 + append.p50), p99 / (echo.p99 + append.p99)];
+            let [p50, p99, p999] = [p50, p99, p999].map(|ms| ms / sync_ms);
+            turns[nth].push([p50, p99, p999, both[0], both[1], echo.p99 / sync_ms]);
         }
     }
-    println!("\n| share of the highest rate | p50 / one fdatasync | p99 / one fdatasync | p99.9 / one fdatasync |");
-    println!("|---|---|---|---|");
+    println!(
+        "\n| share of the highest rate | p50 / one fdatasync | p99 / one fdatasync | p99.9 / one fdatasync \
+         | p50 / echo and append | p99 / echo and append | echo's p99 / one fdatasync |"
+    );
+    println!("|---|---|---|---|---|---|---|");
     for (share, turns) in args.shares.iter().zip(&turns) {
-        let [p50, p99, p999] = [0, 1, 2].map(|of| median_and_span(turns.iter().map(|turn| turn[of])));
-        println!("| {share} | {p50} | {p99} | {p999} |");
+        let figures = [0, 1, 2, 3, 4, 5].map(|of| median_and_span(turns.iter().map(|turn| turn[of])));
+        println!("| {share} | {} |", figures.join(" | "));
     }
     Ok(())
 }

@@ -6,11 +6,7 @@ use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header::CONTENT_TYPE, request::Parts};
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{sync::Arc, task::Context};
 use tonic::Status;
 
 pub trait Direct: Send + Sync {
@@ -20,52 +16,26 @@ pub trait Direct: Send + Sync {
 }
 
 pub trait DirectCalls: Send {
-    /// Begins a call. It must not wait.
-    fn begin(&mut self, number: u64, head: Parts, message: Bytes);
+    /// Never waits.
+    fn begin(&mut self, head: Parts, message: Bytes, responder: Responder);
 
     fn hand_in(&mut self);
 
-    /// Returns the next answer and its call number: a length-prefixed message or a refusal.
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Bytes, Status>)>;
+    /// Sends all ready answers. Returns whether there were any.
+    fn answer(&mut self, context: &mut Context<'_>) -> bool;
 }
 
-pub(super) struct Answering {
-    direct: Arc<dyn Direct>,
-    calls: Box<dyn DirectCalls>,
-    waiting: BTreeMap<u64, (SendResponse<Bytes>, UnderWay)>,
-    last: u64,
+pub struct Responder {
+    pub(super) respond: SendResponse<Bytes>,
+    pub(super) under_way: UnderWay,
 }
 
-impl Answering {
-    pub(super) fn new(direct: Arc<dyn Direct>, peer: Arc<Peer>) -> Self {
-        let calls = Arc::clone(&direct).connect(peer);
-        Self { direct, calls, waiting: BTreeMap::new(), last: 0 }
-    }
-
-    pub(super) fn answers(&self, path: &str) -> bool {
-        self.direct.answers(path)
-    }
-
-    pub(super) fn begin(&mut self, head: Parts, message: Bytes, respond: SendResponse<Bytes>, under_way: UnderWay) {
-        self.last += 1;
-        self.waiting.insert(self.last, (respond, under_way));
-        self.calls.begin(self.last, head, message);
-    }
-
-    pub(super) fn hand_in(&mut self) {
-        self.calls.hand_in();
-    }
-
-    pub(super) fn send(&mut self, context: &mut Context<'_>) -> bool {
-        let mut any = false;
-        while let Poll::Ready((number, answer)) = self.calls.poll_answer(context) {
-            any = true;
-            if let Some((respond, mut under_way)) = self.waiting.remove(&number) {
-                // An error means that the caller has cancelled the call.
-                under_way.answered = send(respond, answer).is_ok();
-            }
-        }
-        any
+impl Responder {
+    /// Sends a length-prefixed message, or a refusal.
+    pub fn send(self, answer: Result<Bytes, Status>) {
+        let Self { respond, mut under_way } = self;
+        // An error means a cancelled call.
+        under_way.answered = send(respond, answer).is_ok();
     }
 }
 

@@ -1,6 +1,6 @@
 use super::{
     calls::{Arrived, Arriving, UnderWay, answer, arrived},
-    direct::{Answering, Direct},
+    direct::{Direct, DirectCalls, Responder},
     in_turn::InTurn,
     peer::Peer,
     stream::Greeted,
@@ -41,7 +41,7 @@ pub(super) struct Http2<S> {
     service: S,
     connection: Arc<Connection>,
     peer: Arc<Peer>,
-    direct: Option<Answering>,
+    direct: Option<(Arc<dyn Direct>, Box<dyn DirectCalls>)>,
     coming: Vec<Coming>,
     patience: Option<Pin<Box<Sleep>>>,
 }
@@ -68,7 +68,7 @@ where
     ) -> Result<(Self, Option<PingPong>), h2::Error> {
         let mut http = builder(connection.bounds()).handshake(wire).await?;
         let pings = http.ping_pong();
-        let direct = direct.map(|direct| Answering::new(direct, Arc::clone(&peer)));
+        let direct = direct.map(|direct| (Arc::clone(&direct), direct.connect(Arc::clone(&peer))));
         Ok((Self { http, service, connection, peer, direct, coming: vec![], patience: None }, pings))
     }
 
@@ -83,9 +83,7 @@ where
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let (mut begun, turn) = (0, self.connection.turn(TOGETHER_MAX));
         loop {
-            if let Some(direct) = &mut self.direct {
-                direct.send(context);
-            }
+            self.answer(context);
             match self.http.poll_accept(context) {
                 Poll::Ready(Some(Ok((request, respond)))) => {
                     let under_way = UnderWay::begin(Arc::clone(&self.connection));
@@ -103,7 +101,7 @@ where
                 Poll::Pending => {
                     self.begin_coming(context);
                     self.hand_in();
-                    if !self.direct.as_mut().is_some_and(|direct| direct.send(context)) {
+                    if !self.answer(context) {
                         return Poll::Pending;
                     }
                 }
@@ -112,19 +110,24 @@ where
     }
 
     fn hand_in(&mut self) {
-        if let Some(direct) = &mut self.direct {
-            direct.hand_in();
+        if let Some((_, calls)) = &mut self.direct {
+            calls.hand_in();
         }
     }
 
+    fn answer(&mut self, context: &mut Context<'_>) -> bool {
+        self.direct.as_mut().is_some_and(|(_, calls)| calls.answer(context))
+    }
+
     fn begin_call(&mut self, mut call: Coming, patient: bool, context: &mut Context<'_>) {
-        if let Some(direct) = &mut self.direct
+        if let Some((direct, calls)) = &mut self.direct
             && direct.answers(call.head.uri.path())
         {
             match arrived(&mut call.stream, &mut call.read, context) {
                 Arrived::Whole => {
                     if let Some(message) = message(&call.read) {
-                        return direct.begin(call.head, message, call.respond, call.under_way);
+                        let Coming { head, respond, under_way, .. } = call;
+                        return calls.begin(head, message, Responder { respond, under_way });
                     }
                 }
                 Arrived::Partial if patient && length(&call.read) <= COMING_BYTES_MAX => return self.coming.push(call),

@@ -28,7 +28,7 @@ mod workers;
 
 pub use accepted::Admission;
 pub use descriptors::descriptors;
-pub use direct::{Direct, DirectCalls};
+pub use direct::{Direct, DirectCalls, Responder};
 pub use http1::serve_http1;
 pub use peer::Peer;
 pub use table::{Bounds, Connection};

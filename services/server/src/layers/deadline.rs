@@ -22,11 +22,6 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     }
 }
 
-pub(crate) fn time_is_up() -> Refusal {
-    let message = "the deadline has passed; whether there was an effect is unknown: retry with the same request id";
-    Refusal::new(Reason::DeadlineExceeded, message)
-}
-
 /// A repeated header is malformed.
 fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let mut values = headers.get_all("grpc-timeout").iter();

@@ -5,14 +5,14 @@ pub(crate) mod deadline;
 pub(crate) mod refusals;
 
 use call_metrics::{CallMetrics, span, status};
-use deadline::{time_is_up, until};
+use deadline::until;
 use http::{Request, Response};
 use motherlode_ledger::Ledgers;
 use motherlode_runtime::{
     Caller, Refusal,
     access::{Access, Denied},
     buffers::Buffers,
-    until::within,
+    until::{time_is_up, within},
 };
 use refusals::RequestInfo;
 use std::{convert::Infallible, sync::Arc, time::Instant};

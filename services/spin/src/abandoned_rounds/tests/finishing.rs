@@ -4,7 +4,7 @@ use motherlode_ledger::{Options, Proposal};
 use motherlode_log::MemoryStore;
 use motherlode_proto::{
     round::v1::{Account, Awaiting, RoundState, Stake},
-    spin::v1::{Played, SkipRoundRequest, SpinRequest},
+    spin::v1::{Played, SkipRoundRequest, SpinRequest, play_stream_request::Call as Asked},
 };
 use motherlode_runtime::Caller;
 use motherlode_state::{Currency, Event, Minor, StreamId};
@@ -28,8 +28,7 @@ pub(crate) async fn waiting(api: &SpinApi, player: &str) -> Played {
         offer_double: true,
         ..SpinRequest::default()
     };
-    let none = tonic::metadata::MetadataMap::new();
-    let played = api.spin(&Caller::anyone(), &request, &none).await.unwrap().message();
+    let played = api.answer(tonic::Request::new(Asked::Spin(request))).await.unwrap().message();
     assert_eq!(played.outcome.as_ref().unwrap().awaiting(), Awaiting::Feature);
     played
 }
