@@ -59,7 +59,7 @@ impl Direct for DirectPlay {
 struct Playing {
     play: Arc<DirectPlay>,
     peer: Arc<Peer>,
-    calls: Calls<Asker>,
+    calls: PlayQueue<Asker>,
 }
 
 struct Asker {

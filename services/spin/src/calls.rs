@@ -36,7 +36,7 @@ use tonic::metadata::MetadataMap;
 /// Small, so that the writer works while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
-pub struct Calls<T> {
+pub struct PlayQueue<T> {
     api: Arc<SpinApi>,
     in_flight: BTreeMap<u64, InFlight<T>>,
     tickets: u64,
@@ -70,7 +70,7 @@ struct InFlight<T> {
     proposed: Option<Box<(Play, Answer)>>,
 }
 
-impl<T> Calls<T> {
+impl<T> PlayQueue<T> {
     #[must_use]
     pub fn new(api: Arc<SpinApi>) -> Self {
         let (sender, verdicts) = mpsc::unbounded_channel();

@@ -58,7 +58,7 @@ struct Playing {
     /// Requests that wait for current state, and their number.
     current: Option<BoxFuture<'static, Came>>,
     asking: usize,
-    calls: Calls<u64>,
+    calls: PlayQueue<u64>,
 }
 
 /// Calls left in the stream's turn.
