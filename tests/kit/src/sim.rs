@@ -38,6 +38,7 @@ struct State {
     faults: Option<Faults>,
     write_limit: Option<usize>,
     bytes_read: u64,
+    has_threads: bool,
 }
 
 #[derive(Debug)]
@@ -109,6 +110,11 @@ impl SimDisk {
     /// Bytes of one write, rounded up to the end of a sector.
     pub fn set_write_limit(&self, bytes: Option<usize>) {
         self.0.lock().write_limit = bytes;
+    }
+
+    /// Default: false.
+    pub fn set_threads(&self, has_threads: bool) {
+        self.0.lock().has_threads = has_threads;
     }
 
     #[must_use]
@@ -261,7 +267,6 @@ impl Content {
         }
     }
 
-    /// Syncs a random part of the dirty sectors and drops the others.
     fn fail_sync(&mut self, chance: &mut Chance) {
         for sector in std::mem::take(&mut self.dirty) {
             if chance.below(2) == 0 {
@@ -278,7 +283,6 @@ impl Content {
         }
     }
 
-    /// Keeps no unsynced sector, all of them, or a random choice.
     fn after_power_cut(&self, manner: u64, chance: &mut Chance) -> Self {
         let mut after = self.clone();
         let (old, new) = (self.synced.len(), self.live.len());
@@ -361,6 +365,10 @@ impl Disk for SimDisk {
         let mut state = self.0.lock();
         let lock = state.locks.entry(path.to_owned()).or_default();
         Ok((Arc::strong_count(lock) == 1).then(|| Box::new(Arc::clone(lock)) as LockGuard))
+    }
+
+    fn has_threads(&self) -> bool {
+        self.0.lock().has_threads
     }
 }
 

@@ -15,6 +15,7 @@ mod cancels;
 mod honest;
 mod restarts;
 mod shares;
+mod starts;
 mod strangers;
 mod voids;
 

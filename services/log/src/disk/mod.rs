@@ -12,7 +12,6 @@ use std::{
 pub trait Disk: fmt::Debug + Send + Sync {
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Unordered.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
@@ -25,6 +24,11 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     /// Locks a path; `None` if another process or opener has the lock.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
+
+    /// If false, a store prepares everything in [`Store::tend`](crate::Store::tend), so that operations have one order.
+    fn has_threads(&self) -> bool {
+        true
+    }
 }
 
 pub type LockGuard = Box<dyn LockHandle>;

@@ -11,8 +11,8 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     /// End of the durable zeros.
-    zeroed: u64,
-    /// Last written bytes: those before `used` in the same page, or more.
+    pub zeroed: u64,
+    /// Bytes before `used` in the same page, or more.
     last: Vec<u8>,
     due: Pending,
 }

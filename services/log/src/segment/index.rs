@@ -66,7 +66,6 @@ impl Index {
         Some(Outline { partition, first: *first, last, head, used: *used, marks: marks.clone() })
     }
 
-    /// Returns first position, end of the last block and last position of each full segment.
     pub fn full(&self, upto: Position) -> Vec<(Position, u64, Position)> {
         let pairs = self.segments.windows(2).map(|pair| (pair[0].first, pair[0].used, pair[1].first - 1));
         pairs.take_while(|(.., last)| *last <= upto).collect()

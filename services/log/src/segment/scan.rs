@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     vec,
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use super::{
     format::{ALIGN, BLOCK_HEADER, Block, BlockHeader, SEGMENT_HEADER, SegmentHeader, decode_block},
     outline::Outline,
-    tail::{Verdict, judge},
+    tail::{Verdict, is_zero, judge},
     window::Window,
 };
 use crate::{
@@ -297,8 +298,7 @@ impl Walk {
 
     /// Accepts zeros and a torn append at the log's end, and a block written meanwhile. Everything else is damage.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
-        let look = |window: &Window| window.file.read_up_to(MAX_SEGMENT, window.offset);
-        let mut rest = look(&current.window).map_err(ScanError::at(&current.path))?;
+        let mut rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
         for _ in 0..LOOKS {
             let offset = current.window.offset;
             let verdict = judge(&rest, offset, self.next);
@@ -310,7 +310,7 @@ impl Walk {
                 Ok(block) => return self.accept(current, block).map(Some),
                 Err(reason) => reason,
             };
-            rest = look(&current.window).map_err(ScanError::at(&current.path))?;
+            rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
             if rest != current.window.bytes {
                 continue;
             }
@@ -336,6 +336,23 @@ impl Walk {
 
     fn damage(&self, file: &Path, offset: u64, reason: &str) -> ScanError {
         Damage { file: file.to_owned(), offset, position: self.next, reason: reason.to_owned() }.into()
+    }
+}
+
+/// Rest of the file: a whole block, and the bytes up to the last 128 KiB that are not zero.
+fn look_ahead(window: &Window) -> io::Result<Vec<u8>> {
+    let mut rest = window.file.read_up_to(AHEAD, window.offset)?;
+    let (block, mut read) = (BlockHeader::decode(&rest).map_or(0, |header| header.bytes()), rest.len());
+    loop {
+        let more = window.file.read_up_to(AHEAD, window.offset + read as u64)?;
+        if more.is_empty() {
+            return Ok(rest);
+        }
+        if read < block || !is_zero(&more) {
+            rest.resize(read, 0);
+            rest.extend_from_slice(&more);
+        }
+        read += more.len();
     }
 }
 

@@ -31,7 +31,7 @@ fn used(tail: &[u8]) -> Option<usize> {
     tail[..tail.len() - blank].iter().rposition(|byte| *byte != 0).map(|last| last + 1)
 }
 
-fn is_zero(bytes: &[u8]) -> bool {
+pub(super) fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
