@@ -1,5 +1,5 @@
 use crate::{failure::Failure, fields::Fields};
-use motherlode_books::date::{parse, text};
+use motherlode_state::date::{parse, text};
 
 pub(crate) const SECONDS: i64 = 86_400;
 

@@ -22,7 +22,7 @@ const APART_MAX: usize = 8;
 /// Returns the drawings of a round's symbols, to be embedded once before its windows.
 #[must_use]
 pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Markup {
-    let Some(sprite) = sprite::of(name) else { return Markup::default() };
+    let Some(sprite) = sprite::for_game(name) else { return Markup::default() };
     let spins = outcomes.into_iter().flat_map(|outcome| &outcome.spins);
     let cells = spins.flat_map(|spin| &spin.cells);
     let shown = cells.filter_map(|cell| game.symbols.get(usize::from(*cell))).map(sprite::id);
@@ -55,7 +55,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
                             Some(address) => a href=(address) { (inner) },
                         }
                     } @else {
-                        (window(game, spin, numbered_max, Some(&told(game, spin))))
+                        (window(game, spin, numbered_max, Some(&description(game, spin))))
                     }
                 }
             }
@@ -67,7 +67,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
 #[must_use]
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
-    let drawn = window(game, spin, NUMBERED_MAX, Some(&told(game, spin)));
+    let drawn = window(game, spin, NUMBERED_MAX, Some(&description(game, spin)));
     Some(html! { div.windows { figure { (drawn) figcaption { (caption) } } } })
 }
 
@@ -278,7 +278,7 @@ fn kind(spin: &SpinResult) -> &'static str {
     }
 }
 
-fn told(game: &GameInfo, spin: &SpinResult) -> String {
+fn description(game: &GameInfo, spin: &SpinResult) -> String {
     let (reels, rows) = cells::size(spin);
     let kind = kind(spin);
     let reel = |reel: usize| {

@@ -42,7 +42,7 @@ fn objects(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Marku
     }
     let rows = all.len().div_ceil(ACROSS);
     let (width, height) = (all.len().min(ACROSS) * OBJECT.0, rows * OBJECT.1);
-    let told: Vec<_> = all.iter().map(|(number, object)| format!("{number} {}", object.told())).collect();
+    let told: Vec<_> = all.iter().map(|(number, object)| format!("{number} {}", object.description())).collect();
     let class = ["one-row", "two-rows"].get(rows - 1).copied().unwrap_or("rows");
     html! {
         figure {
@@ -65,7 +65,7 @@ enum Object<'a> {
 }
 
 impl Object<'_> {
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Self::Closed => "closed".to_owned(),
             Self::Picked => "picked".to_owned(),

@@ -8,7 +8,7 @@ use super::{
     seamless::{Seamless, WalletKind},
 };
 use crate::roles::Roles;
-use motherlode_books::{date, is_name};
+use motherlode_state::{date, is_name};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, fmt};
