@@ -14,7 +14,6 @@ HERE = Path(__file__).resolve().parent
 class Generate(build_py):
     def run(self):
         super().run()
-        # A source distribution needs no compiler.
         import grpc_tools
         from grpc_tools import protoc
 

@@ -76,7 +76,7 @@ impl NotServing {
 
     pub(crate) fn stop(self) {
         self.stopper.stop();
-        // Watchers may keep connections open.
+        // Aborted, because callers that watch health can keep connections open.
         self.serving.abort();
     }
 }

@@ -14,7 +14,7 @@ game_data! {
     reels: ReelsData,
     respin_reels: ReelsData,
     free_reels: ReelsData,
-    /// After a combination without feature.
+    /// Chance of the Explosion after a combination without a feature.
     explosion_chance: ChanceData,
 }
 
@@ -28,7 +28,6 @@ pub struct ChanceData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PotionsData {
-    /// On each of the reels 2, 3 and 4.
     pub chance: ChanceData,
     /// Weights of Red, Blue and Green.
     pub colours: [u32; 3],
@@ -61,6 +60,5 @@ pub struct FreeSpinsData {
     pub one: u32,
     pub both: u32,
     pub feature_chance: ChanceData,
-    /// Weights of High Symbols, Random Wilds, Multiplier, Mega Wild; then the first, second and fourth with Multiplier.
     pub features: [u32; 7],
 }
