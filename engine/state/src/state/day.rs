@@ -6,7 +6,7 @@ use crate::events::DayLimits;
 use crate::values::date::{DAY_MS, day_of};
 use crate::values::{Currency, Minor, Rates, exchange};
 
-/// A longer pause does not count as play.
+/// Longest pause that counts as time played.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
 /// Day with real or with play money (PL-17), UTC. A loss counts for its bet's day. Time played is the time between

@@ -14,7 +14,7 @@ game_data! {
     reels: ReelsData,
     respin_reels: ReelsData,
     free_reels: ReelsData,
-    /// After a combination without feature.
+    /// Chance of the Explosion after a combination without a feature.
     explosion_chance: ChanceData,
 }
 

@@ -66,7 +66,7 @@ impl Game for WitchFeature {
         &self.edition
     }
 
-    /// Features in free spins are random; others use Potions of earlier rounds.
+    /// Returns the nature of a feature: random in free spins, otherwise by Potions of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         use SpinKind::{Explosion, HighSymbols, MegaWild, MultiplierRespin, RandomWilds};
         match source {
