@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { Client, Conflict, OutcomeUnknown, POLICY, Refused, refusalOf, Unavailable } from "motherlode-client";
+import { Client, Conflict, NotSent, OutcomeUnknown, POLICY, Refused, refusalOf, Unavailable } from "motherlode-client";
 import { DepositRequestSchema, LedgerService } from "motherlode-client/ledger/v1/ledger_pb";
 import { SpinService } from "motherlode-client/spin/v1/spin_pb";
 
@@ -74,14 +74,28 @@ for (const code of CODES) {
   });
 }
 
-test("tries and time are bounded", () => {
+test("retries last until the deadline and not beyond", () => {
+  for (const draw of [(_, high) => high, (_, high) => high / 2]) {
+    const at = clock();
+    const request = asking({ at, draw });
+    assert.throws(() => {
+      for (let turn = 0; turn < 1_000; turn += 1) {
+        request.attemptMs();
+        at.ms += request.waitMs(refused(Code.Unavailable));
+      }
+    }, OutcomeUnknown);
+    assert.ok(at.ms >= 29_900 && at.ms < 30_000, `${at.ms}`);
+  }
+});
+
+test("attempts and time are bounded", () => {
   const at = clock();
-  const request = asking({ at, attemptsMax: 3, totalMs: 10_000, attemptMs: 4_000 });
+  const request = asking({ at, totalMs: 10_000, attemptMs: 4_000 });
   assert.equal(request.attemptMs(), 4_000);
   request.waitMs(refused(Code.Unavailable));
   at.ms = 9_000;
   assert.equal(request.attemptMs(), 1_000);
-  request.waitMs(refused(Code.Unavailable));
+  assert.ok(request.waitMs(refused(Code.Unavailable)) <= 500);
   // After a late timer the attempt is short, but still limited.
   at.ms = 10_001;
   assert.equal(request.attemptMs(), 1);
@@ -99,8 +113,10 @@ test("PL-33: a refusal at the door says nothing about an attempt whose answer wa
 });
 
 test("a look-up without an answer changes nothing and is refused", () => {
-  const request = asking({ method: getRequest, request: { requestId: "r" }, attemptsMax: 1 });
+  const at = clock();
+  const request = asking({ at, method: getRequest, request: { requestId: "r" } });
   request.attemptMs();
+  at.ms = 30_000;
   assert.throws(() => request.waitMs(refused(Code.Unavailable)), Refused);
 });
 
@@ -138,11 +154,31 @@ test("PL-27: a token never goes over a plain connection to another machine", () 
   for (const address of ["user@localhost:1", "localhost:1/path", "localhost:1?a"]) {
     assert.throws(() => new Client({ address, plain: true }), /host:port/);
   }
-  new Client({ address: "[::1]:50051", token: "t", plain: true }).close();
+  new Client({ address: "[::1]:50051", token: " t\n", plain: true }).close();
+  new Client({ address: "192.0.2.1:50051", token: "t", plain: true, plainRemote: true }).close();
+  for (const wrong of [{ certificate: "c" }, { key: "k" }, { address: "[::1]:1", plain: true, ca: "c" }]) {
+    assert.throws(() => new Client({ address: "localhost:1", ...wrong }), /certificate/);
+  }
+});
+
+test("PL-33: only without a lost attempt is a call known to be unsent", () => {
+  const none = new NotSent({ code: Code.Unavailable, text: "no connection" }, "d-1");
+  for (const [before, kind] of [[[], NotSent], [[refused(Code.Unavailable)], OutcomeUnknown]]) {
+    const at = clock();
+    const request = asking({ at });
+    for (const refusal of before) {
+      request.attemptMs();
+      request.waitMs(refusal);
+    }
+    request.attemptMs();
+    request.waitMs(none);
+    at.ms = 30_000;
+    assert.throws(() => request.waitMs(none), kind);
+  }
 });
 
 test("a policy and a time that can't hold are refused", () => {
-  for (const bounds of [{ totalMs: 0 }, { attemptsMax: 0 }, { attemptMs: NaN }, { waitMsMax: Infinity }, { totalMs: 1e9 }]) {
+  for (const bounds of [{ totalMs: 0 }, { attemptMs: NaN }, { waitMsMax: Infinity }, { totalMs: 1e9 }]) {
     assert.throws(() => policyOf(bounds), RangeError);
   }
   for (const timeoutMs of [0, -1, NaN, 1e9]) assert.throws(() => new Asking(deposit, {}, POLICY, timeoutMs), RangeError);

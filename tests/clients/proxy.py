@@ -110,6 +110,47 @@ class Breaking:
         self.listener.close()
 
 
+class Freezing:
+    """Stops forwarding on its open connections, without closing them. Later connections work."""
+
+    def __init__(self, target):
+        self.target, self.links, self.frozen = target, [], 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        host, _, port = self.target.rpartition(":")
+        while True:
+            try:
+                caller, _ = self.listener.accept()
+            except OSError:
+                return
+            service = socket.create_connection((host, int(port)))
+            link = [caller, service]
+            self.links.append(link)
+            for source, drain in [(caller, service), (service, caller)]:
+                threading.Thread(target=self.forward, args=(link, source, drain), daemon=True).start()
+
+    def forward(self, link, source, drain):
+        try:
+            while came := source.recv(65536):
+                if self.links.index(link) >= self.frozen:
+                    drain.sendall(came)
+            if self.links.index(link) < self.frozen:
+                return
+        except OSError:
+            pass
+        drain.close()
+
+    def freeze(self):
+        self.frozen = len(self.links)
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
 def pass_on(source, drain, bytes_max=float("inf")):
     passed = 0
     try:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import socket
 import subprocess
 import sys
 import tarfile
@@ -13,13 +14,15 @@ import zipfile
 import pytest
 from conftest import PYTHON
 from playing import PATIENT, account, bet, between, plain, rounds
-from proxy import BUSY, BUSY_S, DOWN, LOSE, SILENT, Breaking
+from proxy import BUSY, BUSY_S, DOWN, LOSE, SILENT, Breaking, Freezing
 
-from motherlode import AsyncClient, Client, Conflict, OutcomeUnknown, Policy, Target, Unauthenticated
-from motherlode.ledger.v1.ledger_pb2 import GetRequestRequest, OpenAccountRequest, RequestOutcome
+from motherlode import AsyncClient, Client, Conflict, NotSent, OutcomeUnknown, Policy, Target, Unauthenticated
+from motherlode.ledger.v1.ledger_pb2 import FollowLogRequest, GetRequestRequest, OpenAccountRequest, RequestOutcome
+from motherlode.job.v1.job_pb2 import ListJobsRequest
 from motherlode.round.v1.round_pb2 import Account
 from motherlode.spin.v1.spin_pb2 import SpinRequest
 
+RECOVERY_S = 15.0
 EXAMPLES = re.findall(r"```python\n(.*?)```", (PYTHON / "README.md").read_text(), re.S)
 
 
@@ -75,13 +78,16 @@ def test_it_is_ready_to_publish(built, pytestconfig):
     for name in ["py.typed", "spin/v1/spin_pb2.pyi", "spin/v1/spin_pb2_grpc.pyi", "ledger/v1/__init__.py", "retry.py"]:
         assert f"motherlode/{name}" in names
     assert {name.rpartition("/")[2] for name in names if "/licenses/" in name} == {"LICENSE-MIT", "LICENSE-APACHE"}
+    assert wheel.name.endswith("-py3-none-any.whl")
+    # Without the protos and the generators, so that no compiler is needed.
     with tarfile.open(source) as files:
-        assert not any("_pb2" in name for name in files.getnames())
+        assert any(name.endswith("src/motherlode/spin/v1/spin_pb2_grpc.py") for name in files.getnames())
+        assert not any(name.endswith(".proto") for name in files.getnames())
 
 
 @pytest.mark.parametrize("act", [LOSE, SILENT])
 def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent(service, account, ask, act):
-    policy = Policy(total_s=120.0, attempt_s=0.5, attempts_max=200, first_wait_s=0.01)
+    policy = Policy(total_s=120.0, attempt_s=0.5, first_wait_s=0.01)
     with between(service, act, act) as proxy:
         played = ask(plain(proxy.address), policy, lambda client: client.spin.Spin(bet(account))).played
         assert len(proxy.seen) >= 3
@@ -133,6 +139,83 @@ def test_pl_33_what_is_unknown_at_the_deadline_can_be_looked_up(service, account
     assert [known.round.round_id] == [one.round_id for one in rounds(service, account)]
 
 
+def test_a_silent_connection_is_replaced_within_its_calls_deadline(service, account):
+    freezing = Freezing(service.address)
+    try:
+        with Client(plain(freezing.address)) as client:
+            client.spin.Spin(bet(account))
+            freezing.freeze()
+            client.spin.Spin(bet(account), timeout=RECOVERY_S)
+            freezing.freeze()
+            client.spin.Spin(bet(account), timeout=RECOVERY_S)
+
+        async def asynchronous():
+            async with AsyncClient(plain(freezing.address)) as client:
+                await client.spin.Spin(bet(account))
+                freezing.freeze()
+                await client.spin.Spin(bet(account), timeout=RECOVERY_S)
+
+        asyncio.run(asynchronous())
+    finally:
+        freezing.close()
+    assert len(rounds(service, account)) == 5
+
+
+def test_pl_33_a_call_without_a_connection_is_not_sent(service, protected, ask, tmp_path):
+    secure = protected.address.replace("127.0.0.1", "localhost")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        unused = "127.0.0.1:%d" % free.getsockname()[1]
+    other = tmp_path / "other.pem"
+    options = "-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout /dev/null"
+    subprocess.run(["openssl", "req", *options.split(), "-out", other], check=True, stderr=subprocess.DEVNULL)
+    targets = [plain(unused), Target(secure, ca=other.read_bytes()), plain(protected.address), Target("nohost.invalid:1")]
+    for target in [*targets, Target(service.address, ca=protected.certificate.read_bytes())]:
+        with pytest.raises(NotSent) as raised:
+            ask(target, Policy(total_s=0.5), lambda client: client.spin.Spin(bet(Account(), "r-1")))
+        assert raised.value.request_id == "r-1"
+
+
+def test_a_client_is_not_used_after_its_close(service):
+    client = Client(plain(service.address), PATIENT)
+    client.job.ListJobs(ListJobsRequest())
+    client.close()
+    with pytest.raises(NotSent, match="closed"):
+        client.job.ListJobs(ListJobsRequest())
+    with pytest.raises(NotSent, match="closed"):
+        next(iter(client.ledger.FollowLog(FollowLogRequest())))
+
+    async def asynchronous():
+        async with AsyncClient(plain(service.address), PATIENT) as client:
+            await client.job.ListJobs(ListJobsRequest())
+        with pytest.raises(NotSent, match="closed"):
+            await client.job.ListJobs(ListJobsRequest())
+
+    asyncio.run(asynchronous())
+
+
+def test_calls_of_many_threads_during_a_close_end_without_a_crash(service, account):
+    ends = []
+
+    def play(client, first):
+        try:
+            while True:
+                client.spin.Spin(bet(account))
+                first.set()
+        except (NotSent, OutcomeUnknown) as ended:
+            ends.append(ended)
+
+    for _ in range(5):
+        client, first = Client(plain(service.address), PATIENT), threading.Event()
+        players = [threading.Thread(target=play, args=(client, first)) for _ in range(8)]
+        for player in players:
+            player.start()
+        first.wait(timeout=60)
+        client.close()
+        for player in players:
+            player.join()
+    assert len(ends) == 40
+
+
 def test_a_cancelled_task_asks_no_more(service, account):
     async def cancelled(address, proxy):
         async with AsyncClient(plain(address), PATIENT) as client:
@@ -182,8 +265,6 @@ def test_pl_27_over_tls_with_a_token(protected, ask):
 
 
 def test_streams_have_the_token_too(protected):
-    from motherlode.ledger.v1.ledger_pb2 import FollowLogRequest
-
     right = Target(protected.address.replace("127.0.0.1", "localhost"), protected.token, protected.certificate.read_bytes())
     account = Account(operator_id="acme", player_id="bob", currency_code="EUR")
 

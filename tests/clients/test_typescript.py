@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import socket
 import subprocess
 import tarfile
 import time
@@ -12,7 +13,7 @@ import pytest
 from conftest import ROOT
 from google.protobuf.json_format import MessageToDict, ParseDict
 from playing import account, bet, between, rounds
-from proxy import BUSY, BUSY_S, DOWN, LOSE, SILENT, Breaking
+from proxy import BUSY, BUSY_S, DOWN, LOSE, SILENT, Breaking, Freezing
 
 from motherlode.ledger.v1 import ledger_pb2
 from motherlode.ledger.v1.ledger_pb2 import FollowLogRequest, FollowLogResponse, GetRequestRequest, OpenAccountRequest, OpenAccountResponse
@@ -70,7 +71,7 @@ def user(tarball):
     installed.rmdir()
     (folder / "unpacked").rename(installed)
     (folder / "package.json").write_text('{"type": "module"}')
-    for own in ["driver.mjs", "asking.test.mjs"]:
+    for own in ["driver.mjs", "asking.test.mjs", "frozen.mjs"]:
         shutil.copy(HERE / own, folder)
     return folder
 
@@ -175,7 +176,7 @@ def test_the_rules_of_asking_again_alone(user):
 
 @pytest.mark.parametrize("act", [LOSE, SILENT])
 def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent(service, account, driver, act):
-    policy = {"totalMs": 120_000, "attemptMs": 500, "attemptsMax": 200, "firstWaitMs": 10}
+    policy = {"totalMs": 120_000, "attemptMs": 500, "firstWaitMs": 10}
     with between(service, act, act) as proxy:
         played = driver.spin(proxy.address, bet(account), policy=policy)
         assert len(proxy.seen) >= 3
@@ -271,11 +272,32 @@ def test_pl_27_over_tls_with_a_token(protected, driver):
     with pytest.raises(Thrown) as thrown:
         driver.ask(OpenAccountResponse(), {**right, "token": "another"}, "openAccount", opening, service="ledger")
     assert (thrown.value.kinds[0], thrown.value.reason) == ("Unauthenticated", "TOKEN_UNKNOWN")
-    # An untrusted certificate is not retried.
-    untrusted = {key: value for key, value in right.items() if key != "ca"}
-    with pytest.raises(Thrown) as thrown:
-        driver.ask(OpenAccountResponse(), untrusted, "openAccount", opening, policy={"attemptsMax": 2}, service="ledger")
-    assert thrown.value.kinds[0] == "OutcomeUnknown"
+
+
+def test_pl_33_a_call_without_a_connection_is_not_sent(service, protected, driver):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        unused = "127.0.0.1:%d" % free.getsockname()[1]
+    right = target_of(protected)
+    untrusted = {"address": right["address"]}
+    for target in [unused, untrusted, protected.address, "nohost.invalid:1", {**right, "address": service.address}]:
+        with pytest.raises(Thrown) as thrown:
+            driver.ask(SpinResponse(), target, "spin", bet(Account(), "r-1"), policy={"totalMs": 500})
+        assert (thrown.value.kinds[:2], thrown.value.request_id) == (["NotSent", "Unavailable"], "r-1"), target
+
+
+def test_a_silent_connection_is_replaced_within_its_calls_deadline(service, account, user):
+    freezing = Freezing(service.address)
+    calls = subprocess.Popen(["node", "frozen.mjs", freezing.address, account.player_id], cwd=user, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(3):
+            assert calls.stdout.readline() == "played\n"
+            freezing.freeze()
+            calls.stdin.write("next\n")
+            calls.stdin.flush()
+    finally:
+        calls.communicate(timeout=60)
+        freezing.close()
+    assert len(rounds(service, account)) == 4
 
 
 def test_streams_are_handed_on_and_have_the_token_too(protected, driver):

@@ -107,6 +107,17 @@ export class ResourceExhausted extends Refused {}
 /** A call without effects got no answer in time, or none from the service. */
 export class Unavailable extends Refused {}
 
+/** The call was never sent: no connection could be opened, or the client is closed. */
+export class NotSent extends Unavailable {
+  override get isLost(): boolean {
+    return false;
+  }
+
+  override get leavesOpen(): boolean {
+    return true;
+  }
+}
+
 /**
  * The deadline has passed, and the request may have been applied.
  *

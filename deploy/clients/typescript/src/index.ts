@@ -12,28 +12,21 @@ import {
   type Transport,
   type UnaryResponse,
 } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 
-import { refusalOf } from "./errors.js";
+import { Connection, type Target, urlOf } from "./connection.js";
+import { NotSent, type Refused, refusalOf } from "./errors.js";
 import { JackpotService } from "./gen/motherlode/jackpot/v1/jackpot_pb.js";
+import { JobService } from "./gen/motherlode/job/v1/job_pb.js";
 import { LedgerService } from "./gen/motherlode/ledger/v1/ledger_pb.js";
 import { ProofService } from "./gen/motherlode/proof/v1/proof_pb.js";
 import { ReportService } from "./gen/motherlode/report/v1/report_pb.js";
 import { SpinService } from "./gen/motherlode/spin/v1/spin_pb.js";
 import { Asking, type Policy, policyOf } from "./retry.js";
 
+export type { Options, Target } from "./connection.js";
 export * from "./errors.js";
 export { newRequestId, POLICY, type Policy } from "./retry.js";
-
-export interface Target {
-  /** `host:port`. */
-  readonly address: string;
-  readonly token?: string;
-  /** PEM; the system's authorities by default. */
-  readonly ca?: string | Buffer;
-  /** Without TLS, which exposes the token: loopback only. */
-  readonly plain?: boolean;
-}
 
 /**
  * One connection for concurrent calls. `timeoutMs` limits all attempts of a call.
@@ -46,20 +39,22 @@ export class Client {
   readonly jackpot: Calls<typeof JackpotService>;
   readonly report: Calls<typeof ReportService>;
   readonly proof: Calls<typeof ProofService>;
+  readonly job: Calls<typeof JobService>;
 
   readonly #closing = new AbortController();
 
   constructor(target: Target, policy: Partial<Policy> = {}) {
-    const baseUrl = urlOf(target);
-    const sessions = new Http2SessionManager(baseUrl, {}, target.ca === undefined ? {} : { ca: target.ca });
-    this.#closing.signal.addEventListener("abort", () => sessions.abort());
-    const inner = createGrpcTransport({ baseUrl, sessionManager: sessions, interceptors: [showing(target.token ?? "")] });
-    const transport = new Insisting(inner, policyOf(policy), this.#closing.signal);
+    const connection = new Connection(target);
+    this.#closing.signal.addEventListener("abort", () => connection.abort());
+    const interceptors = [...(target.options?.interceptors ?? []), showing((target.token ?? "").trim())];
+    const inner = createGrpcTransport({ ...target.options, baseUrl: urlOf(target), sessionManager: connection, interceptors });
+    const transport = new Insisting(inner, connection, policyOf(policy), this.#closing.signal);
     this.spin = createClient(SpinService, transport);
     this.ledger = createClient(LedgerService, transport);
     this.jackpot = createClient(JackpotService, transport);
     this.report = createClient(ReportService, transport);
     this.proof = createClient(ProofService, transport);
+    this.job = createClient(JobService, transport);
   }
 
   /** Closes the connection and ends its calls, including those waiting to retry. */
@@ -71,6 +66,7 @@ export class Client {
 class Insisting implements Transport {
   constructor(
     private readonly inner: Transport,
+    private readonly connection: Connection,
     private readonly policy: Policy,
     private readonly closing: AbortSignal,
   ) {}
@@ -85,22 +81,45 @@ class Insisting implements Transport {
   ): Promise<UnaryResponse<I, O>> {
     const asking = new Asking(method, message, this.policy, timeoutMs);
     const ended = () => this.closing.aborted || signal?.aborted === true;
-    if (ended()) {
-      asking.giveUp(refusalOf(new ConnectError("nothing was sent", Code.Canceled), asking.requestId));
-    }
+    const end = () => (signal ? AbortSignal.any([signal, this.closing]) : this.closing);
     for (;;) {
-      try {
-        return await this.inner.unary(method, signal, asking.attemptMs(), header, asking.request as MessageInitShape<I>, contextValues);
-      } catch (error) {
-        const refused = refusalOf(error, asking.requestId);
-        if (ended()) {
-          asking.lost = true;
-          asking.giveUp(refused);
-        }
-        const wait = asking.waitMs(refused);
-        const either = signal ? AbortSignal.any([signal, this.closing]) : this.closing;
-        await sleep(wait, undefined, { signal: either }).catch(() => asking.giveUp(refused));
+      const until = performance.now() + asking.attemptMs();
+      let refused: Refused | undefined;
+      if (ended()) {
+        refused = new NotSent({ code: Code.Canceled, text: "the call or the client has ended" }, asking.requestId);
+      } else if (!this.connection.isOpen) {
+        refused = await this.#connect(until, end(), asking.requestId);
       }
+      if (refused === undefined) {
+        const left = Math.max(1, Math.ceil(until - performance.now()));
+        try {
+          return await this.inner.unary(method, signal, left, header, asking.request as MessageInitShape<I>, contextValues);
+        } catch (error) {
+          refused = refusalOf(error, asking.requestId);
+          asking.lost ||= ended();
+        }
+      }
+      if (ended()) {
+        asking.giveUp(refused);
+      }
+      const last = refused;
+      await sleep(asking.waitMs(last), undefined, { signal: end() }).catch(() => asking.giveUp(last));
+    }
+  }
+
+  /** Returns the refusal if there is no connection. */
+  async #connect(until: number, end: AbortSignal, requestId: string): Promise<NotSent | undefined> {
+    const none = (text: string, cause?: unknown) => new NotSent({ code: Code.Unavailable, text }, requestId, cause);
+    const done = new AbortController();
+    const late = sleep(until - performance.now(), undefined, { signal: AbortSignal.any([end, done.signal]) });
+    try {
+      const ready = this.connection.ready().then(() => undefined, (error: unknown) => none(ConnectError.from(error).rawMessage, error));
+      return await Promise.race([ready, late.then(() => none("no connection in time"))]);
+    } catch (error) {
+      return none("the call or the client has ended", error);
+    } finally {
+      late.catch(() => undefined);
+      done.abort();
     }
   }
 
@@ -126,15 +145,4 @@ function showing(token: string): Interceptor {
     }
     return next(request);
   };
-}
-
-function urlOf({ address, plain = false }: Target): string {
-  const url = new URL(`${plain ? "http" : "https"}://${address}`);
-  if (url.pathname !== "/" || url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "") {
-    throw new TypeError(`${address} is not a host:port`);
-  }
-  if (plain && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) {
-    throw new TypeError(`${address} is not a loopback address: use TLS`);
-  }
-  return url.origin;
 }

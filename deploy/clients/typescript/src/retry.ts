@@ -6,7 +6,7 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 import { OutcomeUnknown, type Refused } from "./errors.js";
 
 // Safe to repeat without a request id.
-const REPEATABLE = /^(Get|List|Read|CloseSession|AcknowledgeRealityCheck|RunSelfCheck)/;
+const REPEATABLE = /^(Get|List|Read|CloseSession|CancelJob|AcknowledgeRealityCheck|RunSelfCheck)/;
 // Their request id is another request's.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
@@ -15,16 +15,15 @@ export function newRequestId(): string {
   return crypto.randomUUID();
 }
 
-/** Limits of retries: milliseconds, and attempts including the first. */
+/** Limits of retries in milliseconds. `totalMs` limits all attempts of a call. */
 export interface Policy {
   readonly totalMs: number;
   readonly attemptMs: number;
-  readonly attemptsMax: number;
   readonly firstWaitMs: number;
   readonly waitMsMax: number;
 }
 
-export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, attemptsMax: 12, firstWaitMs: 50, waitMsMax: 2_000 };
+export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, firstWaitMs: 50, waitMsMax: 2_000 };
 
 // Below the limits of timers and of the protocol's deadlines.
 const DAY_MS = 86_400_000;
@@ -35,9 +34,9 @@ function isTime(ms: number): boolean {
 
 export function policyOf(given: Partial<Policy>): Policy {
   const policy = { ...POLICY, ...given };
-  const { totalMs, attemptMs, attemptsMax, firstWaitMs, waitMsMax } = policy;
-  if (![totalMs, attemptMs, firstWaitMs, waitMsMax].every(isTime) || !(attemptsMax >= 1)) {
-    throw new RangeError("a policy's times must be above 0 and at most a day, and attemptsMax at least 1");
+  const { totalMs, attemptMs, firstWaitMs, waitMsMax } = policy;
+  if (![totalMs, attemptMs, firstWaitMs, waitMsMax].every(isTime)) {
+    throw new RangeError("a policy's times must be above 0 and at most a day");
   }
   return policy;
 }
@@ -87,14 +86,14 @@ export class Asking<I extends DescMessage> {
   /** Returns the delay before the next attempt; throws if there is none. */
   waitMs(refused: Refused): number {
     this.lost ||= refused.isLost;
-    const backoff = Math.min(this.#policy.firstWaitMs * 2 ** (this.#attempts - 1), this.#policy.waitMsMax);
-    // Full jitter spreads refused callers.
-    const wait = (refused.retryAfterMs ?? 0) + this.draw(0, backoff);
-    const late = this.now() + wait >= this.#until;
-    if (late || this.#attempts >= this.#policy.attemptsMax || !this.#mayRepeat || !refused.mayPass) {
+    const least = refused.retryAfterMs ?? 0;
+    const left = this.#until - this.now() - least;
+    if (left <= this.#policy.firstWaitMs || !this.#mayRepeat || !refused.mayPass) {
       this.giveUp(refused);
     }
-    return wait;
+    const backoff = Math.min(this.#policy.firstWaitMs * 2 ** (this.#attempts - 1), this.#policy.waitMsMax);
+    // Full jitter spreads refused callers. Attempts last until the deadline.
+    return least + Math.min(this.draw(0, backoff), left / 2);
   }
 
   /** Throws the refusal, or OutcomeUnknown if an attempt may have been applied. */

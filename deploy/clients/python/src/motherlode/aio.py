@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import grpc
 from grpc import aio
 
-from motherlode.connection import OPTIONS, Target
-from motherlode.errors import refusal_of
+from motherlode.connection import Target
+from motherlode.errors import NotSent, refusal_of
 from motherlode.jackpot.v1.jackpot_pb2_grpc import JackpotServiceStub
+from motherlode.job.v1.job_pb2_grpc import JobServiceStub
 from motherlode.ledger.v1.ledger_pb2_grpc import LedgerServiceStub
 from motherlode.proof.v1.proof_pb2_grpc import ProofServiceStub
 from motherlode.report.v1.report_pb2_grpc import ReportServiceStub
@@ -20,6 +21,7 @@ from motherlode.spin.v1.spin_pb2_grpc import SpinServiceStub
 
 if TYPE_CHECKING:
     from motherlode.jackpot.v1.jackpot_pb2_grpc import JackpotServiceAsyncStub
+    from motherlode.job.v1.job_pb2_grpc import JobServiceAsyncStub
     from motherlode.ledger.v1.ledger_pb2_grpc import LedgerServiceAsyncStub
     from motherlode.proof.v1.proof_pb2_grpc import ProofServiceAsyncStub
     from motherlode.report.v1.report_pb2_grpc import ReportServiceAsyncStub
@@ -34,24 +36,30 @@ class AsyncClient:
     jackpot: JackpotServiceAsyncStub
     report: ReportServiceAsyncStub
     proof: ProofServiceAsyncStub
+    job: JobServiceAsyncStub
 
     def __init__(self, target: Target, policy: Policy | None = None) -> None:
+        self._closing = asyncio.Event()
         kinds: list[aio.ClientInterceptor] = [
-            _Insisting(target, policy or Policy()),
+            _Insisting(target, policy or Policy(), self._closing),
             _UnaryStream(target),
             _StreamStream(target),
         ]
+        options = target.channel_options()
         if target.plain:
-            self._channel = aio.insecure_channel(target.address, OPTIONS, interceptors=kinds)
+            self._channel = aio.insecure_channel(target.address, options, interceptors=kinds)
         else:
-            self._channel = aio.secure_channel(target.address, target.credentials(), OPTIONS, interceptors=kinds)
+            self._channel = aio.secure_channel(target.address, target.credentials(), options, interceptors=kinds)
         self.spin = SpinServiceStub(self._channel)
         self.ledger = LedgerServiceStub(self._channel)
         self.jackpot = JackpotServiceStub(self._channel)
         self.report = ReportServiceStub(self._channel)
         self.proof = ProofServiceStub(self._channel)
+        self.job = JobServiceStub(self._channel)
 
     async def close(self) -> None:
+        """Closes the connection and ends its calls, including those waiting to retry."""
+        self._closing.set()
         await self._channel.close()
 
     async def __aenter__(self) -> AsyncClient:
@@ -62,19 +70,32 @@ class AsyncClient:
 
 
 class _Insisting(aio.UnaryUnaryClientInterceptor):
-    def __init__(self, target: Target, policy: Policy) -> None:
-        self._target, self._policy = target, policy
+    def __init__(self, target: Target, policy: Policy, closing: asyncio.Event) -> None:
+        self._target, self._policy, self._closing = target, policy, closing
 
     async def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
         asking = Asking(self._policy, as_text(details.method), request, details.timeout)
+        closed = NotSent(grpc.StatusCode.CANCELLED, "the client is closed", request_id=asking.request_id)
         while True:
+            if self._closing.is_set():
+                asking.give_up(closed)
             call = await continuation(shown(self._target, details, asking.attempt_s()), asking.request)
             try:
                 await call
                 return call
             except grpc.RpcError as error:
                 refused = refusal_of(error, asking.request_id)
-            await asyncio.sleep(asking.wait_s(refused))
+            except asyncio.CancelledError:
+                if not self._closing.is_set():
+                    raise
+                asking.lost = True
+                asking.give_up(closed)
+            wait_s = asking.wait_s(refused)
+            try:
+                await asyncio.wait_for(self._closing.wait(), wait_s)
+            except asyncio.TimeoutError:
+                continue
+            asking.give_up(refused)
 
 
 class _UnaryStream(aio.UnaryStreamClientInterceptor):

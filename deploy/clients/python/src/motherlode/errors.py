@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -10,6 +11,8 @@ from google.rpc import error_details_pb2, status_pb2
 
 DOMAIN = "motherlode"
 DETAILS = "grpc-status-details-bin"
+# gRPC's messages of unsent calls; with others the outcome is unknown.
+NO_CONNECTION = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
 
 
 class MotherlodeError(Exception):
@@ -18,6 +21,9 @@ class MotherlodeError(Exception):
     def __init__(self, message: str, request_id: str = "") -> None:
         super().__init__(message)
         self.request_id = request_id
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.request_id)
 
 
 class Refused(MotherlodeError):
@@ -44,6 +50,10 @@ class Refused(MotherlodeError):
         self.metadata = dict(metadata or {})
         self.fields = dict(fields or {})
         self.retry_after_s = retry_after_s
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        known = (self.code, self.message, self.reason, self.metadata, self.fields, self.retry_after_s, self.request_id)
+        return type(self), known
 
 
 class InvalidArgument(Refused):
@@ -86,6 +96,10 @@ class Unavailable(Refused):
     """A call without effects got no answer of the service in time."""
 
 
+class NotSent(Unavailable):
+    """The call was never sent: no connection could be opened, or the client is closed."""
+
+
 class OutcomeUnknown(MotherlodeError):
     """The deadline has passed, and the request may have been applied.
 
@@ -116,7 +130,15 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
     trailing = getattr(error, "trailing_metadata", lambda: ())() or ()
     info, fields, retry_after_s = details_of(next((value for key, value in trailing if key == DETAILS), b""))
     kind = BY_REASON.get(info.reason) or BY_CODE.get(code, Refused)
+    if code is grpc.StatusCode.UNAVAILABLE and message.startswith(NO_CONNECTION) and not is_answered(error):
+        kind = NotSent
     return kind(code, message, info.reason, info.metadata, fields, retry_after_s, request_id)
+
+
+def is_answered(error: grpc.RpcError) -> bool:
+    """Whether the status came from a server or proxy."""
+    report: str = getattr(error, "debug_error_string", lambda: "")() or ""
+    return "from peer" in report or bool(getattr(error, "trailing_metadata", lambda: ())())
 
 
 def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, str], float | None]:

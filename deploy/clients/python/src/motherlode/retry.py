@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 
-from motherlode.errors import OutcomeUnknown, Refused
+from motherlode.errors import NotSent, OutcomeUnknown, Refused
 
 # Lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL; from the service
 # itself these have a reason.
@@ -29,7 +29,7 @@ AT_THE_DOOR = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
 # Safe to repeat without a request id.
-REPEATABLE = ("Get", "List", "Read", "CloseSession", "AcknowledgeRealityCheck", "RunSelfCheck")
+REPEATABLE = ("Get", "List", "Read", "CloseSession", "CancelJob", "AcknowledgeRealityCheck", "RunSelfCheck")
 # Their request id is another request's.
 LOOK_UPS = ("Get", "List", "CancelRequest")
 
@@ -41,17 +41,16 @@ def new_request_id() -> str:
 
 @dataclass(frozen=True)
 class Policy:
-    """Limits of retries: seconds, and attempts including the first."""
+    """Limits of retries in seconds. `total_s` limits all attempts of a call."""
 
     total_s: float = 30.0
     attempt_s: float = 5.0
-    attempts_max: int = 12
     first_wait_s: float = 0.05
     wait_s_max: float = 2.0
 
     def __post_init__(self) -> None:
-        if min(self.total_s, self.attempt_s, self.first_wait_s, self.wait_s_max) <= 0 or self.attempts_max < 1:
-            raise ValueError("a policy's times must be above 0, and attempts_max at least 1")
+        if min(self.total_s, self.attempt_s, self.first_wait_s, self.wait_s_max) <= 0:
+            raise ValueError("a policy's times must be above 0")
 
 
 class Asking:
@@ -85,14 +84,14 @@ class Asking:
 
     def wait_s(self, refused: Refused) -> float:
         """Returns the delay before the next attempt; raises if there is none."""
-        self.lost = self.lost or refused.code in LOST
-        backoff = min(self.policy.first_wait_s * 2.0 ** (self.attempts - 1), self.policy.wait_s_max)
-        # Full jitter spreads refused callers.
-        wait = (refused.retry_after_s or 0.0) + self.draw(0.0, backoff)
-        late = self.clock() + wait >= self.until
-        if late or self.attempts >= self.policy.attempts_max or not self.may_repeat() or not may_pass(refused):
+        self.lost = self.lost or (refused.code in LOST and not isinstance(refused, NotSent))
+        least = refused.retry_after_s or 0.0
+        left = self.until - self.clock() - least
+        if left <= self.policy.first_wait_s or not self.may_repeat() or not may_pass(refused):
             self.give_up(refused)
-        return wait
+        backoff = min(self.policy.first_wait_s * 2.0 ** min(self.attempts - 1, 64), self.policy.wait_s_max)
+        # Full jitter spreads refused callers. Attempts last until the deadline.
+        return least + min(self.draw(0.0, backoff), left / 2)
 
     def give_up(self, refused: Refused) -> None:
         """Raises the refusal, or OutcomeUnknown if an attempt may have been applied."""
