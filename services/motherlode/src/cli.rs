@@ -3,7 +3,8 @@ use crate::commands::{
     serve, simulate, token, verify, watch, witness,
 };
 use crate::help::{self, Completions, Man, with_help};
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use crate::replaced;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use motherlode_ledger::DrawKeys;
 use motherlode_runtime::lowest_priority;
 use motherlode_spin::Dealer;
@@ -72,14 +73,20 @@ enum Command {
 struct Long<Of: Args> {
     #[command(flatten)]
     args: Of,
-    /// Run at normal priority instead of SCHED_IDLE, which uses only idle processor time.
-    #[arg(long, global = true)]
-    full_speed: bool,
+    /// Scheduling priority; idle uses only idle processor time (SCHED_IDLE).
+    #[arg(long, global = true, value_enum, default_value_t = Priority::Idle)]
+    priority: Priority,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Priority {
+    Idle,
+    Normal,
 }
 
 impl<Of: Args> Long<Of> {
     fn run(&self, command: fn(&Of) -> Result<(), Failure>) -> Result<(), Failure> {
-        if !self.full_speed {
+        if self.priority == Priority::Idle {
             lowest_priority();
         }
         command(&self.args)
@@ -94,9 +101,15 @@ pub(crate) fn command() -> clap::Command {
 /// unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
-    let matches = command().get_matches();
+    let matches = match command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => match replaced::flag(std::env::args().skip(1)) {
+            Some(failure) => return ended(Err(failure)),
+            None => error.exit(),
+        },
+    };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let done = match cli.command {
+    ended(match cli.command {
         Command::Serve(args) => serve::run(&args, dealer),
         Command::Config(args) => config::run(&args),
         Command::Play(args) => play::run(&args),
@@ -120,7 +133,10 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Rng(args) => rng::run(&args),
         Command::Completions(args) => help::completions(command(), &args),
         Command::Man(args) => help::man(command(), &args),
-    };
+    })
+}
+
+fn ended(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { code, message }) => {

@@ -6,6 +6,7 @@ pub mod commands;
 mod help;
 #[cfg(test)]
 mod pages;
+mod replaced;
 pub mod target;
 mod told;
 

@@ -7,6 +7,7 @@ mod currencies;
 pub(crate) mod error;
 mod operators;
 mod proofs;
+mod replaced;
 mod role;
 mod rules;
 mod seamless;
@@ -336,7 +337,8 @@ impl Config {
     }
 
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text)?;
+        let parsed = toml::from_str(text);
+        let config: Self = parsed.map_err(|error| replaced::key(text).unwrap_or_else(|| error.into()))?;
         let limits = &config.limits;
         let ranged = [
             ("partitions", config.partitions.into(), 1, 64, "1 to 64"),

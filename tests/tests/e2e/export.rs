@@ -116,13 +116,12 @@ async fn pl_34_an_export_of_nothing_says_so_and_a_file_is_there_when_it_is_whole
     server.stop().await.unwrap();
     audited(data.path(), 2);
     let place = data.path().to_str().unwrap();
-    let nobody = ["--what", "transactions", "--operator", "nobody"];
-    let (csv, said) = export(&[&[place][..], &nobody].concat());
+    let (csv, said) = export(&["transactions", place, "--operator", "nobody"]);
     assert!(said.contains("No activity"), "{said}");
     assert_eq!(csv.lines().count(), 1, "the columns' names");
     let file = data.path().join("table.csv");
-    let to = ["--what", "revenue", "--out", file.to_str().unwrap()];
-    let (nothing, said) = export(&[&[place][..], &to].concat());
+    let to = ["revenue", place, "--out", file.to_str().unwrap()];
+    let (nothing, said) = export(&to);
     assert!(nothing.is_empty() && said.contains(" rows."), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), of_log(data.path(), "revenue", &[]));
     let segment = fs::read_dir(data.path().join("log/0")).unwrap().map(|entry| entry.unwrap().path()).min().unwrap();
@@ -130,7 +129,7 @@ async fn pl_34_an_export_of_nothing_says_so_and_a_file_is_there_when_it_is_whole
     let middle = damaged.iter().rposition(|byte| *byte != 0).unwrap() / 2;
     damaged[middle] ^= 1;
     fs::write(&segment, damaged).unwrap();
-    let failed = Command::new(PROGRAM).arg("export").arg(place).args(to).output().unwrap();
+    let failed = Command::new(PROGRAM).arg("export").args(to).output().unwrap();
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
     assert!(fs::read_to_string(&file).unwrap().len() > 100);
     assert!(!data.path().join("table.csv.part").exists());

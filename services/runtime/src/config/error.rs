@@ -4,6 +4,8 @@ use std::{net::SocketAddr, path::PathBuf};
 pub enum ConfigError {
     #[error("{0}")]
     Syntax(#[from] toml::de::Error),
+    #[error("{old} was replaced: use {new}")]
+    Replaced { old: &'static str, new: &'static str },
     #[error("{key} is {value}; it must be {range}")]
     Range { key: &'static str, value: u64, range: &'static str },
     #[error("store: {fault}")]

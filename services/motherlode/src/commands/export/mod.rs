@@ -20,12 +20,12 @@ use wanted::Wanted;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
+    /// Table to export.
+    #[arg(value_enum, value_name = "TABLE")]
+    table: TableName,
     /// Data folder, nats://host:port,..., or a service's URL; by default the service at --target.
     #[arg(value_name = "PLACE")]
     place: Option<String>,
-    /// Table to export.
-    #[arg(long, value_enum)]
-    what: What,
     /// Format of the table.
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
@@ -77,7 +77,7 @@ impl From<TableError> for Failure {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum What {
+enum TableName {
     /// One row per round, with later voids and jackpots; its day is that of its bet.
     Rounds,
     /// One row per change of a player's account.
@@ -103,8 +103,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 record(read)
             })
         };
-        let written = match args.what {
-            What::Rounds => {
+        let written = match args.table {
+            TableName::Rounds => {
                 let mut later = later::Later::default();
                 read(&mut |read| later.take(read, &wanted))?;
                 let mut table = Table::new(args.format.into(), rounds::COLUMNS, &mut output)?;
@@ -113,15 +113,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 rounds.end(&mut table)?;
                 table.end()
             }
-            What::Transactions => {
+            TableName::Transactions => {
                 let mut later = later::Later::default();
                 read(&mut |read| later.take(read, &wanted))?;
                 let mut table = Table::new(args.format.into(), transactions::COLUMNS, &mut output)?;
-                let mut told = later::Transactions::new(later);
-                read(&mut |read| transactions::take(&mut told, read, &wanted, &mut table))?;
+                let mut rows = later::Transactions::new(later);
+                read(&mut |read| transactions::take(&mut rows, read, &wanted, &mut table))?;
                 table.end()
             }
-            What::Revenue => {
+            TableName::Revenue => {
                 let mut later = later::Later::default();
                 read(&mut |read| later.take(read, &wanted))?;
                 let mut table = Table::new(args.format.into(), sums::COLUMNS, &mut output)?;
@@ -130,7 +130,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 sums.end(&mut table)?;
                 table.end()
             }
-            What::Events => {
+            TableName::Events => {
                 let mut table = Table::new(args.format.into(), events::COLUMNS, &mut output)?;
                 read(&mut |read| events::take(read, &wanted, &mut table))?;
                 table.end()

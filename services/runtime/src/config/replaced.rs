@@ -1,0 +1,20 @@
+//! Keys and values of earlier builds.
+
+use super::error::ConfigError;
+
+/// Names the replacement if a configuration has such a key or value.
+pub(super) fn key(text: &str) -> Option<ConfigError> {
+    let table: toml::Table = text.parse().ok()?;
+    let ledger = |key: &str| table.get("ledger").is_some_and(|ledger| ledger.get(key).is_some());
+    let replaced = [
+        (ledger("writes"), "ledger.writes", "ledger.write_partitions"),
+        (ledger("holds"), "ledger.holds", "ledger.read_partitions"),
+        (
+            table.get("verify").and_then(toml::Value::as_str) == Some("behind"),
+            "verify = \"behind\"",
+            "verify = \"background\"",
+        ),
+    ];
+    let (_, old, new) = replaced.into_iter().find(|(is_used, ..)| *is_used)?;
+    Some(ConfigError::Replaced { old, new })
+}
