@@ -27,7 +27,7 @@ const PROTOS: [&str; 19] = [
     "motherlode/log/v1/log_service.proto",
     "motherlode/report/v1/lists.proto",
     "motherlode/report/v1/report.proto",
-    "motherlode/report/v1/vitals.proto",
+    "motherlode/report/v1/service_status.proto",
     "motherlode/proof/v1/proof.proto",
     "motherlode/wallet/v1/wallet.proto",
     "motherlode/job/v1/job.proto",

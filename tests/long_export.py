@@ -18,7 +18,7 @@ WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl
 
 
 def exported(motherlode, log, what, form, out):
-    command = [motherlode, "export", log, "--what", what, "--format", form, "--out", out]
+    command = [motherlode, "export", what, log, "--format", form, "--out", out]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

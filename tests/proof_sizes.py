@@ -50,7 +50,7 @@ def main():
         for game in GAMES:
             played = [motherlode, "loadtest", "--target", target, "--game", game, "--operator", game]
             subprocess.run([*played, "--rounds", str(rounds)], stdout=subprocess.DEVNULL, check=True)
-        listed = [motherlode, "export", data, "--what", "rounds", "--format", "jsonl"]
+        listed = [motherlode, "export", "rounds", data, "--format", "jsonl"]
         ended = map(json.loads, subprocess.run(listed, capture_output=True, check=True).stdout.splitlines())
         sizes = {}
         for each in ended:

@@ -1,13 +1,13 @@
 //! Writes the initial corpus from golden logs, deployment files and the contract, the same at every run.
 
 use arbitrary::Unstructured;
-use motherlode_books::Books;
 use motherlode_fuzz::{
     golden,
     message::{self, METHODS},
 };
 use motherlode_ledger::fuzzing::snapshot_body;
 use motherlode_proto::convert::record;
+use motherlode_state::Books;
 use std::{collections::BTreeSet, fs, io, path::Path};
 
 fn write(target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -110,7 +110,10 @@ fn main() -> io::Result<()> {
             "store",
             "[store]\nurl = 'nats://a:1,b:2'\nreplicas = 3\n[store.tls]\nca = 'x'\n[store.allow_unsafe]\nversion = true\n",
         ),
-        ("ledger", "role = 'spin'\n[ledger]\ntargets = ['http://a:1']\nwrites = [1]\n[telemetry]\nfilter = 'info'\n"),
+        (
+            "ledger",
+            "role = 'spin'\n[ledger]\ntargets = ['http://a:1']\nwrite_partitions = [1]\n[telemetry]\nfilter = 'info'\n",
+        ),
     ] {
         write("config", name, text.as_bytes())?;
     }

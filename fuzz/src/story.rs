@@ -2,14 +2,14 @@
 
 use crate::{golden, message};
 use arbitrary::{Result, Unstructured};
-use motherlode_books::{
-    Books, CoinValue, Commit, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, Nano, PoolStatus, PoolTerms,
-    RoundStarted, SettledRound, SmolStr, Stage, StepResolved, StreamId, VoidedJackpot, contribution,
-};
 use motherlode_ledger::fuzzing::{sealed_snapshot, snapshot_body};
 use motherlode_proto::{
     convert::{event, record},
     log::v1,
+};
+use motherlode_state::{
+    Books, CoinValue, Commit, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, Nano, PoolStatus, PoolTerms,
+    RoundStarted, SettledRound, SmolStr, Stage, StepResolved, StreamId, VoidedJackpot, contribution,
 };
 use prost::Message;
 
@@ -85,7 +85,7 @@ impl Story {
             seed: Nano::major(20_000),
             base_coin: CoinValue(10_000_000),
             refresh_ms: 3_000,
-            collision_share: motherlode_books::CollisionShare::Full,
+            collision_share: motherlode_state::CollisionShare::Full,
         };
         let mut first = vec![(StreamId::pool(POOL), vec![Event::PoolOpened { pool: POOL.into(), terms }])];
         let rate = |mantissa, exponent| FxRate::new(mantissa, exponent).expect("a rate");

@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(config) => {
             let _ = config.check_exposure();
             let _ = config.check_role();
-            let _ = config.writes();
+            let _ = config.write_partitions();
             let canonical = config.canonical();
             assert!(canonical.ends_with("}\n") && canonical.lines().count() == 1);
             Profiles::new(&config.jurisdictions).expect("it was checked");

@@ -1,8 +1,8 @@
 //! Decimals: each accepted text is written back as the same figure.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
-use motherlode_books::{CoinValue, Currency, FxRate, Minor, Nano, cash, contribution};
 use motherlode_fuzz::fuzz_target;
+use motherlode_state::{CoinValue, Currency, FxRate, Minor, Nano, cash, contribution};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

@@ -1,8 +1,8 @@
 //! Each accepted text is written back unchanged, so nothing has two names.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
-use motherlode_books::{StreamId, is_id, is_name, is_text, is_visible, number};
 use motherlode_fuzz::fuzz_target;
+use motherlode_state::{StreamId, is_id, is_name, is_text, is_visible, number};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

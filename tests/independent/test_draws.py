@@ -2,7 +2,7 @@ import pathlib
 
 import draws
 
-RULES = pathlib.Path(__file__).parents[2] / "engine/books/tests/integration/draw_rules.rs"
+RULES = pathlib.Path(__file__).parents[2] / "engine/state/tests/integration/draw_rules.rs"
 
 
 def test_pl_06_the_engine_is_held_to_these_answers():

@@ -16,7 +16,7 @@ from motherlode.ledger.v1 import ledger_pb2
 
 
 def export(log, what, *more):
-    done = subprocess.run([BINARY, "export", *log, "--what", what, *more], capture_output=True, timeout=120)
+    done = subprocess.run([BINARY, "export", what, *log, *more], capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout, done.stderr.decode()
 

@@ -1,7 +1,7 @@
 //! Writes a deposit in EUR into the log of a stopped service, without the ceilings: `deposit-of-old DATA OPERATOR
 //! PLAYER CENTS`.
 
-use motherlode_books::StreamId;
+use motherlode_state::StreamId;
 use motherlode_tests::deposit_of_old;
 use std::{env, path::Path};
 

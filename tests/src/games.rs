@@ -3,7 +3,6 @@ use crate::{
     config,
 };
 use motherlode_audit::{Checkpoints, Options, Replayed, Whole, audit_all, replay};
-use motherlode_books::{CoinValue, StreamId};
 use motherlode_proofs::{of_partition, proofs_folder};
 use motherlode_proto::{
     round::v1::{Account, Awaiting, Card, Stake, Witch, choice},
@@ -12,6 +11,7 @@ use motherlode_proto::{
 use motherlode_runtime::Config;
 use motherlode_server::{LocalLog, LogLocation, copy};
 use motherlode_slots::Game;
+use motherlode_state::{CoinValue, StreamId};
 use std::{
     path::Path,
     sync::atomic::{AtomicBool, AtomicU64},

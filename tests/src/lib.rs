@@ -28,7 +28,6 @@ pub use process::{Process, channel, serving, until};
 pub use script::scripted;
 pub use server::Server;
 
-use motherlode_books::HOME;
 use motherlode_ledger::{Options, Stores};
 use motherlode_log::{MemoryStore, Store};
 use motherlode_runtime::{
@@ -37,6 +36,7 @@ use motherlode_runtime::{
 };
 use motherlode_server::LogLocation;
 use motherlode_spin::Dealer;
+use motherlode_state::HOME;
 use motherlode_testkit::sim::SimDisk;
 use std::{env, path::Path, sync::Arc};
 

@@ -1,7 +1,7 @@
 use crate::config;
-use motherlode_books::{Commit, Currency, Event, Minor, StreamId};
 use motherlode_log::Store;
 use motherlode_proto::convert::record::{self, Logged};
+use motherlode_state::{Commit, Currency, Event, Minor, StreamId};
 use std::path::Path;
 
 /// The service is stopped, and the player must have a commit in the log.

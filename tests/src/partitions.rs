@@ -1,7 +1,7 @@
 use crate::{commits, pool::POOL};
 use futures_util::future::select_all;
-use motherlode_books::{Account, Currency, Event, Nano, PoolState, VoidedJackpot};
 use motherlode_ledger::{Handle, Ledgers};
+use motherlode_state::{Account, Currency, Event, Nano, PoolState, VoidedJackpot};
 use std::{collections::BTreeMap, time::Duration};
 
 /// Waits up to two minutes, see [`is_settled`].

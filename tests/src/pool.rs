@@ -2,10 +2,10 @@
 //! pool's stream at home orders hits and bets (BW-16).
 
 use crate::commits;
-use motherlode_books::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
 use motherlode_ledger::Ledgers;
 use motherlode_log::{genesis, hash};
 use motherlode_proto::convert::record;
+use motherlode_state::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
 use std::collections::{BTreeMap, VecDeque};
 
 pub const POOL: &str = "bewitched";
@@ -36,7 +36,7 @@ struct Partition {
     left: BTreeMap<u64, i128>,
     /// Hits without an award: position, logged time, coin in 1e-6.
     hits: VecDeque<(u64, i64, i128)>,
-    pooled_to: u64,
+    pooled_position: u64,
     coins: BTreeMap<(StreamId, u64), CoinValue>,
 }
 
@@ -64,8 +64,8 @@ impl Model {
         match event {
             Event::ContributionsPooled { partition, from, to, amount } => {
                 let view = self.partitions.get_mut(partition).expect("there is such a partition");
-                assert_eq!(*from, view.pooled_to + 1, "stretches are dense");
-                view.pooled_to = *to;
+                assert_eq!(*from, view.pooled_position + 1, "stretches are dense");
+                view.pooled_position = *to;
                 let sum: i128 = view.left.range(from..=to).map(|(_, left)| left).sum();
                 assert_eq!(amount.0, sum, "BW-11: the contributions of the range");
                 self.pooled += sum;
@@ -75,7 +75,7 @@ impl Model {
                 let view = self.partitions.get_mut(&award.partition).expect("there is such a partition");
                 let (position, time_ms, coin) = view.hits.pop_front().expect("there was a hit");
                 assert_eq!(
-                    (award.hit, view.pooled_to),
+                    (award.hit, view.pooled_position),
                     (position, position),
                     "BW-16: its turn, with all bets before it"
                 );

@@ -4,11 +4,11 @@
 //! A wish is a word such as `open`, or a word and a value, see [`figured`]; several are joined by `, ` and must all
 //! hold in this step.
 
-use motherlode_books::Event;
 use motherlode_ledger::Proposal;
 use motherlode_proto::round::v1::{Awaiting, Card, MarkKind, Outcome, SpinKind, SpinResult, prize::Kind as PrizeKind};
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_spin::{Dealer, Resolve, Script};
+use motherlode_state::Event;
 use prost::Message;
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::metadata::MetadataMap;

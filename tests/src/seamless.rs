@@ -1,14 +1,13 @@
 //! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), each operator has a wallet in this process, and
 //! the tests' client deposits there. There is one wallet per process, so each test needs a process (nextest).
 
-use motherlode_books::{StreamId, Wallet as UnderWay};
 use motherlode_ledger::Ledgers;
 use motherlode_proto::{
     round::v1::{Account, Money},
     wallet::v1::{
         CloseRoundRequest, CloseRoundResponse, CreditRequest, CreditResponse, DebitRequest, DebitResponse,
-        GetBalanceRequest, GetBalanceResponse, OpenFreeRoundRequest, OpenFreeRoundResponse, Outcome, Result as Told,
-        RollbackRequest, RollbackResponse,
+        GetBalanceRequest, GetBalanceResponse, OpenFreeRoundRequest, OpenFreeRoundResponse, Outcome,
+        Result as WalletResult, RollbackRequest, RollbackResponse,
         wallet_service_server::{WalletService, WalletServiceServer},
     },
 };
@@ -16,6 +15,7 @@ use motherlode_runtime::{
     Config,
     config::{Operator, PLATFORM},
 };
+use motherlode_state::{StreamId, Wallet as UnderWay};
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,
@@ -89,7 +89,7 @@ pub async fn settled(account: &Account) {
     let busy = || {
         let services = wallet().books().services.clone();
         services.values().any(|ledgers| {
-            let player = ledgers.of(&stream).ok().and_then(|ledger| ledger.player(&stream).ok().flatten());
+            let player = ledgers.for_stream(&stream).ok().and_then(|ledger| ledger.player(&stream).ok().flatten());
             player.is_some_and(|player| player.wallet().is_some_and(UnderWay::is_busy))
         })
     };
@@ -170,7 +170,7 @@ impl Wallet {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn apply(&self, id: String, account: &Account, amount: i64) -> Told {
+    fn apply(&self, id: String, account: &Account, amount: i64) -> WalletResult {
         let mut books = self.books();
         let balance = books.balances.get(&key(account)).copied().unwrap_or_default();
         let (outcome, after, reason) = match books.transactions.get(&id) {
@@ -183,15 +183,20 @@ impl Wallet {
         if outcome != Outcome::DoneBefore {
             books.transactions.insert(id, (outcome == Outcome::Done).then_some(amount));
         }
-        Told { outcome: outcome.into(), balance_minor: Some(after), reason: reason.to_owned(), ..Told::default() }
+        WalletResult {
+            outcome: outcome.into(),
+            balance_minor: Some(after),
+            reason: reason.to_owned(),
+            ..WalletResult::default()
+        }
     }
 
-    fn roll_back(&self, id: String, account: &Account) -> Told {
+    fn roll_back(&self, id: String, account: &Account) -> WalletResult {
         let mut books = self.books();
         let moved = books.transactions.insert(id, None).flatten().unwrap_or_default();
         let balance = books.balances.entry(key(account)).or_default();
         *balance -= moved;
-        Told { outcome: Outcome::Done.into(), balance_minor: Some(*balance), ..Told::default() }
+        WalletResult { outcome: Outcome::Done.into(), balance_minor: Some(*balance), ..WalletResult::default() }
     }
 }
 

@@ -2,13 +2,13 @@
 //! split`).
 
 use crate::{seamless, split::Split};
-use motherlode_books::{Account, Currency, PlayerState, StreamId};
 use motherlode_ledger::{Handle, Ledgers, Options, Stores};
 use motherlode_log::Position;
 use motherlode_report::SelfCheck;
 use motherlode_runtime::Config;
 use motherlode_server::{self as server, ServeError};
-use motherlode_spin::{Dealer, Sweeper};
+use motherlode_spin::{AbandonedRounds, Dealer};
+use motherlode_state::{Account, Currency, PlayerState, StreamId};
 use std::{env, net::SocketAddr};
 
 pub struct Server(Parts, seamless::Running);
@@ -92,7 +92,7 @@ impl Server {
 
     #[must_use]
     pub fn ledger_of(&self, player: &str) -> &Handle {
-        self.ledgers().of(&StreamId::player("acme", player)).expect("it holds all partitions")
+        self.ledgers().for_stream(&StreamId::player("acme", player)).expect("it holds all partitions")
     }
 
     #[must_use]
@@ -126,12 +126,12 @@ impl Server {
     }
 
     #[must_use]
-    pub fn sweeper(&self) -> &Sweeper {
-        let sweeper = match &self.0 {
-            Parts::One(server) => server.sweeper(),
-            Parts::Split(split) => split.spin.sweeper(),
+    pub fn abandoned_rounds(&self) -> &AbandonedRounds {
+        let abandoned_rounds = match &self.0 {
+            Parts::One(server) => server.abandoned_rounds(),
+            Parts::Split(split) => split.spin.abandoned_rounds(),
         };
-        sweeper.expect("it spins")
+        abandoned_rounds.expect("it spins")
     }
 
     #[must_use]

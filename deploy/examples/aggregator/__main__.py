@@ -38,13 +38,13 @@ def run(args):
         return Service(to, ca, token, host, args.answer_s)
 
     # Players' connections stay; only the aggregator loses answers.
-    keeper, service = connect(args.target), connect()
+    direct, service = connect(args.target), connect()
     try:
-        grpc.channel_ready_future(keeper.channel).result(timeout=10)
+        grpc.channel_ready_future(direct.channel).result(timeout=10)
     except grpc.FutureTimeoutError:
         sys.exit(f"no service at {args.target} that {args.ca} vouches for")
     with ThreadPoolExecutor(len(GAMES)) as threads:
-        played = [threads.submit(tour, service, keeper, connect, args.operator, game, args.rounds) for game in GAMES]
+        played = [threads.submit(tour, service, direct, connect, args.operator, game, args.rounds) for game in GAMES]
         reports = [of.result() for of in played]
     show(reports)
     lost = ", ".join(f"{count} {what}" for what, count in sorted(service.lost.items()))

@@ -141,14 +141,14 @@ class Player:
 class Session:
     """Binds player, account and game (PL-16)."""
 
-    def __init__(self, player, game, keeper):
+    def __init__(self, player, game, direct):
         request = spin_pb2.OpenSessionRequest(
             request_id=player.request_id("launch"), account=player.account, game=game, mode=spin_pb2.PLAY_MODE_REAL
         )
         self.service, self.game = player.service, game
         self.id = self.service.ask(self.service.spins.OpenSession, request).session_id
         # A broken connection ends the session, and holds the game for some seconds (BW-27).
-        self.kept = keeper.spins.KeepSession(spin_pb2.KeepSessionRequest(session_id=self.id), wait_for_ready=True)
+        self.kept = direct.spins.KeepSession(spin_pb2.KeepSessionRequest(session_id=self.id), wait_for_ready=True)
         next(self.kept)
 
     def close(self):

@@ -45,7 +45,7 @@ class Report:
         return [self.game, str(len(rounds)), str(self.free), "+".join(map(str, self.autoplayed)), *money, made]
 
 
-def tour(service, keeper, connect, operator, game, rounds):
+def tour(service, direct, connect, operator, game, rounds):
     request = spin_pb2.GetGameRequest(game=game)
     described = service.ask(service.spins.GetGame, request)
     stake = round_pb2.Stake(
@@ -55,7 +55,7 @@ def tour(service, keeper, connect, operator, game, rounds):
     more = {"witch": round_pb2.WITCH_WHITE} if game == "bewitched" else {}
     player = Player(service, operator, described)
     player.deposit()
-    session = Session(player, game, keeper)
+    session = Session(player, game, direct)
     if described.buy_feature_bets:
         bought = round_pb2.Stake(buy_feature=True)
         bought.MergeFrom(stake)

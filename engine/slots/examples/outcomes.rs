@@ -60,7 +60,8 @@ impl Player {
         let mut seed = Seed::default();
         seed[..8].copy_from_slice(&number.to_le_bytes());
         let mut random = Draws::from_seed(seed);
-        let offered = |currency: &str| ladders.of(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros);
+        let offered =
+            |currency: &str| ladders.for_game(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros);
         let all: Vec<_> = ladders.currencies().filter(|currency| !offered(currency).is_empty()).collect();
         let own: Vec<_> = (0..CURRENCIES_OF_PLAYER).map(|_| any(&mut random, &all)).collect();
         let mut stakes = Vec::new();
@@ -171,7 +172,7 @@ fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result
 fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     let mut all = Vec::new();
     for currency in ladders.currencies() {
-        for micros in ladders.of(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
+        for micros in ladders.for_game(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
             let cash = cash_return(game, micros, minor_micros(currency))?;
             let figures = [cash.adds, cash.within].map(|figure| figure.to_string());
             all.push(json!([currency, micros, figures]));

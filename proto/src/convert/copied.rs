@@ -3,7 +3,7 @@
 use super::Malformed;
 use crate::log::v1;
 use bytes::Bytes;
-use motherlode_books::is_id;
+use motherlode_state::is_id;
 use prost::Message;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::{
     log::v1,
     round::v1::{Automatic as Automated, automatic::Cause},
 };
-use motherlode_books::{Automatic, Event};
+use motherlode_state::{Automatic, Event};
 use prost::Message;
 
 #[must_use]

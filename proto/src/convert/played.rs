@@ -3,7 +3,7 @@
 
 use super::plain::Out;
 use crate::round::v1::{JackpotWin, RoundState};
-use motherlode_books::{Currency, Dealt, Minor, Seal};
+use motherlode_state::{Currency, Dealt, Minor, Seal};
 use prost::Message;
 
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::log::v1;
 use bytes::Bytes;
-use motherlode_books::{Commit, Currency, Minor, SmolStr, StreamId};
+use motherlode_state::{Commit, Currency, Minor, SmolStr, StreamId};
 use prost::Message;
 use std::sync::Arc;
 

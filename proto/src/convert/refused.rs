@@ -3,7 +3,7 @@
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;
-use motherlode_books::{Award, CampaignOver, Currency, Minor, MoneyError, Nano, PoolStatus, Refused, SmolStr, Switch};
+use motherlode_state::{Award, CampaignOver, Currency, Minor, MoneyError, Nano, PoolStatus, Refused, SmolStr, Switch};
 use std::str::FromStr;
 
 trait Argument: Sized {
@@ -145,7 +145,7 @@ reasons! {
     204 OtherActors { change };
     205 PlatformsSwitch { switch };
     206 DuesWaiting { most };
-    207 LiabilityAboveCap { open, highest, cap };
+    207 LiabilityAboveCap { open, max_liability, cap };
     138 NoSuchSession;
     139 PastLimit { currency, limit, bet };
 }
@@ -216,13 +216,13 @@ arguments! {
     Box<Award>: value (**value).bytes(), Message::read_whole(In::new(value)).ok(), Self::new(Award {
         hit: 1,
         partition: 2,
-        stream: motherlode_books::StreamId::player("acme", "alice"),
+        stream: motherlode_state::StreamId::player("acme", "alice"),
         round: 3,
         cycle: 4,
         collision: true,
         currency: Currency::EUR,
-        coin_value: motherlode_books::CoinValue(5),
-        rate: motherlode_books::FxRate::ONE,
+        coin_value: motherlode_state::CoinValue(5),
+        rate: motherlode_state::FxRate::ONE,
         amount: Minor(6),
         increments: Nano(7),
         seed_from_reserve: Nano(8),

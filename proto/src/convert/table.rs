@@ -8,7 +8,7 @@ use super::{
     values::{As, Message, OrDefault, OrZero, Result, Time, Value, needed},
 };
 use crate::log::v1;
-use motherlode_books::{
+use motherlode_state::{
     Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, DebitFacts, Decision, Draw, DrawSealed,
     Event, GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported,
     PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms,
@@ -144,11 +144,11 @@ events! {
     46 RequestCancelled {};
     47 SeamlessChosen {};
     48 DebitAsked(asked: DebitAsked);
-    49 DebitConfirmed { 1 amount, 2 told, 3 answer };
+    49 DebitConfirmed { 1 amount, 2 reported_balance, 3 answer };
     50 DebitRefused { 1 reason, 2 code };
     51 RollbackAsked { 1 request_id, 2 reason };
     52 DebitRolledBack {};
-    53 CreditPaid { 1 request_id, 2 currency, 3 amount, 4 told, 5 answer };
+    53 CreditPaid { 1 request_id, 2 currency, 3 amount, 4 reported_balance, 5 answer };
     54 WalletOverdue { 1 operator, 2 partition, 3 players, 4 oldest_ms as Time };
     58 LiabilityReserved(reserved: LiabilityReserved);
     59 GenerationBegun(begun: Box<GenerationBegun>);
@@ -196,7 +196,7 @@ messages! {
     "CampaignGranted" Campaign {
         1 id, 2 game, 3 currency, 4 bet, 5 coin_value, 6 lines, 7 coins_per_line, 8 rounds, 9 expires_ms as Time
     }
-    "LiabilityReserved" LiabilityReserved { 1 operator, 2 campaign, 3 players, 4 highest, 5 expires_ms as Time, 6 cap, 7 player_ids }
+    "LiabilityReserved" LiabilityReserved { 1 operator, 2 campaign, 3 players, 4 max_liability, 5 expires_ms as Time, 6 cap, 7 player_ids }
     "ChangeProposed" ChangeProposed { 1 stream, 2 change, 3 actor, 4 lapses_ms as Time }
     "IncidentDeclared" Incident {
         1 id, 2 operator, 3 game, 4 rules_version, 5 from_ms as Time, 6 until_ms as Time, 7 reason, 8 actor
@@ -214,7 +214,7 @@ messages! {
     }
     "RoundVoided.Settled" SettledRound { 1 started, 2 opened_at, 3 opened_ms as Time, 4 win, 5 collected, 6 jackpots }
     "RoundVoided.Jackpot" RoundJackpot { 1 hit, 2 paid }
-    "PoolMirrored" PoolMirrored { 1 home_position, 2 terms, 3-4 status, 5 pooled_to, 6 decided_to, 7 awards, 8 returns }
+    "PoolMirrored" PoolMirrored { 1 home_position, 2 terms, 3-4 status, 5 pooled_position, 6 decided_to, 7 awards, 8 returns }
     "PoolMirrored.Award" MirroredAward {
         1 hit, 2 stream, 3 round, 4 amount, 5 currency, 6 paid, 7 seed_from_house as OrZero
     }
@@ -380,7 +380,7 @@ mod tests {
     fn pl_12_a_change_of_changes_has_an_end() {
         let mut event = Event::GeneratorReseeded { key: None };
         for _ in 0..100 {
-            let stream = motherlode_books::StreamId::System;
+            let stream = motherlode_state::StreamId::System;
             event = Event::ChangeProposed(ChangeProposed {
                 stream,
                 change: Box::new(event),

@@ -2,7 +2,7 @@ use super::{
     Malformed,
     plain::{In, Out, read_varint},
 };
-use motherlode_books::{
+use motherlode_state::{
     CoinValue, CollisionShare, Currency, Epoch, FxRate, Minor, Nano, SealReason, SessionName, SmolStr, StartEvidence,
     StreamId, Switch, VoidedJackpot,
 };

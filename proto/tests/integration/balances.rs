@@ -1,5 +1,5 @@
-use motherlode_books::{Currency, Minor};
 use motherlode_proto::log::v1;
+use motherlode_state::{Currency, Minor};
 
 pub fn to_messages(balances: &[(Currency, Minor)]) -> Vec<v1::Balance> {
     let message =

@@ -1,6 +1,6 @@
 //! Samples of events about generations of draws (PL-40).
 
-use motherlode_books::{
+use motherlode_state::{
     Draw, DrawSealed, Epoch, Event, GenerationBegun, Minor, RecordHash, SealReason, StartEvidence, StepResolved,
 };
 

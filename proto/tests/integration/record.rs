@@ -3,12 +3,6 @@
 use crate::balances::{from_messages, to_messages};
 use crate::generations::{events_of_generations, sealed, sealed_step};
 use crate::voids::{events_of_voids, void_with_facts};
-use motherlode_books::{
-    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
-    DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano,
-    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened,
-    StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
-};
 use motherlode_proto::{
     convert::{
         event,
@@ -16,6 +10,12 @@ use motherlode_proto::{
         record::{self, Logged, Proposer},
     },
     log::v1,
+};
+use motherlode_state::{
+    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
+    DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano,
+    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened,
+    StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 use prost::Message;
@@ -265,7 +265,7 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             amount: minor,
             facts: None,
         }),
-        Event::DebitConfirmed { amount: minor, told: Minor(amount), answer: None },
+        Event::DebitConfirmed { amount: minor, reported_balance: Minor(amount), answer: None },
         Event::DebitRefused { reason: "limit".into(), code: 0 },
         Event::RollbackAsked { request_id: "r-1".into(), reason: "no answer".into() },
         Event::DebitRolledBack,
@@ -273,7 +273,7 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             request_id: "award/bewitched/0/7".into(),
             currency,
             amount: minor,
-            told: Minor(0),
+            reported_balance: Minor(0),
             answer: None,
         },
         Event::WalletOverdue { operator: "acme".into(), partition: 1, players: 3, oldest_ms: 1_798_761_600_000 },
@@ -287,7 +287,7 @@ fn reserved(players: &[&str]) -> Event {
         operator: "acme".into(),
         campaign: "autumn".into(),
         players: 500,
-        highest: Nano(123_456_789),
+        max_liability: Nano(123_456_789),
         expires_ms: 1_798_761_600_000,
         cap: Nano::ZERO,
         player_ids: players.iter().map(|player| (*player).into()).collect(),
@@ -328,7 +328,7 @@ pub fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus)
                 collision_share,
             },
             status,
-            pooled_to: 12,
+            pooled_position: 12,
             decided_to: 11,
             awards: vec![award],
             returns: vec![],

@@ -1,7 +1,7 @@
 //! Samples of events about voids of rounds that fed or hit a pool.
 
 use crate::record::{mirrored, reported};
-use motherlode_books::{
+use motherlode_state::{
     CoinValue, CollisionShare, Contribution, Currency, Decision, Event, FxRate, Incident, LoggedTerms, Minor, Nano,
     PoolStatus, ReportedVoids, Reversal, RoundJackpot, RoundStarted, SettledRound, StretchEnd, VoidReturn,
     VoidedJackpot,

@@ -1,6 +1,6 @@
 //! Events about the purpose of wallet calls, with figures that use every field (PL-39).
 
-use motherlode_books::{Currency, DebitAsked, DebitFacts, Event, Minor, WalletAnswer};
+use motherlode_state::{Currency, DebitAsked, DebitFacts, Event, Minor, WalletAnswer};
 
 /// One event of each kind, or more.
 pub fn events(amount: i64) -> Vec<Event> {
@@ -23,8 +23,14 @@ pub fn events(amount: i64) -> Vec<Event> {
             })),
         }),
         Event::DebitRefused { reason: "limit".into(), code: 2 },
-        Event::DebitConfirmed { amount: minor, told: Minor(0), answer: answer.clone() },
-        Event::CreditPaid { request_id: "r-1".into(), currency, amount: minor, told: Minor(amount), answer },
+        Event::DebitConfirmed { amount: minor, reported_balance: Minor(0), answer: answer.clone() },
+        Event::CreditPaid {
+            request_id: "r-1".into(),
+            currency,
+            amount: minor,
+            reported_balance: Minor(amount),
+            answer,
+        },
         Event::CloseReported { request_id: "auto/7/2".into(), currency, round: 7, skipped: true },
         Event::WalletCallHeld { request_id: "r-1".into(), currency, close: 7, reason: "no".into(), code: 9 },
         Event::WalletCallReleased { request_id: "r-1".into(), currency, close: 0 },

@@ -7,9 +7,9 @@
 mod common;
 
 use common::Tale;
-use motherlode_books::Hand;
 use motherlode_log::{SegmentStore, Store, hash};
 use motherlode_proto::convert::{play::hex, record};
+use motherlode_state::Hand;
 use std::{
     env,
     fs::{self, File},

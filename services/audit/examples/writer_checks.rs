@@ -9,12 +9,12 @@
 mod common;
 
 use common::Tale;
-use motherlode_books::{Books, CoinValue, Commit, DrawName, Event, RecordHash, Stage};
 use motherlode_ledger::DrawKeys;
 use motherlode_log::{genesis, hash};
 use motherlode_proto::convert::record;
 use motherlode_rounds::check::{Before, check};
 use motherlode_slots::{Awaiting, Choice, Picked};
+use motherlode_state::{Books, CoinValue, Commit, DrawName, Event, RecordHash, Stage};
 use std::{
     env,
     time::{Duration, Instant},

@@ -18,8 +18,7 @@ use crate::{
 };
 use bytes::Bytes;
 use common::{Tale, chained, chained_as_they_are, linked, player, step};
-use motherlode_books::{CoinValue, Event, Minor, StreamId};
-use motherlode_ledger::rounds::is_of;
+use motherlode_ledger::rounds::is_for;
 use motherlode_log::hash;
 use motherlode_proofs::shortened;
 use motherlode_proto::{
@@ -28,6 +27,7 @@ use motherlode_proto::{
 };
 use motherlode_rounds::draws;
 use motherlode_slots::{Awaiting, Card, Choice, Picked};
+use motherlode_state::{CoinValue, Event, Minor, StreamId};
 use motherlode_tiles::{
     AddCheckpoint, Checkpoint, Hash, KeyKind, Note, NoteError, Proof, Seen, SignerKey, Stored, Tree, Unwitnessed,
     consistency, inclusion, judge, leaf,
@@ -82,7 +82,7 @@ fn proof_of(log: &[(Logged, Bytes)], stream: &StreamId, number: u64) -> Proof {
     let path = |at: usize| inclusion(&leaves, at as u64, records.len() as u64).unwrap();
     let mut sealed = None;
     for (at, logged) in linked.iter().enumerate().filter(|(_, logged)| logged.commit.stream == *stream) {
-        let (events, of_round) = (&logged.commit.events, is_of(logged, number));
+        let (events, of_round) = (&logged.commit.events, is_for(logged, number));
         if draws::used(events, number).next().is_some() {
             sealing.extend(sealed.take());
         }
@@ -172,7 +172,7 @@ fn tale() -> Tale {
         actor,
         refund: Minor(150),
         win_taken_back: Minor(0),
-        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        jackpot: motherlode_state::VoidedJackpot::TakenBack,
         settled: None,
     };
     let revealed = tale.revealed("bob", pick).expect("an open round");

@@ -12,12 +12,12 @@ use crate::{
     recalled::Recalled,
     report::{Comparison, Report},
     tree::{Checkpoints, TreeCheck},
-    worker::{Judged, Worker},
+    worker::{JudgedBatch, Worker},
 };
-use motherlode_books::Shared;
-use motherlode_ledger::{DrawKeys, Held};
+use motherlode_ledger::{ChainHead, DrawKeys};
 use motherlode_log::Position;
 use motherlode_proto::convert::record;
+use motherlode_state::CommonState;
 use std::{
     num::NonZero,
     panic::resume_unwind,
@@ -65,7 +65,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         None => Err("no index was named".to_owned()),
     }
     .map_or_else(|why| (Projection::default(), Some(why)), |projection| (projection, None));
-    let held = projection.held;
+    let mark = projection.head;
     let recalled = Recalled::new(options.log.clone(), |bytes| Some(record::decode(bytes).ok()?.commit));
     let mut fold = Fold::new(options.partition, projection.balances);
     let partitions = facts.as_ref().map(|facts| facts.partitions);
@@ -96,7 +96,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
             start(threads, "fold".to_owned(), move || fold_in_order(fold, &routes, &from_players, &followers))?;
         let (scan, tree, partition) = (&mut scan, tree.as_mut(), options.partition);
         let (read, stop) = (options.read.as_deref(), options.stop.as_deref());
-        let read = Reading { scan, tree, partition, held, players: to_players, fold: to_fold, read, stop }.run();
+        let read = Reading { scan, tree, partition, head: mark, players: to_players, fold: to_fold, read, stop }.run();
         let played: Vec<Checked> = playing.into_iter().map(join).collect();
         Ok::<_, Unusable>((read?, join(folding), played))
     })?;
@@ -114,14 +114,14 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if found.is_empty() {
         let whole =
             || unreadable.map_or(Ok(()), Err).and_then(|()| tree.map_or(Ok(()), |mut tree| tree.end(position, head)));
-        match reaches(held, position).and_then(|()| fold.end()).and_then(|()| whole()) {
+        match reaches(mark, position).and_then(|()| fold.end()).and_then(|()| whole()) {
             Ok(()) => fold.send_end(position),
             Err(fault) => found.push(fault.at(options.partition, position)),
         }
     }
     fold.facts = None;
     let divergence = found.into_iter().min_by_key(|divergence| divergence.position);
-    let compared = Comparison::Compared { balances: fold.compared, held: held.map_or(0, |held| held.position) };
+    let compared = Comparison::Compared { balances: fold.compared, held: mark.map_or(0, |mark| mark.position) };
     Ok(Report {
         partition: options.partition,
         position,
@@ -154,8 +154,8 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 fn fold_in_order(
     fold: &mut Fold,
     routes: &Receiver<Route>,
-    players: &[Receiver<Arc<Judged>>],
-    followers: &[SyncSender<Arc<Shared>>],
+    players: &[Receiver<Arc<JudgedBatch>>],
+    followers: &[SyncSender<Arc<CommonState>>],
 ) -> Checked {
     for Route { threads, changes } in routes {
         let Ok(parts) = players.iter().map(Receiver::recv).collect::<Result<Vec<_>, _>>() else { break };
@@ -166,7 +166,7 @@ fn fold_in_order(
             let Some((logged, left)) = next else { return Ok(()) };
             position = logged.commit.position;
             fold.commit(logged, left).map_err(|fault| fault.at(fold.partition, position))?;
-            if Shared::is_changed_by(&logged.commit) && !(changes && place == last) {
+            if CommonState::is_changed_by(&logged.commit) && !(changes && place == last) {
                 let fault = Fault::new("the record names two streams", "a player's", &logged.commit.stream);
                 return Err(fault.at(fold.partition, position));
             }
@@ -174,7 +174,7 @@ fn fold_in_order(
         let ended = fold.batch_ends(parts.iter().map(|judged| &judged.totals));
         ended.map_err(|fault| fault.at(fold.partition, position))?;
         if changes {
-            let shared = Arc::new(fold.books.shared());
+            let shared = Arc::new(fold.books.common());
             followers.iter().for_each(|follower| _ = follower.send(Arc::clone(&shared)));
         }
     }
@@ -182,8 +182,8 @@ fn fold_in_order(
 }
 
 /// If the log ends before the index's durable position, acknowledged commits are missing.
-fn reaches(held: Option<Held>, end: Position) -> Result<(), Fault> {
-    match held {
+fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
+    match head {
         Some(held) if held.position > end => Err(Fault::new(
             "the log is shorter than the index has recorded: acknowledged commits are missing",
             format!("a log up to position {} at least", held.position),

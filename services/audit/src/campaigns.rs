@@ -1,7 +1,7 @@
 //! Independent count of campaigns (PL-18), compared with the books at the end.
 
 use crate::divergence::Fault;
-use motherlode_books::{Account, Books, Campaign, Commit, Currency, Event, RoundStarted, StreamId};
+use motherlode_state::{Account, Books, Campaign, Commit, Currency, Event, RoundStarted, StreamId};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl Campaigns {
                     }
                 }
                 Event::CampaignCancelled { campaign, .. } => {
-                    let counted = self.of(commit, campaign)?;
+                    let counted = self.granted(commit, campaign)?;
                     counted.cancelled = true;
                     if counted.begun > 0 {
                         return Err(Fault::new(
@@ -56,14 +56,14 @@ impl Campaigns {
         }
     }
 
-    fn of(&mut self, commit: &Commit, campaign: &str) -> Result<&mut CampaignUse, Fault> {
+    fn granted(&mut self, commit: &Commit, campaign: &str) -> Result<&mut CampaignUse, Fault> {
         let counted = self.granted.get_mut(&(commit.stream.clone(), campaign.to_owned()));
         counted.ok_or_else(|| Fault::new("PL-18: a campaign was never granted", "its grant", campaign))
     }
 
     fn begin(&mut self, commit: &Commit, started: &RoundStarted) -> Result<(), Fault> {
         let Some(campaign) = &started.campaign else { return Ok(()) };
-        let counted = self.of(commit, campaign)?;
+        let counted = self.granted(commit, campaign)?;
         counted.begun += 1;
         let terms = &counted.terms;
         let left = u64::from(terms.rounds) + counted.given_back;
@@ -93,7 +93,7 @@ impl Campaigns {
 
     fn give_back(&mut self, commit: &Commit, voided: &RoundStarted) -> Result<(), Fault> {
         let Some(campaign) = &voided.campaign else { return Ok(()) };
-        self.of(commit, campaign)?.given_back += 1;
+        self.granted(commit, campaign)?.given_back += 1;
         self.pay(commit, voided, -i128::from(voided.bet.0));
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! A cancelled request, or a part of it, has no later commit (PL-42).
 
 use crate::divergence::Fault;
-use motherlode_books::{Commit, SmolStr, StreamId};
+use motherlode_state::{Commit, SmolStr, StreamId};
 use std::collections::BTreeSet;
 
 /// Memory grows with their number.
@@ -12,7 +12,7 @@ impl Cancelled {
     pub(crate) fn take(&mut self, commit: &Commit) -> Result<(), Fault> {
         let named = |request_id: &SmolStr| (commit.stream.clone(), request_id.clone());
         if !self.0.is_empty() {
-            let of = [Some(&commit.request_id), commit.part_of()].into_iter().flatten();
+            let of = [Some(&commit.request_id), commit.series()].into_iter().flatten();
             if let Some(request_id) = of.into_iter().find(|request_id| self.0.contains(&named(request_id))) {
                 let what = format!("PL-42: request {request_id} of {} was cancelled", commit.stream);
                 return Err(Fault::new(what, "no further commit of the request", commit.request_id.as_str()));

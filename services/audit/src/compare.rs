@@ -6,8 +6,8 @@ use crate::{
     exchange::{Exchange, past_end},
     facts::{Control, Disconnected, Fact, FactReceiver},
 };
-use motherlode_books::{Event, HOME, Nano, PartitionReported, PoolState, StreamId, VoidReturn};
 use motherlode_log::Position;
+use motherlode_state::{Event, HOME, Nano, PartitionReported, PoolState, StreamId, VoidReturn};
 use std::collections::BTreeMap;
 
 pub(crate) type Compared = Result<Nano, Stopped>;

@@ -13,13 +13,13 @@ use crate::{
     recalled::Recalled,
     report::Return,
 };
-use motherlode_books::{Books, Commit, Event, Minor, PerCurrency, SmolStr, StreamId};
 use motherlode_log::{Hash, Position, Record, ScanError, Tail, hash, previous_hash};
 use motherlode_proto::convert::{
     copied::{self, Copied},
     play::hex,
     record::{self, Logged},
 };
+use motherlode_state::{Books, Commit, Event, Minor, PerCurrency, SmolStr, StreamId};
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -60,7 +60,7 @@ impl Digesting {
         self.hasher.update(hash(record));
     }
 
-    fn of(&self, operator: &str) -> Digest {
+    fn for_operator(&self, operator: &str) -> Digest {
         let Self { records, position, hasher } = self;
         let digest = hasher.clone().finalize().into();
         Digest { operator: operator.to_owned(), records: *records, position: *position, digest }
@@ -84,7 +84,7 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
             digesting.add(position, &bytes);
         }
     }
-    Ok(digesting.of(operator))
+    Ok(digesting.for_operator(operator))
 }
 
 /// With a divergence, the figures cover the records before it.
@@ -132,7 +132,7 @@ pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
     }
     Ok(CopyReport {
         partition: copy.partition,
-        digest: copy.digest.of(copy.operator.as_deref().unwrap_or_default()),
+        digest: copy.digest.for_operator(copy.operator.as_deref().unwrap_or_default()),
         head,
         tail: scan.tail().clone(),
         books: copy.fold.books,
@@ -290,7 +290,7 @@ impl<'a> Auditing<'a> {
         }
         let books = &self.fold.books;
         let head = match &commit.stream {
-            StreamId::Player { .. } => self.players.of(&commit.stream).state.head,
+            StreamId::Player { .. } => self.players.for_stream(&commit.stream).state.head,
             stream => books.head(stream),
         };
         let commit = Commit {

@@ -1,7 +1,7 @@
 //! Independent sums of players' daily losses and limits (PL-26), compared with the books at the end.
 
 use crate::divergence::Fault;
-use motherlode_books::{Commit, Currency, Event, Minor, PerCurrency, PlayerState, RoundStarted, StreamId};
+use motherlode_state::{Commit, Currency, Event, Minor, PerCurrency, PlayerState, RoundStarted, StreamId};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -90,10 +90,10 @@ impl Days {
             let now_ms = day.number * DAY_MS;
             for (currency, net) in day.net.iter() {
                 // Without rates, a day counts only its own currency.
-                let own = |of: Currency| (of == currency).then_some(motherlode_books::FxRate::ONE);
+                let own = |of: Currency| (of == currency).then_some(motherlode_state::FxRate::ONE);
                 let booked = player.day(currency);
-                let is_of = currency.is_real() == real && booked.number() <= day.number;
-                let booked = is_of.then(|| booked.net(currency, &own, now_ms));
+                let is_for = currency.is_real() == real && booked.number() <= day.number;
+                let booked = is_for.then(|| booked.net(currency, &own, now_ms));
                 if booked.is_some_and(|booked| booked != *net) {
                     let what = format!("PL-26: the day of {stream} did not come to its bets and wins in {currency}");
                     return Err(Fault::new(what, net, format!("{booked:?}")));

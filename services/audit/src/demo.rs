@@ -2,7 +2,7 @@
 //! world outside.
 
 use crate::divergence::Fault;
-use motherlode_books::{Account, Books, Commit, Currency, Event, Nano, StreamId};
+use motherlode_state::{Account, Books, Commit, Currency, Event, Nano, StreamId};
 use std::collections::BTreeMap;
 
 #[derive(Default)]

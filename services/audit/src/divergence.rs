@@ -1,5 +1,5 @@
-use motherlode_books::{Award, Refused};
 use motherlode_log::{Damage, Position, ScanError};
+use motherlode_state::{Award, Refused};
 use std::{
     fmt, io,
     path::{Path, PathBuf},

@@ -5,11 +5,11 @@ use crate::{
     divergence::Fault,
     facts::{Contributed, KeptContribution},
 };
-use motherlode_books::{
+use motherlode_log::Position;
+use motherlode_state::{
     Award, Decision, HOME, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolState, PoolStatus, PoolTerms,
     StretchEnd, VoidReturn,
 };
-use motherlode_log::Position;
 use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub(crate) struct Exchange {
 struct PoolView {
     terms: PoolTerms,
     status: PoolStatus,
-    pooled_to: Position,
+    pooled_position: Position,
     decided_to: Position,
 }
 
@@ -61,8 +61,8 @@ impl Exchange {
             return;
         }
         self.heads.push_back(position);
-        let (pooled_to, decided_to) = (pool.pooled_to(partition), pool.decided_to(partition));
-        let view = PoolView { terms: pool.terms.clone(), status: pool.status.clone(), pooled_to, decided_to };
+        let (pooled_position, decided_to) = (pool.pooled_position(partition), pool.decided_to(partition));
+        let view = PoolView { terms: pool.terms.clone(), status: pool.status.clone(), pooled_position, decided_to };
         if self.views.back().is_none_or(|(_, last)| *last != view) {
             self.views.push_back((position, view));
         }
@@ -121,7 +121,7 @@ impl Exchange {
         mirrored: &PoolMirrored,
         home_end: Position,
     ) -> Result<(), Fault> {
-        let PoolMirrored { home_position, ref terms, ref status, pooled_to, decided_to, ref awards, ref returns } =
+        let PoolMirrored { home_position, ref terms, ref status, pooled_position, decided_to, ref awards, ref returns } =
             *mirrored;
         if home_position > home_end {
             return Err(past_end(HOME, home_position, home_end));
@@ -135,7 +135,7 @@ impl Exchange {
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
             self.views.pop_front();
         }
-        let found = PoolView { terms: terms.clone(), status: status.clone(), pooled_to, decided_to };
+        let found = PoolView { terms: terms.clone(), status: status.clone(), pooled_position, decided_to };
         match self.views.front() {
             Some((_, view)) if *view == found => {}
             view => {
@@ -164,7 +164,7 @@ impl Exchange {
             return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
         }
         while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}
-        while self.contributions.pop_front_if(|(to, _)| *to <= pooled_to).is_some() {}
+        while self.contributions.pop_front_if(|(to, _)| *to <= pooled_position).is_some() {}
         while self.voids.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}
         Ok(())
     }

@@ -1,5 +1,5 @@
-use motherlode_books::{Books, Commit, Decision, Event, HOME, Nano, PoolState, SmolStr, StreamId};
 use motherlode_log::Position;
+use motherlode_state::{Books, Commit, Decision, Event, HOME, Nano, PoolState, SmolStr, StreamId};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::mpsc::{Receiver, SyncSender},

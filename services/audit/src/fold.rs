@@ -12,10 +12,10 @@ use crate::{
     playing::{Player, Players},
     report::{Seals, Voids},
 };
-use motherlode_books::{Award, Books, Currency, Event, Left, Minor, Nano, PerCurrency, Shared, StreamId, Totals};
 use motherlode_ledger::index::ProjectedBalance;
 use motherlode_log::{Hash, Position};
 use motherlode_proto::convert::record::Logged;
+use motherlode_state::{Award, Books, CommonState, Currency, Event, Left, Minor, Nano, PerCurrency, StreamId, Totals};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
@@ -102,12 +102,12 @@ impl Fold {
     ) -> Result<(), Fault> {
         let stream = &logged.commit.stream;
         let left = match stream {
-            StreamId::Player { .. } => judge.commit(&mut players.of(stream).state, logged, hash)?,
+            StreamId::Player { .. } => judge.commit(&mut players.for_stream(stream).state, logged, hash)?,
             _ => Left::default(),
         };
         self.commit(logged, &left)?;
-        if Shared::is_changed_by(&logged.commit) {
-            judge.share.follow(&self.books.shared());
+        if CommonState::is_changed_by(&logged.commit) {
+            judge.share.follow(&self.books.common());
         }
         Ok(())
     }

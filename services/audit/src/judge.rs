@@ -9,9 +9,6 @@ use crate::{
     recalled::Recalled,
     report::{Seals, Voids},
 };
-use motherlode_books::{
-    Commit, Currency, Event, Left, Minor, PerCurrency, PlayerState, Refused, Share, StreamId, draw,
-};
 use motherlode_ledger::{DrawKeys, may_propose};
 use motherlode_log::Hash;
 use motherlode_proto::convert::{
@@ -19,6 +16,9 @@ use motherlode_proto::convert::{
     record::{Logged, Proposer},
 };
 use motherlode_rounds::draws;
+use motherlode_state::{
+    Commit, Currency, Event, Left, Minor, PerCurrency, PlayerState, Refused, Share, StreamId, draw,
+};
 
 pub(crate) struct Judge<'a> {
     pub(crate) share: Share,

@@ -8,7 +8,6 @@ use crate::{
     recalled::Recalled,
     report::Return,
 };
-use motherlode_books::{Commit, Dealt, Event, Minor, RoundStarted, StepResolved, StreamId, cash, draw};
 use motherlode_log::Position;
 use motherlode_proto::round::v1::Witch;
 use motherlode_rounds::{
@@ -17,6 +16,7 @@ use motherlode_rounds::{
     gamble_max_minor, round_name,
 };
 use motherlode_slots::{self as slots, Carried, Game, Outcome, Seed};
+use motherlode_state::{Commit, Dealt, Event, Minor, RoundStarted, StepResolved, StreamId, cash, draw};
 use std::collections::BTreeMap;
 
 pub(crate) struct Plays<'a> {
@@ -50,7 +50,7 @@ impl<'a> Plays<'a> {
 
     pub(crate) fn take(&mut self, players: &mut Players, commit: &Commit) -> Result<(), Fault> {
         match &commit.stream {
-            StreamId::Player { .. } => self.commit(players.of(&commit.stream), commit),
+            StreamId::Player { .. } => self.commit(players.for_stream(&commit.stream), commit),
             _ => Ok(()),
         }
     }
@@ -74,7 +74,7 @@ impl<'a> Plays<'a> {
                 }
             }
             for (first, of) in plays.first.into_iter().zip(plays.returns) {
-                match joined.iter_mut().find(|(_, other)| other.is_of(&of.game, &of.rules_version, of.currency)) {
+                match joined.iter_mut().find(|(_, other)| other.is_for(&of.game, &of.rules_version, of.currency)) {
                     Some((position, other)) => {
                         *position = first.min(*position);
                         other.add(&of);
@@ -112,7 +112,7 @@ impl<'a> Plays<'a> {
                     holds = seed.is_none();
                     match seed {
                         Some(seed) => due = self.resolve(player, round, step, seed)?,
-                        None => self.hold(player, round, step, commit, &events[at + 1..]),
+                        None => self.defer(player, round, step, commit, &events[at + 1..]),
                     }
                 }
                 Event::CollectionChanged { .. } if holds && !is_witch(event) => {}
@@ -178,7 +178,7 @@ impl<'a> Plays<'a> {
         Ok(Some(draw::seed(dealt, drawn.client_seed(&commit.request_id), &name, step.step)))
     }
 
-    fn hold(
+    fn defer(
         &mut self,
         player: &mut Player,
         round: &mut Playing,
@@ -191,31 +191,31 @@ impl<'a> Plays<'a> {
         let place = round.place.as_ref();
         let before = place.map_or_else(Carried::default, |place| player.carried(round.live.game, round.sharing, place));
         let client_seed = drawn.client_seed(&commit.request_id).to_vec();
-        let mut held =
+        let mut deferred =
             DeferredStep { step: step.clone(), client_seed, before, collection: None, credit: None, hit: false };
         let is_next = |event: &&Event| matches!(event, Event::RoundStarted(_) | Event::StepResolved(_));
         for event in after.iter().take_while(|event| !is_next(event)) {
             match event {
                 Event::CollectionChanged { changes, .. } if !is_witch(event) => {
-                    held.collection = Some(event.clone());
+                    deferred.collection = Some(event.clone());
                     player.carry_logged(round, &before, changes);
                 }
-                Event::WinCredited { amount, .. } => held.credit = Some(*amount),
-                Event::JackpotHit { .. } => held.hit = true,
+                Event::WinCredited { amount, .. } => deferred.credit = Some(*amount),
+                Event::JackpotHit { .. } => deferred.hit = true,
                 _ => {}
             }
         }
-        round.held.push(held);
+        round.deferred.push(deferred);
     }
 
     fn release(&mut self, round: &mut Playing, stream: &StreamId, dealt: &[Dealt]) -> Result<(), Fault> {
-        if round.held.is_empty() {
+        if round.deferred.is_empty() {
             return Ok(());
         }
         // All sealed steps of a round are stored until it ends.
         let name = round_name(stream, round.number);
-        for (held, dealt) in std::mem::take(&mut round.held).into_iter().zip(dealt) {
-            let DeferredStep { step, client_seed, before, collection, credit, hit } = held;
+        for (deferred, dealt) in std::mem::take(&mut round.deferred).into_iter().zip(dealt) {
+            let DeferredStep { step, client_seed, before, collection, credit, hit } = deferred;
             let seed = draw::seed(dealt, &client_seed, &name, step.step);
             let due = self.outcome(round, &step, seed)?;
             let (game, carried) = (round.live.game, self.outcome.carried);
@@ -280,12 +280,12 @@ impl<'a> Plays<'a> {
             figures.free_bets += i128::from(started.bet.0);
         }
         let pool = started.contribution.as_ref().map(|given| given.pool.clone());
-        Ok(Playing { number: started.round, of, pool, place, sharing, live, sealed: 0, held: vec![] })
+        Ok(Playing { number: started.round, of, pool, place, sharing, live, sealed: 0, deferred: vec![] })
     }
 
     fn returns_of(&mut self, started: &RoundStarted, position: Position) -> usize {
         let RoundStarted { game, rules_version, currency, .. } = started;
-        self.returns.iter().position(|of| of.is_of(game, rules_version, *currency)).unwrap_or_else(|| {
+        self.returns.iter().position(|of| of.is_for(game, rules_version, *currency)).unwrap_or_else(|| {
             self.first.push(position);
             self.returns.push(Return::new(game, rules_version, *currency));
             self.returns.len() - 1
@@ -368,7 +368,7 @@ impl Required {
             None if is_witch(changed) => Ok(()),
             due => {
                 let what = "the change of a collection differs from the outcome";
-                Err(Fault::new(what, due.as_ref().map_or("no change".into(), told), told(changed)))
+                Err(Fault::new(what, due.as_ref().map_or("no change".into(), describe), describe(changed)))
             }
         }
     }
@@ -406,7 +406,7 @@ impl Required {
     fn nothing(&self) -> Result<(), Fault> {
         self.credited()?;
         if let Some(due) = &self.collection {
-            return Err(Fault::new("the outcome changes a collection", told(due), "no change in the log"));
+            return Err(Fault::new("the outcome changes a collection", describe(due), "no change in the log"));
         }
         if self.hit {
             return Err(Fault::new("the outcome hits the jackpot", "a hit in the log", "none"));
@@ -433,7 +433,7 @@ fn is_witch(changed: &Event) -> bool {
         .is_some_and(|game| [Witch::White, Witch::Dark].into_iter().any(|witch| picks(game, witch)))
 }
 
-fn told(event: &Event) -> String {
+fn describe(event: &Event) -> String {
     match event {
         Event::CollectionChanged { game, scope, changes } => {
             let changes: Vec<_> = changes.iter().map(|(key, value)| format!("{key} {value}")).collect();

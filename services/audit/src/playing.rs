@@ -1,21 +1,21 @@
 use crate::{days::Days, divergence::Fault};
 use foldhash::fast::RandomState;
-use motherlode_books::{Event, Minor, PlayerState, SmolStr, StepResolved, StreamId};
 use motherlode_rounds::{
     Live,
     collection::{self, Sharing},
 };
 use motherlode_slots::{Carried, Game};
+use motherlode_state::{Event, Minor, PlayerState, SmolStr, StepResolved, StreamId};
 use std::collections::{BTreeMap, HashMap};
 
-pub(crate) type Place = (&'static str, SmolStr);
+pub(crate) type CollectionKey = (&'static str, SmolStr);
 
 /// Boxed because players are large and the table has spare slots.
 #[derive(Default)]
 pub(crate) struct Players(HashMap<Box<[u8]>, Box<Player>, RandomState>);
 
 impl Players {
-    pub(crate) fn of(&mut self, stream: &StreamId) -> &mut Player {
+    pub(crate) fn for_stream(&mut self, stream: &StreamId) -> &mut Player {
         let name = stream.to_string().into_bytes().into();
         self.0.entry(name).or_insert_with(|| Box::new(Player::new(stream.clone())))
     }
@@ -34,19 +34,19 @@ pub(crate) struct Player {
     pub(crate) state: PlayerState,
     pub(crate) days: Days,
     pub(crate) open: BTreeMap<u64, Playing>,
-    carried: BTreeMap<Place, Carried>,
+    carried: BTreeMap<CollectionKey, Carried>,
 }
 
 pub(crate) struct Playing {
     pub(crate) number: u64,
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<CollectionKey>,
     /// Opening figures that all currencies share.
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
     pub(crate) sealed: usize,
-    pub(crate) held: Vec<DeferredStep>,
+    pub(crate) deferred: Vec<DeferredStep>,
 }
 
 pub(crate) struct DeferredStep {
@@ -76,14 +76,14 @@ impl Player {
     }
 
     /// Includes figures shared by all currencies (DM-14).
-    pub(crate) fn carried(&self, game: &dyn Game, sharing: Sharing, place: &Place) -> Carried {
+    pub(crate) fn carried(&self, game: &dyn Game, sharing: Sharing, place: &CollectionKey) -> Carried {
         let own = self.carried.get(place).copied().unwrap_or_default();
         let of_game = self.carried.iter().filter(|((name, _), _)| *name == place.0);
         let of_game = of_game.map(|((_, scope), carried)| (scope.as_str(), *carried));
         collection::with_shared(game, sharing, &place.1, own, of_game)
     }
 
-    pub(crate) fn note(&mut self, place: &Place, before: &Carried, after: &Carried) {
+    pub(crate) fn note(&mut self, place: &CollectionKey, before: &Carried, after: &Carried) {
         let own = match self.carried.get_mut(place) {
             Some(own) => own,
             None => self.carried.entry(place.clone()).or_default(),

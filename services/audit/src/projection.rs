@@ -2,7 +2,7 @@
 //! changing the index, so it is not read.
 
 use motherlode_ledger::{
-    Held,
+    ChainHead,
     index::{Index, IndexError, Mark, ProjectedBalance, read_mark},
 };
 use std::{
@@ -16,7 +16,7 @@ use std::{
 pub(crate) struct Projection {
     pub(crate) balances: VecDeque<ProjectedBalance>,
     /// Claimed durable position.
-    pub(crate) held: Option<Held>,
+    pub(crate) head: Option<ChainHead>,
 }
 
 pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
@@ -52,7 +52,7 @@ pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     }
     let mut balances = index.balances().collect::<Result<Vec<_>, _>>().map_err(damaged)?;
     balances.sort_by_key(|balance| balance.position);
-    Ok(Projection { balances: balances.into(), held: mark.held() })
+    Ok(Projection { balances: balances.into(), head: mark.head() })
 }
 
 fn in_use(database: &Path) -> io::Result<bool> {

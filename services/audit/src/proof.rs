@@ -5,7 +5,6 @@
 //! with its seal ([`RoundRecords::sealing`]).
 
 use crate::replay::{Replayed, resolved};
-use motherlode_books::{Commit, Event, StreamId, number};
 use motherlode_log::{Position, hash};
 use motherlode_proofs::{restored, whole};
 use motherlode_proto::{
@@ -20,6 +19,7 @@ use motherlode_rounds::{
     draws::{self, Sealed},
     view::StepView,
 };
+use motherlode_state::{Commit, Event, StreamId, number};
 use motherlode_tiles::{Checkpoint, Hash, NoteError, Policy, Proof, VerifierKey, is_included, leaf};
 use prost::Message as _;
 use std::{
@@ -102,7 +102,7 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let records: Vec<_> = records.into_iter().map(|record| record.logged).collect();
     let lost = |event: &Event| matches!(event, Event::DrawsLost { round } if *round == number);
     let is_lost = records.iter().flat_map(|logged| &logged.commit.events).any(lost);
-    let view = told(&records, number)?;
+    let view = round_view(&records, number)?;
     // A settled round has revealed its draws, even if it was voided later.
     let is_lost = is_lost && view.settled.is_none();
     let draws = view.steps.iter().map(|step| drawn(step, &seals, is_lost)).collect::<Result<_, _>>()?;
@@ -242,7 +242,7 @@ fn included<'r>(
     Ok(named)
 }
 
-fn told(records: &[Logged], number: u64) -> Result<RoundView, Unproven> {
+fn round_view(records: &[Logged], number: u64) -> Result<RoundView, Unproven> {
     let mut fold = Fold::new(number);
     for logged in records {
         let at = |error| Unproven::Records(format!("position {}: {error}", logged.commit.position));

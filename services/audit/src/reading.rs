@@ -4,10 +4,10 @@ use crate::{
     divergence::{Divergence, Fault, Unusable},
     tree::TreeCheck,
 };
-use motherlode_books::Shared;
-use motherlode_ledger::Held;
+use motherlode_ledger::ChainHead;
 use motherlode_log::{Hash, Record, Scan, ScanError, hash, previous_hash};
 use motherlode_proto::convert::{play::hex, record};
+use motherlode_state::CommonState;
 use std::{
     borrow::Cow,
     sync::{
@@ -18,7 +18,7 @@ use std::{
 
 const BATCH: usize = 512;
 
-pub(crate) struct Part {
+pub(crate) struct RecordBatch {
     pub(crate) of_partition: bool,
     pub(crate) follows: bool,
     pub(crate) records: Vec<(Record, Hash)>,
@@ -44,15 +44,16 @@ pub(crate) fn name_of(record: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn changes(name: &[u8], record: &[u8]) -> bool {
-    !name.starts_with(b"player/") && record::decode(record).map_or(true, |logged| Shared::is_changed_by(&logged.commit))
+    !name.starts_with(b"player/")
+        && record::decode(record).map_or(true, |logged| CommonState::is_changed_by(&logged.commit))
 }
 
 pub(crate) struct Reading<'a> {
     pub(crate) scan: &'a mut Scan,
     pub(crate) tree: Option<&'a mut TreeCheck>,
     pub(crate) partition: u32,
-    pub(crate) held: Option<Held>,
-    pub(crate) players: Vec<SyncSender<Part>>,
+    pub(crate) head: Option<ChainHead>,
+    pub(crate) players: Vec<SyncSender<RecordBatch>>,
     pub(crate) fold: SyncSender<Route>,
     pub(crate) read: Option<&'a AtomicU64>,
     pub(crate) stop: Option<&'a AtomicBool>,
@@ -77,7 +78,7 @@ impl Reading<'_> {
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {
-                    wanted &= player.send(Part { of_partition, follows, records }).is_ok();
+                    wanted &= player.send(RecordBatch { of_partition, follows, records }).is_ok();
                 }
                 follows = route.changes;
                 wanted &= self.fold.send(route).is_ok();
@@ -101,7 +102,7 @@ impl Reading<'_> {
             })?;
             let Record { position, .. } = record;
             let before = previous_hash(&record.bytes);
-            let held = self.held.filter(|held| held.position == position).map(|held| (held.hash, hash(&record.bytes)));
+            let held = self.head.filter(|held| held.position == position).map(|held| (held.hash, hash(&record.bytes)));
             let name = name_of(&record.bytes);
             let thread = thread_of(&name, parts.len());
             route.changes = changes(&name, &record.bytes);

@@ -2,7 +2,7 @@
 //! for their events.
 
 use crate::divergence::{Fault, open};
-use motherlode_books::{Commit, Event, SettledRound, StreamId};
+use motherlode_state::{Commit, Event, SettledRound, StreamId};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,

@@ -5,7 +5,6 @@ use crate::{
     divergence::{Divergence, Fault, Unusable, open},
     outcome::difference,
 };
-use motherlode_books::{RoundStarted, StreamId};
 use motherlode_log::ScanError;
 use motherlode_proto::{
     convert::{Malformed, record},
@@ -13,6 +12,7 @@ use motherlode_proto::{
 };
 use motherlode_rounds::{Fold, Live, RoundView, collection, view::StepView};
 use motherlode_slots::{self as slots, Carried, Seed};
+use motherlode_state::{RoundStarted, StreamId};
 use prost::Message;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 use crate::divergence::Divergence;
-use motherlode_books::{
+use motherlode_log::{Hash, Position, Tail};
+use motherlode_state::{
     Award, Books, Currency, Event, Minor, PerCurrency, PlayerState, SealReason, StreamId, UnpaidCredit, Wallet,
 };
-use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;
 
 /// With a divergence, the figures include a few later records, and prove nothing.
@@ -154,7 +154,7 @@ impl Voids {
 }
 
 impl Return {
-    pub(crate) fn is_of(&self, game: &str, rules_version: &str, currency: Currency) -> bool {
+    pub(crate) fn is_for(&self, game: &str, rules_version: &str, currency: Currency) -> bool {
         self.currency == currency && self.rules_version == rules_version && self.game == game
     }
 

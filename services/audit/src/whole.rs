@@ -7,7 +7,7 @@ use crate::{
     facts::{FactReceiver, FactSender},
     report::{Report, Return, Seals, Voids},
 };
-use motherlode_books::{Account, Currency, HOME, Nano, PerCurrency};
+use motherlode_state::{Account, Currency, HOME, Nano, PerCurrency};
 use std::{
     panic::resume_unwind,
     sync::mpsc::sync_channel,

@@ -5,12 +5,12 @@ use crate::{
     judge::Judge,
     play::Plays,
     playing::Players,
-    reading::{Part, name_of},
+    reading::{RecordBatch, name_of},
     recalled::Recalled,
 };
-use motherlode_books::{Commit, Left, Shared, StreamId, Totals};
 use motherlode_log::{Hash, Record};
 use motherlode_proto::convert::record::{self, Logged};
+use motherlode_state::{Commit, CommonState, Left, StreamId, Totals};
 use std::{
     collections::VecDeque,
     sync::{
@@ -19,7 +19,7 @@ use std::{
     },
 };
 
-pub(crate) struct Judged {
+pub(crate) struct JudgedBatch {
     /// Players' commits are without events unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
@@ -43,13 +43,13 @@ impl<'a> Worker<'a> {
     /// Sends the commits on, also those before a fault. Keeps the last `kept` parts.
     pub(crate) fn run(
         &mut self,
-        parts: &Receiver<Part>,
-        shared: &Receiver<Arc<Shared>>,
-        fold: &SyncSender<Arc<Judged>>,
+        parts: &Receiver<RecordBatch>,
+        shared: &Receiver<Arc<CommonState>>,
+        fold: &SyncSender<Arc<JudgedBatch>>,
         kept: usize,
     ) -> Result<(), Box<Divergence>> {
         let mut handed_on = VecDeque::with_capacity(kept + 1);
-        for Part { of_partition, follows, records } in parts {
+        for RecordBatch { of_partition, follows, records } in parts {
             if follows {
                 let Ok(shared) = shared.recv() else { break };
                 self.judge.share.follow(&shared);
@@ -59,7 +59,7 @@ impl<'a> Worker<'a> {
                 let checked = self.record(of_partition, &record, hash, &mut commits);
                 checked.map_err(|fault| fault.at(self.partition, record.position))
             });
-            let judged = Arc::new(Judged { commits, totals: self.judge.share.take_totals() });
+            let judged = Arc::new(JudgedBatch { commits, totals: self.judge.share.take_totals() });
             // A fault here can be earlier than one that ended the fold.
             let _ = fold.send(Arc::clone(&judged));
             handed_on.push_back(judged);
@@ -97,7 +97,7 @@ impl<'a> Worker<'a> {
         }
         let player = match known {
             Some(player) if player.stream == *stream => player,
-            None if *name == *stream.to_string().as_bytes() => players.of(stream),
+            None if *name == *stream.to_string().as_bytes() => players.for_stream(stream),
             _ => return Err(Fault::new("the record names two streams", String::from_utf8_lossy(&name), stream)),
         };
         let left = judge.commit(&mut player.state, &logged, hash)?;

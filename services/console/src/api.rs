@@ -20,13 +20,13 @@ const CALL_MAX: &str = "20S";
 /// A page of rounds with many free spins.
 const ANSWER_MAX: usize = 16 << 20;
 
-pub(crate) type Part = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
+pub(crate) type Upstream = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
 
 #[derive(Clone)]
 pub struct Backend {
-    spin: Part,
-    ledger: Part,
-    jackpot: Part,
+    spin: Upstream,
+    ledger: Upstream,
+    jackpot: Upstream,
 }
 
 impl Backend {
@@ -36,16 +36,16 @@ impl Backend {
         S::Error: Into<BoxError> + Send + 'static,
         S::Future: Send + 'static,
     {
-        let part: Part = BoxCloneSyncService::new(service.map_err(Into::into));
+        let part: Upstream = BoxCloneSyncService::new(service.map_err(Into::into));
         Self { spin: part.clone(), ledger: part.clone(), jackpot: part }
     }
 
     pub fn apart(spin: Connection, ledger: Connection, jackpot: Connection) -> Self {
-        let part = |connection: Connection| -> Part { BoxCloneSyncService::new(connection.map_err(Into::into)) };
+        let part = |connection: Connection| -> Upstream { BoxCloneSyncService::new(connection.map_err(Into::into)) };
         Self { spin: part(spin), ledger: part(ledger), jackpot: part(jackpot) }
     }
 
-    pub(crate) fn of(&self, service: &str, method: &str) -> Part {
+    pub(crate) fn route(&self, service: &str, method: &str) -> Upstream {
         match service {
             spin_service_server::SERVICE_NAME => self.spin.clone(),
             jackpot_service_server::SERVICE_NAME if !is_pool_change(method) => self.jackpot.clone(),
@@ -113,14 +113,14 @@ impl Api {
         HealthClient::new(self.shown(&self.backend.ledger))
     }
 
-    fn shown(&self, part: &Part) -> Authorized {
+    fn shown(&self, part: &Upstream) -> Authorized {
         Authorized { part: part.clone(), authorization: self.authorization.clone() }
     }
 }
 
 #[derive(Clone)]
 pub(crate) struct Authorized {
-    part: Part,
+    part: Upstream,
     authorization: Option<HeaderValue>,
 }
 

@@ -1,10 +1,10 @@
-use crate::{api::Backend, names::Names, sessions::Sessions, shared::Shared};
+use crate::{api::Backend, names::Names, section_cache::SectionCache, sessions::Sessions};
 use std::sync::Arc;
 
 pub(crate) struct Inner {
     pub(crate) backend: Backend,
     pub(crate) sessions: Sessions,
-    pub(crate) shared: Shared,
+    pub(crate) shared: SectionCache,
     pub(crate) names: Names,
     /// Listens on loopback only, as required without operators.
     pub(crate) near: bool,

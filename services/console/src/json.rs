@@ -9,24 +9,24 @@ pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
 /// Proto field names; null for an unknown message.
-pub(crate) fn of(name: &str, message: &impl Message) -> serde_json::Value {
-    of_bytes(name, &message.encode_to_vec()).unwrap_or_default()
+pub(crate) fn value(name: &str, message: &impl Message) -> serde_json::Value {
+    from_bytes(name, &message.encode_to_vec()).unwrap_or_default()
 }
 
-pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
-    told(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
+pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
+    serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
 }
 
 /// With default values, since `on: false` is a switch-off's content.
 pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
-    told(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
+    serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }
 
 pub(crate) fn canonical(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
-    told(name, bytes, &SerializeOptions::new())
+    serialized(name, bytes, &SerializeOptions::new())
 }
 
-fn told(name: &str, bytes: &[u8], options: &SerializeOptions) -> Option<serde_json::Value> {
+fn serialized(name: &str, bytes: &[u8], options: &SerializeOptions) -> Option<serde_json::Value> {
     let message = DynamicMessage::decode(MESSAGES.get_message_by_name(name)?, bytes).ok()?;
     message.serialize_with_options(serde_json::value::Serializer, options).ok()
 }
@@ -44,8 +44,8 @@ mod tests {
     fn pl_19_a_round_is_told_by_the_names_of_the_contract() {
         let bet = Some(Money { amount_minor: 150, currency_code: "EUR".to_owned() });
         let round = Round { round_id: "a/b/1".to_owned(), bet, ..Round::default() };
-        let told = of("motherlode.round.v1.Round", &round);
+        let told = value("motherlode.round.v1.Round", &round);
         assert_eq!((&told["round_id"], &told["bet"]["amount_minor"]), (&"a/b/1".into(), &"150".into()), "{told}");
-        assert!(of("motherlode.round.v1.None", &round).is_null());
+        assert!(value("motherlode.round.v1.None", &round).is_null());
     }
 }

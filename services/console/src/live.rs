@@ -1,7 +1,7 @@
 //! Live parts of pages, replaced by htmx or, without a script, by reloads on request. Updates can be paused (WCAG
 //! 2.2.2), and do not extend a session.
 
-use crate::{failure::Failure, fields::query, shared::FRESH, visit::Visit};
+use crate::{failure::Failure, fields::query, section_cache::FRESH, visit::Visit};
 use axum::{
     body::Body,
     response::{IntoResponse, Response},

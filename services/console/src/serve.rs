@@ -3,8 +3,8 @@ use crate::{
     app::{App, Inner},
     names::Names,
     routes::router,
+    section_cache::SectionCache,
     sessions::{Bounds, Sessions},
-    shared::Shared,
 };
 use axum::Router;
 use motherlode_runtime::{
@@ -35,7 +35,7 @@ impl Console {
         let app: App = Arc::new(Inner {
             backend,
             sessions,
-            shared: Shared::default(),
+            shared: SectionCache::default(),
             names,
             near: address.ip().is_loopback(),
             secure: tls.is_some(),

@@ -2,7 +2,7 @@
 
 use crate::{
     failure::{Failure, capital},
-    shared::FRESH,
+    section_cache::FRESH,
     text::{count, when},
     visit::Visit,
 };

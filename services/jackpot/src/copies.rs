@@ -2,8 +2,8 @@
 //! its request id, so it is copied once.
 
 use crate::proposal::{append_there, proposal};
-use motherlode_books::{InternalRequest, StreamId};
 use motherlode_ledger::{AppendError, FetchError, Handle, is_copied};
+use motherlode_state::{InternalRequest, StreamId};
 use std::collections::BTreeMap;
 
 #[derive(Default)]

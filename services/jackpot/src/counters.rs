@@ -2,11 +2,11 @@
 //! simultaneous wins (BW-17).
 
 use crate::wire::status;
-use motherlode_books::{CoinValue, Currency, figure};
 use motherlode_ledger::{Handle, fields, fields::timestamp, offer};
 use motherlode_proto::jackpot::v1::{Counter, WatchCountersRequest, WatchCountersResponse};
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Ladders};
+use motherlode_state::{CoinValue, Currency, figure};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -35,7 +35,7 @@ impl Watch {
             return Err(offer::not_offered(ladders, currency));
         }
         if coins.is_empty() {
-            let offered = slots::latest(pool).and_then(|game| ladders.of(game, currency.code()));
+            let offered = slots::latest(pool).and_then(|game| ladders.for_game(game, currency.code()));
             coins = offered.into_iter().flat_map(|ladder| ladder.coins_micros).map(CoinValue).collect();
         }
         coins.sort();
@@ -70,7 +70,7 @@ impl Watch {
                 pool_id: self.pool.clone(),
                 status: status(&pool.status).into(),
                 counters: self.coins.iter().filter_map(counter).collect(),
-                position: pool.pooled_to(pool.head.partition),
+                position: pool.pooled_position(pool.head.partition),
                 refresh_time: Some(timestamp(now - now.rem_euclid(interval_ms))),
             };
             Some((response, interval_ms))

@@ -3,8 +3,8 @@
 
 use crate::proposal::proposal;
 use futures_util::future::join_all;
-use motherlode_books::{Books, Event, InternalRequest, Refused, StreamId, UnpaidAward};
 use motherlode_ledger::{AppendError, Handle, Proposal};
+use motherlode_state::{Books, Event, InternalRequest, Refused, StreamId, UnpaidAward};
 use std::collections::BTreeMap;
 
 /// Concurrent payments, to share group commits.

@@ -1,5 +1,5 @@
-use motherlode_books::{Event, InternalRequest, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
+use motherlode_state::{Event, InternalRequest, StreamId};
 use std::time::Duration;
 
 /// Attempts while a partition's writer lacks another partition's positions.

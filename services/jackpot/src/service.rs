@@ -3,7 +3,6 @@ use crate::{
     payments::{in_the_way, payment},
     span, wire as message,
 };
-use motherlode_books::{Award, Event, Minor, PoolState, Refused, StreamId, UnpaidAward};
 use motherlode_ledger::{
     AppendError, FetchError, Handle, Ledgers,
     changes::{self, Ask, ChangeOutcome},
@@ -14,6 +13,7 @@ use motherlode_ledger::{
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
 use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use motherlode_slots::Ladders;
+use motherlode_state::{Award, Event, Minor, PoolState, Refused, StreamId, UnpaidAward};
 use prost::Message;
 use std::sync::Arc;
 use tokio::sync::mpsc;

@@ -1,8 +1,8 @@
 //! Checks pool terms against the game's published span of returns (BW-21, PL-43).
 
-use motherlode_books::PoolTerms;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Par, Stake, games};
+use motherlode_state::PoolTerms;
 use std::sync::LazyLock;
 
 /// Returns are equal at every stake.
@@ -57,8 +57,8 @@ fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steward::standard_terms;
-    use motherlode_books::{CoinValue, Nano};
+    use crate::coordinator::standard_terms;
+    use motherlode_state::{CoinValue, Nano};
 
     /// BW-21, PL-43: the span is 94.60 to 95.10 %.
     #[tokio::test]

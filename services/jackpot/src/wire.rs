@@ -1,7 +1,7 @@
-use motherlode_books::{Award, CollisionShare, Incident, PoolState, PoolStatus, PoolTerms, UnpaidAward};
 use motherlode_ledger::fields::{self, money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
+use motherlode_state::{Award, CollisionShare, Incident, PoolState, PoolStatus, PoolTerms, UnpaidAward};
 
 /// Meters are summed over partitions.
 pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
@@ -17,9 +17,9 @@ pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
         house_funding_eur: pool.house_funding.to_string(),
         contributions_eur: pool.contributions.to_string(),
         paid_eur: pool.paid.to_string(),
-        pooled_position: pool.pooled_to(pool.head.partition),
+        pooled_position: pool.pooled_position(pool.head.partition),
         pending_partitions: vec![],
-        pooled_positions: (0..partitions).map(|partition| pool.pooled_to(partition)).collect(),
+        pooled_positions: (0..partitions).map(|partition| pool.pooled_position(partition)).collect(),
         waiting_hits: 0,
     }
 }

@@ -103,7 +103,7 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     })
 }
 
-pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Unsafe> {
+pub(crate) fn check_settings(link: &Link, config: &Config, info: &Value) -> Result<(), Unsafe> {
     let allow = config.allow_unsafe;
     let of = &info["config"];
     let (name, copies) = (of["name"].as_str().unwrap_or_default(), of["num_replicas"].as_u64().unwrap_or_default());

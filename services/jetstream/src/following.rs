@@ -5,7 +5,7 @@ use crate::{
     index::Index,
     message::Walk,
     open::{OpenError, Stream},
-    reader::Shared,
+    reader::StreamReader,
     scan::{Step, Steps},
 };
 use motherlode_log::{Hash, Position, ReadError, Reader};
@@ -17,7 +17,7 @@ pub struct Following {
     partition: u32,
     found: u64,
     steps: Steps,
-    shared: Arc<Shared>,
+    shared: Arc<StreamReader>,
 }
 
 impl Following {
@@ -28,7 +28,7 @@ impl Following {
     }
 
     pub(crate) fn new(stream: Stream, partition: u32) -> Self {
-        let shared = Arc::new(Shared::new(stream.clone(), Index::default()));
+        let shared = Arc::new(StreamReader::new(stream.clone(), Index::default()));
         Self { partition, found: 0, steps: Steps::new(stream, partition), shared }
     }
 
@@ -88,7 +88,7 @@ impl Following {
         self.shared.stream()
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<StreamReader> {
         &self.shared
     }
 }

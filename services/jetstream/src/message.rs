@@ -214,7 +214,7 @@ mod tests {
         message(sequence, Kind::Block, Some(epoch), block::encode(first, records))
     }
 
-    fn by(trust: &Trust, message: Message) -> Message {
+    fn with_mac(trust: &Trust, message: Message) -> Message {
         let mac = trust.mac(message.sequence, message.kind, message.epoch, &message.payload);
         Message { mac, ..message }
     }
@@ -246,11 +246,11 @@ mod tests {
         ] {
             for trust in [unsigned(), signed(0)] {
                 let mut walk = Walk::new(0);
-                walk.step(&trust, &by(&trust, epoch(1))).unwrap();
-                let damage = walk.step(&trust, &by(&trust, wrong.clone())).unwrap_err();
+                walk.step(&trust, &with_mac(&trust, epoch(1))).unwrap();
+                let damage = walk.step(&trust, &with_mac(&trust, wrong.clone())).unwrap_err();
                 assert_eq!((damage.stream.as_str(), damage.sequence, damage.position), ("S_0", 2, 1));
                 assert!(damage.to_string().contains(what), "{damage}");
-                let walked = walk.step(&trust, &by(&trust, good.clone())).unwrap();
+                let walked = walk.step(&trust, &with_mac(&trust, good.clone())).unwrap();
                 assert_eq!(walked, all, "the walk moved past the damaged message");
             }
         }
@@ -281,16 +281,16 @@ mod tests {
         let all = records(genesis(0), [b"one", b"two", b"six"]);
         let (trust, mut walk) = (signed(0), Walk::new(0));
         let forger = Trust { key: Some(StreamKey::new(&[[9; 32]])), ..signed(0) };
-        let first = by(&trust, append(2, 1, 1, &all[..1]));
+        let first = with_mac(&trust, append(2, 1, 1, &all[..1]));
         let messages = [
-            by(&trust, epoch(1)),
+            with_mac(&trust, epoch(1)),
             first.clone(),
             append(3, 1, 2, &all[1..2]),
-            by(&forger, append(4, 1, 2, &all[1..2])),
+            with_mac(&forger, append(4, 1, 2, &all[1..2])),
             Message { sequence: 5, ..first },
             epoch(6),
-            by(&forger, epoch(7)),
-            by(&trust, append(8, 1, 2, &all[1..])),
+            with_mac(&forger, epoch(7)),
+            with_mac(&trust, append(8, 1, 2, &all[1..])),
         ];
         let walked: Vec<_> = messages.iter().flat_map(|message| walk.step(&trust, message).unwrap()).collect();
         assert_eq!(walked, all);
@@ -310,12 +310,12 @@ mod tests {
         }
         let refused = walk.clone().step(&trust, &append(3, 1, 2, &all[1..])).unwrap_err();
         assert!(refused.to_string().contains("[store.unsigned_up_to]"), "{refused}");
-        walk.step(&trust, &by(&trust, epoch(3))).unwrap();
+        walk.step(&trust, &with_mac(&trust, epoch(3))).unwrap();
         walk.step(&trust, &append(4, 3, 2, &all[1..])).unwrap();
         assert_eq!((walk.next, walk.foreign), (2, 1));
-        assert_eq!(walk.step(&trust, &by(&trust, append(5, 3, 2, &all[1..]))).unwrap(), all[1..]);
+        assert_eq!(walk.step(&trust, &with_mac(&trust, append(5, 3, 2, &all[1..]))).unwrap(), all[1..]);
         let mut walk = Walk::new(0);
-        let refused = walk.step(&unsigned(), &by(&trust, epoch(1))).unwrap_err();
+        let refused = walk.step(&unsigned(), &with_mac(&trust, epoch(1))).unwrap_err();
         assert!(refused.to_string().contains("has no stream key"), "{refused}");
     }
 }

@@ -152,7 +152,7 @@ impl Stream {
         let info = self.found()?;
         let fault = |fault| OpenError::Stream { stream: self.name.clone(), fault };
         check::stream(&info["config"], &check::wanted(&self.name, config)).map_err(fault)?;
-        check::kept(&self.link, config, &info)?;
+        check::check_settings(&self.link, config, &info)?;
         self.is_whole(&info)?;
         let last = info["state"]["last_seq"].as_u64().unwrap_or_default();
         let unsigned = self.trust.unsigned_up_to;

@@ -13,7 +13,7 @@ use crate::{
     link::{Link, answered, options},
     message::{Message, epoch_subject},
     open::{OpenError, STREAM_NOT_FOUND, Stream},
-    reader::Shared,
+    reader::StreamReader,
 };
 use async_nats::{Client, RequestErrorKind};
 use futures_util::{
@@ -77,7 +77,7 @@ pub(crate) struct Taken {
     pub stream: Stream,
     pub partition: u32,
     pub epoch: u64,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<StreamReader>,
     pub expected: Arc<Expected>,
     pub authority: Arc<Authority>,
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const BYTES_MIN: u64 = 64 << 10;
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct StreamReader {
     stream: Stream,
     /// Never locked during a request.
     index: RwLock<Index>,
@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     foreign: AtomicU64,
 }
 
-impl Shared {
+impl StreamReader {
     pub(crate) fn new(stream: Stream, index: Index) -> Self {
         Self { stream, index: RwLock::new(index), recent: Mutex::default(), foreign: AtomicU64::new(0) }
     }
@@ -71,7 +71,7 @@ impl Shared {
     }
 }
 
-impl Reader for Shared {
+impl Reader for StreamReader {
     fn first(&self) -> Position {
         1
     }

@@ -8,7 +8,7 @@ use crate::{
     message::{self, Message, Walk},
     open::{ANSWER_WAIT, Absent, Checked, OpenError, Stream},
     presence::{Presence, Taken},
-    reader::Shared,
+    reader::StreamReader,
 };
 use bytes::Bytes;
 use motherlode_log::{AppendError, Authority, Chained, Hash, LockGuard, LogStart, Position, Reader, Store, block};
@@ -27,7 +27,7 @@ const HEADERS: u64 = 1024;
 #[derive(Debug)]
 pub struct JetStreamStore {
     partition: u32,
-    shared: Arc<Shared>,
+    shared: Arc<StreamReader>,
     walk: Walk,
     epoch: u64,
     expected: Arc<Expected>,

@@ -31,7 +31,7 @@ impl JobApi {
             None => return Err(Refusal::field("work", "must be an audit or a simulation")),
         };
         match self.jobs.started_by(id) {
-            Some(job) if job.is_of(&work) => Ok(job),
+            Some(job) if job.is_for(&work) => Ok(job),
             Some(_) => Err(Refusal::request_id_reused(id)),
             None => self.jobs.start(id, caller.signature(), work),
         }

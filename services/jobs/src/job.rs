@@ -93,7 +93,7 @@ impl Jobs {
 }
 
 impl Job {
-    pub(crate) fn is_of(&self, work: &Work) -> bool {
+    pub(crate) fn is_for(&self, work: &Work) -> bool {
         self.work == *work
     }
 

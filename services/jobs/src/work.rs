@@ -1,6 +1,5 @@
 use crate::{compared::Report, going::Going, simulation};
 use motherlode_audit::{Options, Unusable, Whole, audit_all};
-use motherlode_books::CoinValue;
 use motherlode_ledger::fields;
 use motherlode_picture::{figures::grouped, par::win_classes};
 use motherlode_proto::{
@@ -13,6 +12,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Game, Seed, Stake, game, latest};
+use motherlode_state::CoinValue;
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Instant,

@@ -2,10 +2,10 @@ use crate::{
     error::{FetchError, archived},
     fields::{self, campaign_over, unknown_account, unknown_campaign},
 };
-use motherlode_books::{Event, HOME, InternalRequest, Refused, SmolStr, StreamId};
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
+use motherlode_state::{Event, HOME, InternalRequest, Refused, SmolStr, StreamId};
 use prost::Message;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Barrier {
 impl Proposal {
     /// Returns the whole request for a part; for home's rates and pools, the cancellation on the system stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
-        if let Some(request_id) = Event::part_of(&self.events) {
+        if let Some(request_id) = Event::series(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());
             return Some(Barrier { stream, request_id, cancelled_only: false });
         }
@@ -197,10 +197,12 @@ fn refused_by_books(refused: &Refused) -> Refusal {
         Refused::CampaignExists { .. } => Refusal::new(Reason::CampaignExists, message),
         Refused::CampaignBegun { .. } => Refusal::new(Reason::CampaignBegun, message),
         Refused::BadCampaign { .. } => Refusal::new(Reason::InvalidCampaign, message),
-        Refused::LiabilityAboveCap { open, highest, cap } => Refusal::new(Reason::CampaignLiabilityAboveCap, message)
-            .with("open_liability_eur", open)
-            .with("highest_liability_eur", highest)
-            .with("cap_eur", cap),
+        Refused::LiabilityAboveCap { open, max_liability, cap } => {
+            Refusal::new(Reason::CampaignLiabilityAboveCap, message)
+                .with("open_liability_eur", open)
+                .with("highest_liability_eur", max_liability)
+                .with("cap_eur", cap)
+        }
         Refused::SwitchUnchanged { .. } => Refusal::new(Reason::SwitchUnchanged, message),
         Refused::NoSuchSession => Refusal::new(Reason::SessionExpired, message),
         Refused::PastLimit { currency, limit, bet } => Refusal::new(Reason::LossLimit, message)

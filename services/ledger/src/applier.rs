@@ -2,22 +2,22 @@
 
 use crate::{
     chain::verify,
+    core::{LedgerCore, PublishedGroup},
     error::{FetchError, OpenError},
-    index::Held,
+    index::ChainHead,
     requests::Name,
     rounds,
-    shared::{Handed, Shared},
 };
 use bytes::Bytes;
-use motherlode_books::{Books, Commit, Event, Refused, SettledRound, Stage, StreamId};
 use motherlode_log::{Hash, Reader, Record};
 use motherlode_proto::convert::record::{self, Logged};
+use motherlode_state::{Books, Commit, Event, Refused, SettledRound, Stage, StreamId};
 use parking_lot::RwLockReadGuard;
 use std::sync::{Arc, mpsc::SyncSender};
 
 pub(crate) struct Applier {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) projector: SyncSender<Handed>,
+    pub(crate) shared: Arc<LedgerCore>,
+    pub(crate) projector: SyncSender<PublishedGroup>,
 }
 
 impl Applier {
@@ -25,9 +25,9 @@ impl Applier {
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
-            let record = Record { position: group.held.position + 1, bytes };
+            let record = Record { position: group.head.position + 1, bytes };
             let position = record.position;
-            let hash = verify(group.held.hash, std::slice::from_ref(&record))?;
+            let hash = verify(group.head.hash, std::slice::from_ref(&record))?;
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
@@ -39,7 +39,7 @@ impl Applier {
             group.sizes.push(record.bytes.len());
             group.names.push(self.shared.requests.name(&logged.commit.stream, &logged.commit.request_id));
             group.logged.push(Arc::new(logged));
-            group.held = Held { position, hash };
+            group.head = ChainHead { position, hash };
         }
         self.publish(group);
         Ok(())
@@ -62,13 +62,13 @@ impl Applier {
     }
 
     fn publish(&self, group: Group) -> Group {
-        let Group { mut stage, logged, sizes, names, held } = group;
+        let Group { mut stage, logged, sizes, names, head } = group;
         if !logged.is_empty() {
-            self.shared.publish(&mut stage, &logged, sizes.into_iter(), &names, held);
+            self.shared.publish(&mut stage, &logged, sizes.into_iter(), &names, head);
             // A full or stopped projector reads the log instead.
-            let _ = self.projector.try_send(Handed { logged });
+            let _ = self.projector.try_send(PublishedGroup { logged });
         }
-        Group::after(held)
+        Group::after(head)
     }
 }
 
@@ -77,12 +77,12 @@ struct Group {
     logged: Vec<Arc<Logged>>,
     sizes: Vec<usize>,
     names: Vec<Name>,
-    held: Held,
+    head: ChainHead,
 }
 
 impl Group {
-    fn after(held: Held) -> Self {
-        Self { stage: Stage::new(), logged: vec![], sizes: vec![], names: vec![], held }
+    fn after(head: ChainHead) -> Self {
+        Self { stage: Stage::new(), logged: vec![], sizes: vec![], names: vec![], head }
     }
 }
 

@@ -6,8 +6,8 @@ use crate::{
     handle::Handle,
     ledgers::Ledgers,
 };
-use motherlode_books::{Event, InternalRequest, PlayerState, Refused, StreamId};
 use motherlode_runtime::{Caller, Refusal};
+use motherlode_state::{Event, InternalRequest, PlayerState, Refused, StreamId};
 
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
@@ -20,7 +20,7 @@ pub(crate) async fn cancel_on(
     fingerprint: [u8; 16],
 ) -> Result<(), Refusal> {
     match append_cancellation(ledgers, caller, (stream, request_id), fingerprint).await {
-        Ok(()) => match debit_of_series(ledgers.of(stream)?, stream, request_id)? {
+        Ok(()) => match debit_of_series(ledgers.for_stream(stream)?, stream, request_id)? {
             Some(spin) => roll_back(ledgers, caller, stream, &spin).await,
             None => Ok(()),
         },
@@ -70,7 +70,7 @@ pub(crate) fn debit_of_series(ledger: &Handle, stream: &StreamId, series: &str) 
     let Some(debit) = player.as_ref().and_then(PlayerState::debit) else { return Ok(None) };
     let asked = InternalRequest::AskDebit { request_id: &debit.request_id }.to_string();
     let asked = ledger.committed(stream, &asked)?;
-    let is_part = asked.is_some_and(|asked| asked.commit.part_of().is_some_and(|whole| whole == series));
+    let is_part = asked.is_some_and(|asked| asked.commit.series().is_some_and(|whole| whole == series));
     Ok(is_part.then(|| debit.request_id.to_string()))
 }
 

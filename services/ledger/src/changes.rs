@@ -9,12 +9,12 @@ use crate::{
     operator_requests::{of_platform, shared_request_id},
     void,
 };
-use motherlode_books::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, SmolStr, StreamId, VoidProposal};
 use motherlode_proto::{
     convert::{event::to_log, record::Logged},
     ledger::v1 as wire,
 };
 use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_state::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, SmolStr, StreamId, VoidProposal};
 use std::{sync::Arc, time::Duration};
 
 /// Wait for partitions' reports before a pool is retired.
@@ -268,7 +268,7 @@ pub(crate) async fn reject(
         let name = fields::id("request_id", &request.request_id)?;
         let request_id = if caller.own().is_some() { name.to_owned() } else { of_platform(name) };
         let (stream, change) = (&proposed.commit.stream, proposed.commit.position);
-        let ledger = ledgers.of(stream)?;
+        let ledger = ledgers.for_stream(stream)?;
         let position = match ledger.find(stream, &request_id, fingerprint)? {
             Some(rejected) => rejected.commit.position,
             None => {

@@ -4,27 +4,27 @@ use crate::{
     fields::{self, money, timestamp, unknown_account},
     ledgers::Ledgers,
 };
-use motherlode_books::{Books, Currency, Minor, PlayerState, Seat};
 use motherlode_proto::{convert::play::hex, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
+use motherlode_state::{Books, Currency, Minor, PlayerState, Seat};
 
-pub(crate) fn of(
+pub(crate) fn player_day(
     ledgers: &Ledgers,
     caller: &Caller,
     request: &wire::GetPlayerDayRequest,
 ) -> Result<wire::GetPlayerDayResponse, Refusal> {
     let account = fields::account(caller, request.account.as_ref())?;
-    let ledger = ledgers.of(&account.stream)?;
+    let ledger = ledgers.for_stream(&account.stream)?;
     let now_ms = ledger.now_ms();
     let read = ledger.books_of(&account.stream, |books| {
         let player = books.player(&account.stream)?;
         player.balance(account.currency)?;
-        Some(told(books, player, account.currency, now_ms))
+        Some(to_wire(books, player, account.currency, now_ms))
     })?;
     read.ok_or_else(unknown_account)
 }
 
-fn told(books: &Books, player: &PlayerState, currency: Currency, now_ms: i64) -> wire::GetPlayerDayResponse {
+fn to_wire(books: &Books, player: &PlayerState, currency: Currency, now_ms: i64) -> wire::GetPlayerDayResponse {
     let (day, rates) = (player.day(currency), |currency| books.rate(currency));
     let limits = day.limits(now_ms).map(|of| wire::PlayerLimits {
         reality_check_ms: of.reality_check_ms.map(Into::into),

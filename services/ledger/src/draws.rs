@@ -7,12 +7,12 @@
 //! Dealing keys also depend on a generation's salt in the log ([`Generations`], PL-40), so a stale copy of the file
 //! deals no value twice.
 
-use motherlode_books::{
+use motherlode_log::hash;
+use motherlode_state::{
     Dealt, DrawName, DrawSealed, Epoch, Event, Generation, Generations, NextDraw, OpenRound, PlayerState, Salt, Seal,
     SealReason, StreamId,
     draw::{self, DealKey},
 };
-use motherlode_log::hash;
 use parking_lot::RwLock;
 use std::{
     fmt,
@@ -44,9 +44,9 @@ pub enum DrawKeysError {
 }
 
 #[derive(Clone)]
-pub struct DrawKeys(Arc<Shared>);
+pub struct DrawKeys(Arc<KeyFile>);
 
-struct Shared {
+struct KeyFile {
     file: Option<PathBuf>,
     keys: RwLock<Keys>,
 }
@@ -55,10 +55,10 @@ struct Shared {
 struct Keys {
     /// Draw keys, oldest first.
     keys: Vec<Key>,
-    derived: Vec<Derived>,
+    derived: Vec<DerivedKey>,
 }
 
-struct Derived {
+struct DerivedKey {
     epoch: Epoch,
     salt: Salt,
     deals: DealKey,
@@ -81,7 +81,7 @@ impl Keys {
         if self.derived.len() >= DERIVED_MAX {
             self.derived.drain(..DERIVED_MAX / 2);
         }
-        self.derived.push(Derived { epoch, salt, deals });
+        self.derived.push(DerivedKey { epoch, salt, deals });
     }
 }
 
@@ -107,7 +107,7 @@ impl fmt::Debug for DrawKeys {
 
 impl DrawKeys {
     fn with(file: Option<PathBuf>, keys: Vec<Key>) -> Self {
-        Self(Arc::new(Shared { file, keys: RwLock::new(Keys { keys, derived: vec![] }) }))
+        Self(Arc::new(KeyFile { file, keys: RwLock::new(Keys { keys, derived: vec![] }) }))
     }
 
     #[must_use]

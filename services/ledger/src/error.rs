@@ -1,8 +1,8 @@
 use crate::index::IndexError;
-use motherlode_books::Refused;
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::Malformed;
 use motherlode_runtime::{Reason, Refusal};
+use motherlode_state::Refused;
 use motherlode_views::ViewError;
 use std::{path::PathBuf, time::Duration};
 use tonic::Code;
@@ -34,13 +34,13 @@ pub enum OpenError {
     #[error("partition {partition}: {source}")]
     Partition { partition: u32, source: Box<OpenError> },
     #[error(
-        "the log ends at position {end}, but commits up to {held} were acknowledged according to {}; delete that to accept the loss",
+        "the log ends at position {end}, but commits up to {acknowledged} were acknowledged according to {}; delete that to accept the loss",
         by.display()
     )]
     Shortened {
         end: Position,
         /// End according to the index, snapshot or run of requests.
-        held: Position,
+        acknowledged: Position,
         by: PathBuf,
     },
     #[error("the log cannot be written: {0}")]

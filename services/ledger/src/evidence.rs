@@ -4,21 +4,21 @@
 //! reboot. The *mark*, in the folder of the draw keys, is written about once a second and at an orderly stop. A record
 //! that the log lacks proves a loss; a missing or damaged file proves nothing.
 
-use crate::index::Held;
-use motherlode_books::{Generations, StartEvidence};
+use crate::index::ChainHead;
 use motherlode_log::{Hash, Position, hash};
+use motherlode_state::{Generations, StartEvidence};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Remembered {
-    pub(crate) held: Held,
+pub(crate) struct EndMark {
+    pub(crate) head: ChainHead,
     /// 0 in files of older versions.
     pub(crate) generation: u64,
     pub(crate) stopped: bool,
 }
 
-impl Remembered {
+impl EndMark {
     pub(crate) fn line(&self) -> String {
-        let Self { held: Held { position, hash }, generation, stopped } = self;
+        let Self { head: ChainHead { position, hash }, generation, stopped } = self;
         let state = if *stopped { "stopped" } else { "running" };
         let line = format!("{position:020} {} {generation:020} {state}", hex(hash));
         let sum = checksum(&line);
@@ -28,9 +28,10 @@ impl Remembered {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let line = text.strip_suffix('\n')?;
         let fields: Vec<_> = line.split(' ').collect();
-        let held = |position: &str, hash: &str| Some(Held { position: position.parse().ok()?, hash: unhex(hash)? });
+        let head =
+            |position: &str, hash: &str| Some(ChainHead { position: position.parse().ok()?, hash: unhex(hash)? });
         match fields[..] {
-            [position, hash] => Some(Self { held: held(position, hash)?, generation: 0, stopped: false }),
+            [position, hash] => Some(Self { head: head(position, hash)?, generation: 0, stopped: false }),
             [position, hash, generation, state, sum] => {
                 let (summed, _) = line.rsplit_once(' ')?;
                 let stopped = match state {
@@ -40,7 +41,7 @@ impl Remembered {
                 };
                 let whole = sum == checksum(summed);
                 let generation = generation.parse().ok()?;
-                whole.then_some(Self { held: held(position, hash)?, generation, stopped })
+                whole.then_some(Self { head: head(position, hash)?, generation, stopped })
             }
             _ => None,
         }
@@ -68,8 +69,8 @@ fn checksum(line: &str) -> String {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sources {
-    pub(crate) page: Option<Remembered>,
-    pub(crate) mark: Option<Remembered>,
+    pub(crate) page: Option<EndMark>,
+    pub(crate) mark: Option<EndMark>,
     pub(crate) mark_is_apart: bool,
     pub(crate) followed: bool,
 }
@@ -88,22 +89,22 @@ impl Verdict {
 
 pub(crate) fn judge<E>(
     sources: &Sources,
-    end: Held,
+    end: ChainHead,
     generations: &Generations,
-    has: impl Fn(Held) -> Result<bool, E>,
+    has: impl Fn(ChainHead) -> Result<bool, E>,
 ) -> Result<Verdict, E> {
     let mut lost_to = 0;
     for remembered in [sources.page, sources.mark].into_iter().flatten() {
-        if !has(remembered.held)? {
-            lost_to = lost_to.max(remembered.held.position);
+        if !has(remembered.head)? {
+            lost_to = lost_to.max(remembered.head.position);
         }
     }
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
     // The page lacks records of newer generations.
-    let is_latest = |of: &Remembered| of.generation == generations.current().number;
-    let stopped_here = |mark: &Remembered| mark.stopped && mark.held == end && is_latest(mark);
+    let is_latest = |of: &EndMark| of.generation == generations.current().number;
+    let stopped_here = |mark: &EndMark| mark.stopped && mark.head == end && is_latest(mark);
     let evidence = if end.position == 0 {
         StartEvidence::EmptyLog
     } else if sources.page.is_some_and(|page| is_latest(&page)) {
@@ -121,14 +122,14 @@ pub(crate) fn judge<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_books::{Books, Commit, Event, GenerationBegun, StreamId};
+    use motherlode_state::{Books, Commit, Event, GenerationBegun, StreamId};
 
-    fn at(position: Position) -> Held {
-        Held { position, hash: [u8::try_from(position).unwrap(); 32] }
+    fn at(position: Position) -> ChainHead {
+        ChainHead { position, hash: [u8::try_from(position).unwrap(); 32] }
     }
 
-    fn remembered(position: Position, generation: u64, stopped: bool) -> Remembered {
-        Remembered { held: at(position), generation, stopped }
+    fn remembered(position: Position, generation: u64, stopped: bool) -> EndMark {
+        EndMark { head: at(position), generation, stopped }
     }
 
     fn generations(count: u64) -> Generations {
@@ -164,18 +165,18 @@ mod tests {
         for remembered in [remembered(7, 3, true), remembered(0, 0, false)] {
             let line = remembered.line();
             assert_eq!(line.len(), remembered_len());
-            assert_eq!(Remembered::parse(&line), Some(remembered));
+            assert_eq!(EndMark::parse(&line), Some(remembered));
             for place in 0..line.len() {
                 let mut damaged = line.clone().into_bytes();
                 damaged[place] ^= 1;
                 let damaged = String::from_utf8(damaged).unwrap();
-                assert_eq!(Remembered::parse(&damaged), None, "{damaged}");
-                assert_eq!(Remembered::parse(&line[..place]), None);
+                assert_eq!(EndMark::parse(&damaged), None, "{damaged}");
+                assert_eq!(EndMark::parse(&line[..place]), None);
             }
         }
         let older = format!("9 {}\n", "ab".repeat(32));
-        let expected = Remembered { held: Held { position: 9, hash: [0xab; 32] }, generation: 0, stopped: false };
-        assert_eq!(Remembered::parse(&older), Some(expected));
+        let expected = EndMark { head: ChainHead { position: 9, hash: [0xab; 32] }, generation: 0, stopped: false };
+        assert_eq!(EndMark::parse(&older), Some(expected));
     }
 
     fn remembered_len() -> usize {
@@ -202,14 +203,14 @@ mod tests {
             (Sources { followed: true, ..page(51, 1) }, StartEvidence::Restored),
             (Sources { mark: mark(60, false).mark, ..page(50, 2) }, StartEvidence::Restored),
         ] {
-            let has = |held: Held| Ok::<_, ()>(held.position <= 50 && held == at(held.position));
+            let has = |head: ChainHead| Ok::<_, ()>(head.position <= 50 && head == at(head.position));
             let verdict = judge(&sources, at(50), &generations(2), has).unwrap();
             assert_eq!(verdict.evidence, expected, "{sources:?}");
             assert_eq!(verdict.lost_to > 0, expected == StartEvidence::Restored);
             assert_eq!(verdict.ends_seals(), matches!(expected, StartEvidence::Missing | StartEvidence::Restored));
         }
-        let nothing = |held: Held| Ok::<_, ()>(held.position == 0);
-        let empty = Held { position: 0, hash: [0; 32] };
+        let nothing = |head: ChainHead| Ok::<_, ()>(head.position == 0);
+        let empty = ChainHead { position: 0, hash: [0; 32] };
         assert_eq!(judge(&none, empty, &generations(0), nothing).unwrap().evidence, StartEvidence::EmptyLog);
         assert_eq!(judge(&mark(3, true), empty, &generations(0), nothing).unwrap().lost_to, 3);
     }

@@ -1,8 +1,8 @@
 //! Validates request fields and converts them to types of the books (PL-12).
 
-use motherlode_books::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
 use motherlode_proto::round::v1::Account;
 use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_state::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
 
 pub use motherlode_rounds::{
     round_name,

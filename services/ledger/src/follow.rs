@@ -4,15 +4,15 @@
 use crate::{
     error::FetchError,
     handle::Handle,
-    index::Held,
+    index::ChainHead,
     ledgers::Ledgers,
     readers::{ReaderKind, Reading},
 };
 use futures_util::{Stream, stream};
-use motherlode_books::ANYONE;
 use motherlode_log::{Position, Record};
 use motherlode_proto::{convert::record, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Reads, Reason, Refusal, Stop};
+use motherlode_state::ANYONE;
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -66,11 +66,11 @@ struct Follow {
     caller: Caller,
     ledger: Handle,
     stop: Stop,
-    head: watch::Receiver<Held>,
+    head: watch::Receiver<ChainHead>,
     operator: Option<String>,
     reading: Option<Reading>,
     sent: Position,
-    said: Option<Position>,
+    reported: Option<Position>,
     quiet: bool,
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn follow(
     if request.partition >= partitions {
         return Err(Refusal::field("partition", format!("must be below {partitions}")));
     }
-    let ledger = ledgers.held(request.partition)?;
+    let ledger = ledgers.loaded(request.partition)?;
     let (sent, durable) = (request.after_position, ledger.durable());
     if sent > durable {
         let message = "the log is shorter than the copy";
@@ -103,7 +103,7 @@ pub(crate) fn follow(
         operator: caller.own().map(str::to_owned),
         reading: whole.then(|| ledger.reading(ReaderKind::Copy, name(), sent)),
         sent,
-        said: None,
+        reported: None,
         quiet: false,
     };
     Ok(stream::unfold(Some(follow), |follow| async {
@@ -128,7 +128,7 @@ impl Follow {
                     return Ok(Some(self.say(records)));
                 }
             }
-            if self.said != Some(self.sent) {
+            if self.reported != Some(self.sent) {
                 return Ok(Some(self.say(vec![])));
             }
             tokio::select! {
@@ -140,7 +140,7 @@ impl Follow {
     }
 
     fn say(&mut self, records: Vec<wire::LogRecord>) -> wire::FollowLogResponse {
-        (self.said, self.quiet) = (Some(self.sent), records.is_empty());
+        (self.reported, self.quiet) = (Some(self.sent), records.is_empty());
         let operator_id = self.operator.clone().unwrap_or_default();
         wire::FollowLogResponse { records, sent_position: self.sent, operator_id }
     }
@@ -152,7 +152,8 @@ impl Follow {
             stored.retain(|record| record.position <= end);
             let last = stored.last().map(|record| record.position).ok_or(FetchError::Missing(from))?;
             let partition = ledger.partition();
-            let own = stored.into_iter().filter_map(|stored| of(operator.as_deref(), partition, stored).transpose());
+            let own =
+                stored.into_iter().filter_map(|stored| to_wire(operator.as_deref(), partition, stored).transpose());
             Ok::<_, FetchError>((own.collect::<Result<Vec<_>, FetchError>>()?, last))
         };
         let (records, last) = self.reads.run(&self.caller, read).await??;
@@ -164,7 +165,7 @@ impl Follow {
     }
 }
 
-fn of(operator: Option<&str>, partition: u32, stored: Record) -> Result<Option<wire::LogRecord>, FetchError> {
+fn to_wire(operator: Option<&str>, partition: u32, stored: Record) -> Result<Option<wire::LogRecord>, FetchError> {
     let Record { position, bytes } = stored;
     if let Some(operator) = operator {
         let malformed = |source| FetchError::Malformed { position, source };
@@ -204,7 +205,7 @@ mod tests {
         let of = |stream: &str| {
             // Only the stream is set: a full decode would fail.
             let bytes = Commit { stream: stream.to_owned(), ..Commit::default() }.encode_to_vec().into();
-            let found = super::of(Some("acme"), 3, Record { position: 7, bytes });
+            let found = super::to_wire(Some("acme"), 3, Record { position: 7, bytes });
             found.map(|found| found.map(|record| (record.partition, record.position)))
         };
         assert_eq!(of("player/other/alice").unwrap(), None);

@@ -1,7 +1,7 @@
 //! Decoders for the fuzz targets in `fuzz/`.
 
 use crate::{index, snapshot};
-use motherlode_books::Books;
+use motherlode_state::Books;
 use motherlode_views::Checkpoint;
 
 #[must_use]

@@ -4,13 +4,13 @@
 use crate::{
     append::{AppendError, Proposal},
     draws::{DrawKeys, DrawKeysError},
-    evidence::{Remembered, Sources, Verdict, judge},
+    evidence::{EndMark, Sources, Verdict, judge},
     handle::Handle,
-    index::Held,
+    index::ChainHead,
     page::{Page, PageError},
 };
-use motherlode_books::{Books, Epoch, Event, GenerationBegun, InternalRequest, StartEvidence, StreamId};
 use motherlode_log::{Hash, Position, ReadError, hash};
+use motherlode_state::{Books, Epoch, Event, GenerationBegun, InternalRequest, StartEvidence, StreamId};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt, fs, io,
@@ -87,7 +87,7 @@ impl From<PageError> for StartRefused {
     }
 }
 
-pub struct Judged {
+pub struct JudgedStart {
     ledger: Handle,
     verdict: Verdict,
     lost: BTreeSet<Epoch>,
@@ -95,7 +95,11 @@ pub struct Judged {
 }
 
 /// Read-only. `None` for keys in memory, which deal no draw twice.
-pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Option<Judged>, StartRefused> {
+pub fn judge_start(
+    ledger: &Handle,
+    keys: &DrawKeys,
+    policy: &StartPolicy,
+) -> Result<Option<JudgedStart>, StartRefused> {
     let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
     let end = *ledger.head().borrow();
@@ -112,7 +116,7 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
         mark_is_apart: policy.log.as_deref().is_some_and(|log| are_apart(&mark, log)),
         followed: ledger.was_followed(),
     };
-    let verdict = judge(&sources, end, &generations, |held| has(ledger, held))?;
+    let verdict = judge(&sources, end, &generations, |head| has(ledger, head))?;
     let reported = policy.reported.get(&partition).copied().unwrap_or_default();
     let verdict = match reported > end.position.max(generations.lost_to()) {
         true => Verdict { evidence: StartEvidence::Restored, lost_to: reported.max(verdict.lost_to) },
@@ -129,7 +133,7 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
         true => missing(ledger, keys)?,
         false => check_keys(ledger, keys).map(|()| BTreeSet::new())?,
     };
-    Ok(Some(Judged { ledger: ledger.clone(), verdict, lost, page }))
+    Ok(Some(JudgedStart { ledger: ledger.clone(), verdict, lost, page }))
 }
 
 pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> {
@@ -143,7 +147,7 @@ pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> 
     Err(StartRefused::KeysMissing { partition: ledger.partition(), file, keys, draws, rounds })
 }
 
-impl Judged {
+impl JudgedStart {
     /// Commits the generation. Afterwards the page is written before each answer.
     pub async fn begin(self, keys: &DrawKeys, policy: &StartPolicy) -> Result<(), StartRefused> {
         let Self { ledger, verdict, lost, page } = self;
@@ -210,21 +214,21 @@ fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     Ok(ledger.records(1, 1, BYTES)?.first().map(|record| hash(&record.bytes)))
 }
 
-fn has(ledger: &Handle, held: Held) -> Result<bool, ReadError> {
-    if held.position == 0 || held.position > ledger.durable() {
-        return Ok(held.position == 0);
+fn has(ledger: &Handle, head: ChainHead) -> Result<bool, ReadError> {
+    if head.position == 0 || head.position > ledger.durable() {
+        return Ok(head.position == 0);
     }
-    let found = ledger.records(held.position, 1, BYTES)?;
-    Ok(found.first().is_some_and(|found| hash(&found.bytes) == held.hash))
+    let found = ledger.records(head.position, 1, BYTES)?;
+    Ok(found.first().is_some_and(|found| hash(&found.bytes) == head.hash))
 }
 
-fn read_mark(path: &Path) -> Result<Option<Remembered>, StartRefused> {
+fn read_mark(path: &Path) -> Result<Option<EndMark>, StartRefused> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(StartRefused::Mark { path: path.to_owned(), source }),
     };
-    let mark = std::str::from_utf8(&bytes).ok().and_then(Remembered::parse);
+    let mark = std::str::from_utf8(&bytes).ok().and_then(EndMark::parse);
     if mark.is_none() {
         tracing::error!(file = %path.display(), "the mark of the log is damaged: it is ignored and written again");
     }
@@ -273,13 +277,13 @@ impl DrawKeys {
     }
 
     /// Durable; does nothing for keys in memory.
-    pub fn mark(&self, ledger: &Handle, held: Held, stopped: bool) -> io::Result<()> {
+    pub fn mark(&self, ledger: &Handle, head: ChainHead, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;
         let mut next = path.clone().into_os_string();
         next.push(".next");
         let mut file = fs::File::create(&next)?;
-        file.write_all(Remembered { held, generation, stopped }.line().as_bytes())?;
+        file.write_all(EndMark { head, generation, stopped }.line().as_bytes())?;
         file.sync_data()?;
         fs::rename(next, &path)?;
         path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())

@@ -2,25 +2,25 @@ mod reads;
 
 use crate::{
     append::{AppendError, Proposal},
+    core::{Appended, LedgerCore},
     draws::DrawKeys,
     error::FetchError,
-    index::Held,
+    index::ChainHead,
     options::Options,
     page::Page,
     projected::Projected,
     queue::{Message, Proposed, QueueSlot, QueueSlots, Reply, Verdict, Verdicts, answer, repeated},
     readers::{LogReader, ReaderKind, Reading},
     requests::Name,
-    shared::{Appended, Shared},
     standing::Standing,
     upstream::{Upstream, not_current},
     verifier::Verification,
     writer::Writer,
 };
-use motherlode_books::{Books, Generations, PlayerState, SettledRound, StreamId};
 use motherlode_log::{Authority, Position};
 use motherlode_proto::convert::record::{Logged, Proposer};
 use motherlode_runtime::{Reason, Refusal, trace::traceparent, until::until};
+use motherlode_state::{Books, Generations, PlayerState, SettledRound, StreamId};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -64,7 +64,7 @@ pub(crate) fn is_taking_over(reason: &str, metadata: &HashMap<String, String>) -
 
 #[derive(Clone)]
 pub struct Handle {
-    shared: Arc<Shared>,
+    shared: Arc<LedgerCore>,
     way: Way,
     slots: QueueSlots,
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
@@ -86,7 +86,7 @@ impl Drop for Desk {
 }
 
 impl Handle {
-    pub(crate) fn new(shared: Arc<Shared>, way: Way, options: &Options, threads: Vec<JoinHandle<()>>) -> Self {
+    pub(crate) fn new(shared: Arc<LedgerCore>, way: Way, options: &Options, threads: Vec<JoinHandle<()>>) -> Self {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
@@ -449,7 +449,7 @@ impl Handle {
         self.shared.tail.subscribe()
     }
 
-    pub fn head(&self) -> watch::Receiver<Held> {
+    pub fn head(&self) -> watch::Receiver<ChainHead> {
         self.shared.head.subscribe()
     }
 

@@ -4,16 +4,16 @@
 use crate::{
     error::FetchError,
     handle::Handle,
-    projected::Found,
+    projected::IndexAnswer,
     rounds,
     trails::{Entry, group},
 };
-use motherlode_books::{Currency, Event, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::round::v1::Round;
+use motherlode_state::{Currency, Event, StreamId};
 use std::{cmp::Reverse, collections::BTreeMap};
 
-pub(crate) struct Wanted<'a> {
+pub(crate) struct HistoryFilter<'a> {
     pub(crate) stream: &'a StreamId,
     pub(crate) currency: Currency,
     pub(crate) game: &'a str,
@@ -23,15 +23,15 @@ pub(crate) struct Wanted<'a> {
 
 pub(crate) type Page = (Vec<Round>, Option<u64>);
 
-pub(crate) fn page(ledger: &Handle, wanted: &Wanted<'_>) -> Result<Page, FetchError> {
-    let Wanted { stream, currency, game, first, size } = *wanted;
+pub(crate) fn page(ledger: &Handle, wanted: &HistoryFilter<'_>) -> Result<Page, FetchError> {
+    let HistoryFilter { stream, currency, game, first, size } = *wanted;
     let mut within = group(stream, currency, game);
     if game.is_empty() {
         // The trailing 0 byte would end a game's name.
         within.pop();
     }
     // Read first: the walk finds later rounds. The extra round shows whether there is a next page.
-    let Found { to, found } = ledger.projected().rounds(stream, &within, first.saturating_add(1), size + 1)?;
+    let IndexAnswer { to, found } = ledger.projected().rounds(stream, &within, first.saturating_add(1), size + 1)?;
     let latest = rounds::since(ledger, stream, to)?;
     let mut numbers: BTreeMap<Reverse<u64>, Vec<Position>> = BTreeMap::new();
     for Entry { round, at } in found {

@@ -19,8 +19,8 @@
 //! The file `held`: [`MAGIC`], [`VERSION`] (1 byte), position (8), hash (32), and the first 4 bytes of the SHA-256 of
 //! these. Before 22 November 2026 it had only position and hash; such an index is rebuilt.
 
-use motherlode_books::{Commit, Event, StreamId};
 use motherlode_log::{Hash, Position};
+use motherlode_state::{Commit, Event, StreamId};
 use sha2::{Digest, Sha256};
 use std::{
     fmt::Display,
@@ -35,7 +35,7 @@ use std::{
 const MAGIC: [u8; 4] = *b"MLIX";
 /// Version of keys and values; another one is rebuilt. Version 2 had no marks in sled.
 const VERSION: u8 = 3;
-const UNVERSIONED: usize = Held::BYTES;
+const UNVERSIONED: usize = ChainHead::BYTES;
 const CLOSE_MAX: Duration = Duration::from_secs(10);
 
 const MARKS_KEY: &[u8] = b"M";
@@ -45,12 +45,12 @@ const BATCH: usize = 256;
 
 /// Position and hash of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct ChainHead {
     pub position: Position,
     pub hash: Hash,
 }
 
-impl Held {
+impl ChainHead {
     pub(crate) const NOTHING: Self = Self { position: 0, hash: [0; 32] };
 
     const BYTES: usize = 40;
@@ -70,8 +70,8 @@ impl Held {
 
 impl SledMarks {
     #[must_use]
-    pub fn agree_with(self, held: Held) -> bool {
-        held == self.latest || held == self.before
+    pub fn agree_with(self, head: ChainHead) -> bool {
+        head == self.latest || head == self.before
     }
 
     fn encode(self) -> Vec<u8> {
@@ -79,8 +79,8 @@ impl SledMarks {
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (latest, before) = bytes.split_at_checked(Held::BYTES)?;
-        Some(Self { latest: Held::decode(latest)?, before: Held::decode(before)? })
+        let (latest, before) = bytes.split_at_checked(ChainHead::BYTES)?;
+        Some(Self { latest: ChainHead::decode(latest)?, before: ChainHead::decode(before)? })
     }
 }
 
@@ -110,24 +110,24 @@ pub struct Index {
 /// Marks in sled. After a crash between the writes of `latest` and of the file `held`, the file has `before`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SledMarks {
-    pub latest: Held,
-    pub before: Held,
+    pub latest: ChainHead,
+    pub before: ChainHead,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     None,
-    At(Held),
+    At(ChainHead),
     /// Mark of an older version, without a checksum.
-    Old(Held),
+    Old(ChainHead),
 }
 
 impl Mark {
     #[must_use]
-    pub fn held(self) -> Option<Held> {
+    pub fn head(self) -> Option<ChainHead> {
         match self {
             Self::None => None,
-            Self::At(held) | Self::Old(held) => Some(held),
+            Self::At(head) | Self::Old(head) => Some(head),
         }
     }
 }
@@ -268,10 +268,10 @@ impl Index {
         Ok(())
     }
 
-    /// Syncs the entries, then moves the mark to `held`.
-    pub fn sync(&self, held: Held) -> Result<(), IndexError> {
-        let before = self.mark()?.held().unwrap_or(Held::NOTHING);
-        self.tree.insert(MARKS_KEY, SledMarks { latest: held, before }.encode())?;
+    /// Syncs the entries, then moves the mark to `head`.
+    pub fn sync(&self, head: ChainHead) -> Result<(), IndexError> {
+        let before = self.mark()?.head().unwrap_or(ChainHead::NOTHING);
+        self.tree.insert(MARKS_KEY, SledMarks { latest: head, before }.encode())?;
         self.database.flush()?;
         let data = self.folder.join("sled").join("db");
         let io = |path: &Path| {
@@ -281,7 +281,7 @@ impl Index {
         fs::File::open(&data).and_then(|file| file.sync_data()).map_err(io(&data))?;
         let (mark, next) = (self.folder.join("held"), self.folder.join("held.next"));
         let mut file = fs::File::create(&next).map_err(io(&next))?;
-        file.write_all(&encode_mark(held)).and_then(|()| file.sync_data()).map_err(io(&next))?;
+        file.write_all(&encode_mark(head)).and_then(|()| file.sync_data()).map_err(io(&next))?;
         fs::rename(&next, &mark).map_err(io(&mark))?;
         fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(io(&self.folder))
     }
@@ -348,8 +348,8 @@ pub(crate) fn key(kind: u8, names: &[&dyn Display], tail: &[u8]) -> Vec<u8> {
     key
 }
 
-fn encode_mark(held: Held) -> Vec<u8> {
-    let mut mark = [&MAGIC[..], &[VERSION], &held.encode()].concat();
+fn encode_mark(head: ChainHead) -> Vec<u8> {
+    let mut mark = [&MAGIC[..], &[VERSION], &head.encode()].concat();
     mark.extend_from_slice(&Sha256::digest(&mark)[..4]);
     mark
 }
@@ -366,15 +366,15 @@ pub fn read_mark(folder: &Path) -> Result<Mark, IndexError> {
 
 fn decode_mark(bytes: &[u8]) -> Option<Mark> {
     if bytes.len() == UNVERSIONED {
-        return Held::decode(bytes).map(Mark::Old);
+        return ChainHead::decode(bytes).map(Mark::Old);
     }
     let (body, sum) = bytes.split_last_chunk::<4>()?;
     if Sha256::digest(body)[..4] != sum[..] {
         return None;
     }
     let (version, rest) = body.strip_prefix(&MAGIC)?.split_first()?;
-    let held = Held::decode(rest)?;
-    Some(if *version == VERSION { Mark::At(held) } else { Mark::Old(held) })
+    let head = ChainHead::decode(rest)?;
+    Some(if *version == VERSION { Mark::At(head) } else { Mark::Old(head) })
 }
 
 #[cfg(test)]
@@ -383,9 +383,9 @@ mod tests {
 
     #[test]
     fn uf_10_a_mark_comes_back_as_it_was_and_no_flipped_bit_is_believed() {
-        let held = Held { position: 1 << 40 | 77, hash: [7; 32] };
-        let mark = encode_mark(held);
-        assert_eq!(decode_mark(&mark), Some(Mark::At(held)));
+        let head = ChainHead { position: 1 << 40 | 77, hash: [7; 32] };
+        let mark = encode_mark(head);
+        assert_eq!(decode_mark(&mark), Some(Mark::At(head)));
         for bit in 0..mark.len() * 8 {
             let mut flipped = mark.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn uf_10_a_mark_without_a_version_is_read() {
-        let held = Held { position: 77, hash: [7; 32] };
-        assert_eq!(decode_mark(&held.encode()), Some(Mark::Old(held)));
+        let head = ChainHead { position: 77, hash: [7; 32] };
+        assert_eq!(decode_mark(&head.encode()), Some(Mark::Old(head)));
     }
 }

@@ -13,9 +13,9 @@ use crate::{
     standing::Standing,
 };
 use futures_util::future::{select_all, try_join_all};
-use motherlode_books::{HOME, InternalRequest, StreamId};
 use motherlode_log::{Position, Store};
 use motherlode_runtime::{Reads, Reason, Refusal};
+use motherlode_state::{HOME, InternalRequest, StreamId};
 use std::{collections::BTreeMap, future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 
@@ -67,14 +67,14 @@ impl<S: Store + 'static> From<Box<S>> for Stores {
 }
 
 impl Ledgers {
-    pub fn new(mut held: Vec<Handle>, count: u32) -> Result<Self, OpenError> {
-        held.sort_unstable_by_key(Handle::partition);
-        let found: Vec<_> = held.iter().map(Handle::partition).collect();
+    pub fn new(mut loaded: Vec<Handle>, count: u32) -> Result<Self, OpenError> {
+        loaded.sort_unstable_by_key(Handle::partition);
+        let found: Vec<_> = loaded.iter().map(Handle::partition).collect();
         let fits = found.is_sorted_by(|one, next| one < next) && found.last().is_some_and(|last| *last < count);
-        let mut held = held.into_iter();
-        let home = held.next().filter(|home| fits && home.partition() == HOME);
+        let mut loaded = loaded.into_iter();
+        let home = loaded.next().filter(|home| fits && home.partition() == HOME);
         let home = home.ok_or(OpenError::Partitions { found })?;
-        Ok(Self(Arc::new(Partitions { home, others: held.collect(), count, reads: Reads::default() })))
+        Ok(Self(Arc::new(Partitions { home, others: loaded.collect(), count, reads: Reads::default() })))
     }
 
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
@@ -144,15 +144,15 @@ impl Ledgers {
     }
 
     /// PARTITION_ELSEWHERE: another process has the stream.
-    pub fn of(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
-        self.held(stream.partition(self.count()))
+    pub fn for_stream(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
+        self.loaded(stream.partition(self.count()))
     }
 
     pub fn deciding(&self, stream: &StreamId) -> Result<&Handle, AppendError> {
-        self.of(stream).map_err(|refusal| not_held(&refusal))
+        self.for_stream(stream).map_err(|refusal| not_held(&refusal))
     }
 
-    pub fn held(&self, partition: u32) -> Result<&Handle, Refusal> {
+    pub fn loaded(&self, partition: u32) -> Result<&Handle, Refusal> {
         self.partition(partition).ok_or_else(|| self.elsewhere(partition))
     }
 
@@ -165,7 +165,7 @@ impl Ledgers {
     }
 
     pub fn whole(&self) -> Result<(), Refusal> {
-        (HOME..self.count()).try_for_each(|partition| self.held(partition).map(drop))
+        (HOME..self.count()).try_for_each(|partition| self.loaded(partition).map(drop))
     }
 
     fn elsewhere(&self, partition: u32) -> Refusal {

@@ -2,21 +2,21 @@
 
 use crate::{
     append::{AppendError, Proposal},
+    core::Appended,
     error::FetchError,
     handle::{Handle, not_the_writer},
     queue::{Verdict, Verdicts},
     readers::{ReaderKind, Reading},
     remote::{Guard, Node, StreamBytes, Terms, check_length},
     rounds,
-    shared::Appended,
     standing::Standing,
     wire::{error_to_wire, proposal_from_wire},
 };
 use futures_util::{Stream, stream};
-use motherlode_books::{ANYONE, Event, SettledRound};
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::log::v1::{self as wire, log_service_server::LogService, verdict::Outcome};
 use motherlode_runtime::{Caller, Reason, Refusal, Stop, trace::join};
+use motherlode_state::{ANYONE, Event, SettledRound};
 use std::{collections::BTreeMap, io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     sync::{broadcast, mpsc, watch},
@@ -35,7 +35,7 @@ pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 #[derive(Clone)]
 pub struct LogApi {
     written: Arc<[Handle]>,
-    held: Arc<[Handle]>,
+    loaded: Arc<[Handle]>,
     partitions: u32,
     guard: Guard,
     stop: Stop,
@@ -44,9 +44,9 @@ pub struct LogApi {
 impl LogApi {
     #[must_use]
     pub fn new<'a>(ledgers: impl IntoIterator<Item = &'a Handle>, partitions: u32, stop: Stop) -> Self {
-        let held: Arc<[Handle]> = ledgers.into_iter().cloned().collect();
-        let written = held.iter().filter(|ledger| !ledger.is_replica()).cloned().collect();
-        Self { written, held, partitions, guard: Guard::default(), stop }
+        let loaded: Arc<[Handle]> = ledgers.into_iter().cloned().collect();
+        let written = loaded.iter().filter(|ledger| !ledger.is_replica()).cloned().collect();
+        Self { written, loaded, partitions, guard: Guard::default(), stop }
     }
 
     #[must_use]
@@ -54,7 +54,7 @@ impl LogApi {
         Self { guard: Guard::new(terms), ..self }
     }
 
-    fn of(&self, partition: u32) -> Result<&Handle, Refusal> {
+    fn written_partition(&self, partition: u32) -> Result<&Handle, Refusal> {
         if partition >= self.partitions {
             return Err(Refusal::new(Reason::PartitionUnknown, "no such partition").with("partition", partition));
         }
@@ -70,7 +70,7 @@ impl LogService for LogApi {
         &self,
         request: Request<wire::GetHeadRequest>,
     ) -> Result<Response<wire::GetHeadResponse>, Status> {
-        let head = *self.of(request.get_ref().partition)?.head().borrow();
+        let head = *self.written_partition(request.get_ref().partition)?.head().borrow();
         let (position, hash, partitions) = (head.position, head.hash.to_vec(), self.partitions);
         Ok(Response::new(wire::GetHeadResponse { position, hash, partitions }))
     }
@@ -80,7 +80,7 @@ impl LogService for LogApi {
         request: Request<wire::ReadRecordsRequest>,
     ) -> Result<Response<wire::ReadRecordsResponse>, Status> {
         let wire::ReadRecordsRequest { partition, from_position, records_max, bytes_max } = request.into_inner();
-        let ledger = self.of(partition)?.clone();
+        let ledger = self.written_partition(partition)?.clone();
         let most = |asked: u32, most: usize| match usize::try_from(asked) {
             Ok(asked @ 1..) => asked.min(most),
             _ => most,
@@ -97,7 +97,7 @@ impl LogService for LogApi {
         &self,
         request: Request<wire::FollowRecordsRequest>,
     ) -> Result<Response<Self::FollowRecordsStream>, Status> {
-        let ledger = self.of(request.get_ref().partition)?.clone();
+        let ledger = self.written_partition(request.get_ref().partition)?.clone();
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
         let name = Caller::from_request(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
@@ -286,7 +286,7 @@ impl Proposing {
     }
 
     fn take(&mut self, message: wire::ProposeRequest) -> Result<(), Refusal> {
-        let ledger = self.api.of(message.partition)?.clone();
+        let ledger = self.api.written_partition(message.partition)?.clone();
         if self.ledger.as_ref().is_some_and(|first| first.partition() != ledger.partition()) {
             return Err(Refusal::field("partition", "must be the same in all messages of a stream"));
         }
@@ -323,7 +323,7 @@ impl Proposing {
             }
             self.in_flight += 1;
             let (ticket, proposal, until) = proposal;
-            match self.api.guard.check(&self.node, &proposal, &ledger, (&self.api.held, self.api.partitions)) {
+            match self.api.guard.check(&self.node, &proposal, &ledger, (&self.api.loaded, self.api.partitions)) {
                 Ok(()) => match recalled(&ledger, &proposal) {
                     Ok(recalled) => proposals.push((ticket, proposal, until, recalled)),
                     Err(error) => drop(self.sender.send(vec![(ticket, Err(error.into()))])),
@@ -368,8 +368,8 @@ mod tests {
     use super::*;
     use crate::{open::open, options::Options};
     use futures_util::StreamExt;
-    use motherlode_books::{Currency, StreamId};
     use motherlode_log::MemoryStore;
+    use motherlode_state::{Currency, StreamId};
 
     #[tokio::test]
     async fn pl_30_who_follows_the_log_is_told_with_what_it_was_sent() {

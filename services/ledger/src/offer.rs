@@ -1,9 +1,9 @@
 //! Currencies and coin values of a configuration (PL-35, DM-19).
 
-use motherlode_books::Currency;
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal, config::Currencies};
 use motherlode_slots::{LadderData, LadderRefused, Ladders};
+use motherlode_state::Currency;
 use std::sync::Arc;
 
 /// Refuses a coin value whose cash return differs from the published one.

@@ -1,7 +1,7 @@
 use crate::{
     error::OpenError,
     handle::Handle,
-    index::Held,
+    index::ChainHead,
     options::Options,
     recovery::{Recovered, recover},
 };
@@ -10,7 +10,7 @@ use std::{path::Path, sync::atomic::Ordering};
 
 /// The index may be missing, stale or damaged.
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
-    let end = Held { position: store.end(), hash: store.head() };
+    let end = ChainHead { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
     let first = (store.unread() > 0).then(|| store.start().previous);
     let settle = || store.settle().map_err(OpenError::Settle);
@@ -24,14 +24,14 @@ pub(crate) fn take_over(
     index_folder: &Path,
     options: Options,
 ) -> Result<Handle, OpenError> {
-    if !recovered.is_of(&*store)? {
+    if !recovered.is_for(&*store)? {
         tracing::warn!(partition = store.partition(), "the replica has another log: it is rebuilt");
         recovered.close();
         return open(store, index_folder, options);
     }
     let (held, position) = (recovered.position(), store.end());
     recovered.catch_up()?;
-    if *recovered.applier.shared.head.borrow() != (Held { position, hash: store.head() }) {
+    if *recovered.applier.shared.head.borrow() != (ChainHead { position, hash: store.head() }) {
         return Err(OpenError::Chain(format!("it ends at position {}, not at {position}", recovered.position())));
     }
     recovered.applier.shared.followed.store(true, Ordering::Relaxed);

@@ -8,12 +8,12 @@ use crate::{
     remote::reservation_ids,
 };
 use futures_util::future::try_join_all;
-use motherlode_books::{Event, InternalRequest, StreamId};
 use motherlode_proto::{
     convert::record::Logged,
     ledger::v1::{self as wire, request_outcome::State},
 };
 use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
+use motherlode_state::{Event, InternalRequest, StreamId};
 use std::sync::Arc;
 
 const AT_ONCE: usize = 64;
@@ -124,7 +124,7 @@ fn granted(
     let players = request.players(reserved);
     let (mut granted, mut cancelled) = (vec![], 0);
     for (player, stream) in &players {
-        match ledgers.of(stream)?.committed(stream, request.request_id)? {
+        match ledgers.for_stream(stream)?.committed(stream, request.request_id)? {
             Some(logged) if logged.commit.is_cancelled() => cancelled += 1,
             Some(logged) if matches!(logged.commit.events.first(), Some(Event::CampaignGranted(_))) => {
                 granted.push(player.clone());

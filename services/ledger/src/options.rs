@@ -1,6 +1,6 @@
 use crate::{draws::DrawKeys, time::process_ticks};
-use motherlode_books::SmolStr;
 use motherlode_runtime::Clock;
+use motherlode_state::SmolStr;
 use std::{
     collections::BTreeMap,
     sync::Arc,

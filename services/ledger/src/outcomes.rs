@@ -14,7 +14,6 @@ use crate::{
     remote::reservation_ids,
     rounds,
 };
-use motherlode_books::{Autospin, Event, InternalRequest, Minor, PlayerState, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
     convert::record::Logged,
@@ -23,6 +22,7 @@ use motherlode_proto::{
 };
 use motherlode_rounds::balance_after;
 use motherlode_runtime::{Caller, Reason, Refusal, access::Roles, config::PLATFORM};
+use motherlode_state::{Autospin, Event, InternalRequest, Minor, PlayerState, StreamId};
 use std::{collections::BTreeSet, sync::Arc};
 
 enum Named<'a> {
@@ -39,7 +39,7 @@ pub(crate) async fn get(
     let of = (request.account.as_ref(), request.operator_id.as_str());
     let outcome = match named((ledgers, operators), caller, of, &request.request_id, roles)? {
         Named::OfPlayer(account, request_id) => {
-            ledgers.of(&account.stream)?.settled(&account.stream, &request_id).await?;
+            ledgers.for_stream(&account.stream)?.settled(&account.stream, &request_id).await?;
             outcome(ledgers, caller, account.stream, &request_id).await?
         }
         Named::OfOperator(request) => operator_requests::get(ledgers, &request).await?,
@@ -59,7 +59,7 @@ pub(crate) async fn cancel(
     let outcome = match named((ledgers, operators), caller, of, &request.request_id, Roles::WALLET.or(Roles::PLAY))? {
         Named::OfPlayer(account, request_id) => {
             cancel_reservation(ledgers, caller, capped, (&account.stream, &request_id), content).await?;
-            if session(ledgers.of(&account.stream)?, &account.stream, &request_id)?.is_none() {
+            if session(ledgers.for_stream(&account.stream)?, &account.stream, &request_id)?.is_none() {
                 cancel_on(ledgers, caller, &account.stream, &request_id, content).await?;
             }
             outcome(ledgers, caller, account.stream, &request_id).await?
@@ -90,7 +90,7 @@ async fn cancel_reservation(
     match stream {
         StreamId::Player { operator, player }
             if capped.contains(operator.as_str())
-                && ledgers.of(stream)?.find_position(stream, request_id)?.is_none() =>
+                && ledgers.for_stream(stream)?.find_position(stream, request_id)?.is_none() =>
         {
             let [_, reservation] = reservation_ids(operator, player, request_id);
             Ok(append_cancellation(ledgers, caller, (&StreamId::System, &reservation), fingerprint).await?)
@@ -108,7 +108,7 @@ fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<
             Event::RoundStarted(started) => Some(started.round),
             _ => None,
         });
-        match (started, logged.commit.part_of()) {
+        match (started, logged.commit.series()) {
             (Some(round), Some(whole)) if whole == series => rounds.push((round, logged)),
             _ => break,
         }
@@ -146,7 +146,7 @@ fn named<'a>(
         _ => (request_id.to_owned(), roles),
     };
     check_roles(caller, roles)?;
-    let player = ledgers.of(&account.stream)?.player(&account.stream)?;
+    let player = ledgers.for_stream(&account.stream)?.player(&account.stream)?;
     player.and_then(|player| player.balance(account.currency)).ok_or_else(unknown_account)?;
     Ok(Named::OfPlayer(account, request_id))
 }
@@ -157,7 +157,7 @@ async fn outcome(
     stream: StreamId,
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
-    let ledger = ledgers.of(&stream)?.clone();
+    let ledger = ledgers.for_stream(&stream)?.clone();
     // Read first: a commit that is not found does not exist up to here.
     let durable = ledger.durable();
     // Read before the commits, so that they include the end of a closed debit.

@@ -1,7 +1,7 @@
 //! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers. Its name
 //! derives from the log's identity, so a copy of the log finds the original's page.
 
-use crate::{evidence::Remembered, index::Held};
+use crate::{evidence::EndMark, index::ChainHead};
 use motherlode_log::Hash;
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -32,7 +32,7 @@ impl Page {
         folder: &Path,
         (log, partition): (Hash, u32),
         exclusive: bool,
-    ) -> Result<(Self, Option<Remembered>), PageError> {
+    ) -> Result<(Self, Option<EndMark>), PageError> {
         let name: String = log[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         let path = folder.join(format!("{name}-{partition}"));
         let failed = |source| PageError::Io { path: path.clone(), source };
@@ -46,7 +46,7 @@ impl Page {
         }
         let mut text = Vec::new();
         (&mut file).take(1024).read_to_end(&mut text).map_err(failed)?;
-        let found = std::str::from_utf8(&text).ok().and_then(Remembered::parse);
+        let found = std::str::from_utf8(&text).ok().and_then(EndMark::parse);
         Ok((Self { path, file, generation: 0, failed: AtomicBool::new(false) }, found))
     }
 
@@ -61,8 +61,8 @@ impl Page {
     }
 
     /// A failure removes the page, so the next start has no evidence.
-    pub(crate) fn write(&self, held: Held) {
-        let line = Remembered { held, generation: self.generation, stopped: false }.line();
+    pub(crate) fn write(&self, head: ChainHead) {
+        let line = EndMark { head, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);
         if let Err(error) = written
             && !self.failed.swap(true, Ordering::Relaxed)
@@ -82,14 +82,14 @@ mod tests {
     #[test]
     fn pl_40_a_page_is_of_one_log_and_of_one_process() {
         let folder = tempfile::tempdir().unwrap();
-        let held = |position| Held { position, hash: [3; 32] };
+        let head = |position| ChainHead { position, hash: [3; 32] };
         let (page, found) = Page::open(folder.path(), ([1; 32], 0), true).unwrap();
         assert_eq!(found, None);
         let page = page.in_generation(4);
-        page.write(held(70));
-        page.write(held(7));
+        page.write(head(70));
+        page.write(head(7));
         assert!(matches!(Page::open(folder.path(), ([1; 32], 0), true), Err(PageError::InUse(_))));
-        let remembered = Remembered { held: held(7), generation: 4, stopped: false };
+        let remembered = EndMark { head: head(7), generation: 4, stopped: false };
         assert_eq!(Page::open(folder.path(), ([1; 32], 0), false).unwrap().1, Some(remembered));
         drop(page);
         assert_eq!(Page::open(folder.path(), ([1; 32], 0), true).unwrap().1, Some(remembered));

@@ -2,7 +2,7 @@
 //! unused bytes carry over. The queue's slots bound their number.
 
 use crate::queue::Proposed;
-use motherlode_books::{SmolStr, StreamId};
+use motherlode_state::{SmolStr, StreamId};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -19,7 +19,7 @@ const DECIDED_US: u128 = 16;
 const COMPETE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
-pub(crate) struct Parked {
+pub(crate) struct ParkedProposals {
     weights: Arc<BTreeMap<SmolStr, u32>>,
     queues: BTreeMap<SmolStr, Queue>,
     turns: VecDeque<SmolStr>,
@@ -36,7 +36,7 @@ struct Queue {
     in_turn: bool,
 }
 
-impl Parked {
+impl ParkedProposals {
     pub(crate) fn new(weights: Arc<BTreeMap<SmolStr, u32>>) -> Self {
         Self { weights, ..Self::default() }
     }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn at_b3_a_group_is_small_for_a_second_after_the_proposal_of_another_operator() {
-        let (mut parked, start) = (Parked::default(), Instant::now());
+        let (mut parked, start) = (ParkedProposals::default(), Instant::now());
         let [acme, other] = ["acme", "other"].map(|operator| StreamId::player(operator, "alice"));
         let after = |ms| start + Duration::from_millis(ms);
         parked.note(&acme, start);

@@ -6,8 +6,8 @@
 #[cfg(test)]
 mod tests;
 
-use motherlode_books::{Books, Frozen, Hand, PlayerState, StreamId};
 use motherlode_log::{Hash, Position};
+use motherlode_state::{Books, Frozen, Hand, PlayerState, StreamId};
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError, Writer, filter_hash};
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -105,7 +105,7 @@ impl Players {
         Ok(found)
     }
 
-    pub(crate) fn players_read(&self) -> u64 {
+    pub(crate) fn player_reloads(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 

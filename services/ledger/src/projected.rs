@@ -5,11 +5,11 @@
 use crate::{
     chain::record_hash,
     error::OpenError,
-    index::{self, Held, Index, IndexError, Mark, read_mark},
+    index::{self, ChainHead, Index, IndexError, Mark, read_mark},
     trails::{Entry, Trails, portion_key},
 };
-use motherlode_books::StreamId;
 use motherlode_log::{Position, Reader};
+use motherlode_state::StreamId;
 use parking_lot::RwLock;
 use std::{
     cmp::Reverse,
@@ -31,7 +31,7 @@ pub(crate) struct Projection {
 
 impl Projection {
     /// Opens an index that may be missing, stale or damaged; returns the mark confirmed by the log.
-    pub(crate) fn open(reader: &dyn Reader, folder: &Path) -> Result<(Self, Held), OpenError> {
+    pub(crate) fn open(reader: &dyn Reader, folder: &Path) -> Result<(Self, ChainHead), OpenError> {
         let (index, mark) = open_index(reader, folder)?;
         let trails = Trails::load(&index, mark.position).map_err(unusable(folder))?;
         Ok((Self { index, trails }, mark))
@@ -39,7 +39,7 @@ impl Projection {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Found<T> {
+pub(crate) struct IndexAnswer<T> {
     /// Position of the answer; 0 without an index.
     pub(crate) to: Position,
     pub(crate) found: T,
@@ -82,15 +82,15 @@ impl Projected {
     fn read<T: Default>(
         &self,
         read: impl FnOnce(&Projection) -> Result<T, IndexError>,
-    ) -> Result<Found<T>, IndexError> {
+    ) -> Result<IndexAnswer<T>, IndexError> {
         match &*self.state.read() {
-            Some(projection) => Ok(Found { to: projection.trails.to, found: read(projection)? }),
-            None => Ok(Found::default()),
+            Some(projection) => Ok(IndexAnswer { to: projection.trails.to, found: read(projection)? }),
+            None => Ok(IndexAnswer::default()),
         }
     }
 
     /// Returns the round's commits, from the bet on; empty if the index lacks the round.
-    pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Result<Found<Vec<Position>>, IndexError> {
+    pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Result<IndexAnswer<Vec<Position>>, IndexError> {
         self.read(|Projection { index, trails }| {
             if let Some(at) = trails.round(stream, round) {
                 return Ok(at);
@@ -114,7 +114,7 @@ impl Projected {
         within: &[u8],
         below: u64,
         max: usize,
-    ) -> Result<Found<Vec<Entry>>, IndexError> {
+    ) -> Result<IndexAnswer<Vec<Entry>>, IndexError> {
         self.read(|Projection { index, trails }| {
             let pending = trails.pending_of(within).flat_map(|(_, entries)| entries);
             let mut found: Vec<_> = pending.filter(|entry| entry.round < below).cloned().collect();
@@ -169,21 +169,21 @@ fn decode(portion: &[u8]) -> Result<Vec<Entry>, IndexError> {
 }
 
 /// Opens the index at the mark confirmed by the log, or rebuilds it.
-fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenError> {
+fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, ChainHead), OpenError> {
     // Read first: the mark shows whether acknowledged commits are missing.
     let mark = read_mark(folder);
-    if let Ok(Some(held)) = mark.as_ref().map(|mark| mark.held())
-        && held.position > reader.end()
+    if let Ok(Some(head)) = mark.as_ref().map(|mark| mark.head())
+        && head.position > reader.end()
     {
-        return Err(OpenError::Shortened { end: reader.end(), held: held.position, by: folder.to_owned() });
+        return Err(OpenError::Shortened { end: reader.end(), acknowledged: head.position, by: folder.to_owned() });
     }
     match mark {
-        Ok(Mark::At(held)) if record_hash(reader, held.position)? == Some(held.hash) => match Index::open(folder) {
-            Ok(index) => match agrees(&index, held, reader)? {
-                true => return Ok((index, held)),
+        Ok(Mark::At(head)) if record_hash(reader, head.position)? == Some(head.hash) => match Index::open(folder) {
+            Ok(index) => match agrees(&index, head, reader)? {
+                true => return Ok((index, head)),
                 false => {
                     tracing::warn!(
-                        held.position,
+                        head.position,
                         ?folder,
                         "the index's folder `sled` is older than its mark, empty or from another log: it is rebuilt from the log"
                     );
@@ -192,17 +192,17 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
             },
             Err(error) => tracing::warn!(%error, "the index cannot be opened: it is rebuilt from the log"),
         },
-        Ok(Mark::At(Held { position: 0, .. })) => {
+        Ok(Mark::At(ChainHead { position: 0, .. })) => {
             tracing::info!("the index has no commits: it is rebuilt from the log")
         }
-        Ok(Mark::At(held)) => {
+        Ok(Mark::At(head)) => {
             tracing::warn!(
-                held.position,
+                head.position,
                 "the index was built from another log, whose record at this position differs: it is rebuilt"
             );
         }
-        Ok(Mark::Old(held)) => {
-            tracing::info!(held.position, "the index is of an older version: it is rebuilt from the log");
+        Ok(Mark::Old(head)) => {
+            tracing::info!(head.position, "the index is of an older version: it is rebuilt from the log");
         }
         Ok(Mark::None) if reader.end() == 0 => tracing::info!("the log is new: an empty index is created"),
         Ok(Mark::None) => tracing::info!(commits = reader.end(), "no index found: it is built from the log"),
@@ -212,12 +212,12 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
         Err(error) => return Err(unusable(folder)(error)),
     }
     let anew = Index::delete(folder).and_then(|()| Index::open(folder));
-    Ok((anew.map_err(unusable(folder))?, Held::NOTHING))
+    Ok((anew.map_err(unusable(folder))?, ChainHead::NOTHING))
 }
 
-/// Returns whether sled has everything up to the mark `held`, and the log confirms sled's latest mark.
-fn agrees(index: &Index, held: Held, reader: &dyn Reader) -> Result<bool, OpenError> {
-    let Some(marks) = index.sled_marks().filter(|marks| marks.agree_with(held)) else { return Ok(false) };
+/// Returns whether sled has everything up to the mark `head`, and the log confirms sled's latest mark.
+fn agrees(index: &Index, head: ChainHead, reader: &dyn Reader) -> Result<bool, OpenError> {
+    let Some(marks) = index.sled_marks().filter(|marks| marks.agree_with(head)) else { return Ok(false) };
     Ok(record_hash(reader, marks.latest.position)? == Some(marks.latest.hash))
 }
 

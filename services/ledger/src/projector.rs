@@ -9,15 +9,15 @@
 
 use crate::{
     chain::record_hash,
-    index::{Change, Held, Index, IndexError, ProjectedBalance},
+    core::{LedgerCore, PublishedGroup},
+    index::{ChainHead, Change, Index, IndexError, ProjectedBalance},
     projected::{Projected, Projection},
-    shared::{Handed, Shared},
     snapshot::Snapshots,
     trails::Portion,
 };
-use motherlode_books::{Currency, Minor, StreamId};
 use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::Logged;
+use motherlode_state::{Currency, Minor, StreamId};
 use std::{
     borrow::Borrow,
     collections::HashMap,
@@ -117,12 +117,12 @@ impl Projector {
         }
     }
 
-    /// Syncs the index if it is at `held`.
-    pub(crate) fn mark(&mut self, held: Held) {
-        if self.projected.to() != held.position {
+    /// Syncs the index if it is at `head`.
+    pub(crate) fn mark(&mut self, head: ChainHead) {
+        if self.projected.to() != head.position {
             return;
         }
-        let marked = self.projected.write(|projection| mark(projection, &mut self.balances, held));
+        let marked = self.projected.write(|projection| mark(projection, &mut self.balances, head));
         match marked {
             None => {}
             Some(Ok(())) => self.unmarked = 0,
@@ -156,7 +156,7 @@ impl Projector {
         }
     }
 
-    fn catch_up(&mut self, shared: &Shared) {
+    fn catch_up(&mut self, shared: &LedgerCore) {
         while self.trouble.is_none() && self.projected.to() < shared.durable() {
             match shared.read(self.projected.to() + 1, TOGETHER_MAX) {
                 Ok(logged) if logged.is_empty() => return,
@@ -167,17 +167,17 @@ impl Projector {
         }
     }
 
-    pub(crate) fn run(mut self, shared: &Arc<Shared>, handed: &Receiver<Handed>, snapshots: Snapshots) {
+    pub(crate) fn run(mut self, shared: &Arc<LedgerCore>, groups: &Receiver<PublishedGroup>, snapshots: Snapshots) {
         loop {
             let wait = self.trouble.as_ref().map(|trouble| trouble.again.saturating_duration_since(Instant::now()));
             let first = match wait {
-                None => handed.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(wait) => handed.recv_timeout(wait),
+                None => groups.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(wait) => groups.recv_timeout(wait),
             };
             match first {
                 Ok(mut first) => {
                     thread::sleep(GATHER_FOR);
-                    for more in handed.try_iter() {
+                    for more in groups.try_iter() {
                         first.logged.extend(more.logged);
                     }
                     self.take(&first.logged);
@@ -188,15 +188,15 @@ impl Projector {
             self.heal(&*shared.reader);
             self.catch_up(shared);
             if self.unmarked >= self.mark_commits {
-                let held = *shared.head.borrow();
-                self.mark_at(shared, held);
+                let head = *shared.head.borrow();
+                self.mark_at(shared, head);
             }
             snapshots.look();
         }
         self.catch_up(shared);
-        let held = *shared.head.borrow();
+        let head = *shared.head.borrow();
         if self.unmarked > 0 {
-            self.mark(held);
+            self.mark(head);
         }
         if self.trouble.is_some() {
             tracing::warn!("the index's mark is behind: the next start indexes the rest again");
@@ -207,14 +207,14 @@ impl Projector {
     }
 
     /// Marks the index's own position, which may be behind the log.
-    fn mark_at(&mut self, shared: &Shared, held: Held) {
+    fn mark_at(&mut self, shared: &LedgerCore, head: ChainHead) {
         let to = self.projected.to();
-        let held = match held.position == to {
-            true => Ok(Some(held.hash)),
+        let head = match head.position == to {
+            true => Ok(Some(head.hash)),
             false => record_hash(&*shared.reader, to),
         };
-        match held {
-            Ok(Some(hash)) => self.mark(Held { position: to, hash }),
+        match head {
+            Ok(Some(hash)) => self.mark(ChainHead { position: to, hash }),
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "failed to move the index's mark: the log cannot be read"),
         }
@@ -263,18 +263,18 @@ fn put_all(index: &Index, portions: &[Portion], more: Vec<Change>) -> Result<(),
     index.apply(changes)
 }
 
-fn mark(projection: &mut Projection, balances: &mut Balances, held: Held) -> Result<(), IndexError> {
+fn mark(projection: &mut Projection, balances: &mut Balances, head: ChainHead) -> Result<(), IndexError> {
     put_noted(projection, balances)?;
     let Projection { index, trails } = projection;
-    index.sync(held)?;
+    index.sync(head)?;
     index.apply(trails.take_over())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_books::{Commit, Event};
     use motherlode_log::{MemoryStore, Store};
+    use motherlode_state::{Commit, Event};
 
     fn logged(position: u64) -> Logged {
         let currency = Currency::EUR;
@@ -295,20 +295,20 @@ mod tests {
     #[test]
     fn pl_11_what_is_noted_of_too_many_players_is_put_and_marks_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let (projection, held) = Projection::open(&*MemoryStore::new(0).reader(), folder.path()).unwrap();
-        assert_eq!(held, Held::NOTHING);
+        let (projection, head) = Projection::open(&*MemoryStore::new(0).reader(), folder.path()).unwrap();
+        assert_eq!(head, ChainHead::NOTHING);
         let mut projector = Projector { noted_max: 3, ..Projector::new(projection, folder.path(), 1_000) };
         for position in 1..=8 {
             projector.take(&[logged(position)]);
             assert!(projector.balances.0.len() < 3, "{position}");
         }
         let found = |projector: &Projector| {
-            let found = |of: &mut Projection| (of.index.balances().count(), of.index.mark().unwrap().held());
+            let found = |of: &mut Projection| (of.index.balances().count(), of.index.mark().unwrap().head());
             projector.projected.write(found).unwrap()
         };
         assert_eq!(found(&projector), (6, None));
-        let held = Held { position: 8, hash: [8; 32] };
-        projector.mark(held);
-        assert_eq!(found(&projector), (8, Some(held)));
+        let head = ChainHead { position: 8, hash: [8; 32] };
+        projector.mark(head);
+        assert_eq!(found(&projector), (8, Some(head)));
     }
 }

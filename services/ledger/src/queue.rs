@@ -3,9 +3,9 @@ use crate::{
     options::Options,
     requests::Name,
 };
-use motherlode_books::{Quota, SettledRound, SmolStr, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::convert::record::{Logged, Proposer};
+use motherlode_state::{Quota, SettledRound, SmolStr, StreamId};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::{

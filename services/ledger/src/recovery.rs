@@ -7,17 +7,17 @@ use crate::{
     appender::Appender,
     applier::{Applier, recall},
     chain::{record_hash, verify},
+    core::{LedgerCore, TAIL_GROUPS},
     error::OpenError,
     handle::{Desk, Handle, Way},
-    index::Held,
+    index::ChainHead,
     options::Options,
     projected::Projection,
     projector::Projector,
     provenance::Provenance,
     readers::Readers,
     requests::Requests,
-    shared::{Shared, TAIL_GROUPS},
-    snapshot::{Keeper, Snapshot, Snapshots, views},
+    snapshot::{Snapshot, SnapshotWriter, Snapshots, views},
     standing::{Standing, Standings},
     threads::Threads,
     time::LogTime,
@@ -25,9 +25,9 @@ use crate::{
     watch::Watch,
     writer::Writer,
 };
-use motherlode_books::{Books, Commit, Refused};
 use motherlode_log::{Hash, Position, Reader, Store, hash, previous_hash};
 use motherlode_proto::convert::record;
+use motherlode_state::{Books, Commit, Refused};
 use parking_lot::{Mutex, RwLock};
 use std::{
     path::Path,
@@ -55,7 +55,7 @@ impl Recovered {
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,
-        end: Held,
+        end: ChainHead,
         index_folder: &Path,
         options: &Options,
     ) -> Result<Self, OpenError> {
@@ -85,9 +85,9 @@ impl Recovered {
     }
 
     /// Returns whether the store continues this state, which must come from the store's own reader.
-    pub(crate) fn is_of(&self, store: &dyn Store) -> Result<bool, OpenError> {
+    pub(crate) fn is_for(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
-        let Held { position, hash } = *shared.head.borrow();
+        let ChainHead { position, hash } = *shared.head.borrow();
         let same = shared.partition == store.partition() && Arc::ptr_eq(&shared.reader, &store.reader());
         let takes = *shared.standings.borrow() == Standing::Takes;
         Ok(same && takes && (position == 0 || record_hash(&*shared.reader, position)? == Some(hash)))
@@ -135,8 +135,8 @@ impl Recovered {
 }
 
 /// Runs at startup if the log was damaged before.
-fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
-    let Held { position, hash } = *shared.head.borrow();
+fn verify_all(store: &dyn Store, shared: &LedgerCore) -> Result<(), OpenError> {
+    let ChainHead { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
     tracing::warn!(partition, position, "the log was damaged before: all of it is verified before it is served");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
@@ -146,7 +146,7 @@ fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }
 
-fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenError> {
+fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, OpenError> {
     let (unread, reader) = (store.unread(), Arc::clone(&shared.reader));
     if unread == 0 {
         return Ok(None);
@@ -163,7 +163,7 @@ fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenEr
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
-    end: Held,
+    end: ChainHead,
     first: Option<Hash>,
     index_folder: &Path,
     options: &Options,
@@ -186,7 +186,7 @@ pub(crate) fn recover(
         replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
     let check = check.filter(|_| rests_on.position > 0);
     let provenance = Arc::new(Provenance::new(check.is_some().then_some(program)));
-    let mut snapshots = Keeper::new(
+    let mut snapshots = SnapshotWriter::new(
         &store,
         index_folder,
         options.snapshot_commits,
@@ -200,7 +200,7 @@ pub(crate) fn recover(
     }
     let (clock, ticks) = (Arc::clone(&options.clock), Arc::clone(&options.ticks));
     let time = LogTime::new(clock, ticks, books.end(partition).time_ms);
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(LedgerCore {
         partition,
         books: RwLock::new(books),
         rests_on,
@@ -248,12 +248,12 @@ pub(crate) fn spawn(
 fn replay(
     reader: &dyn Reader,
     projector: &mut Projector,
-    mark: Held,
+    mark: ChainHead,
     snapshot: Snapshot,
     requests: &Requests,
-    chain: Option<(Hash, Held)>,
-) -> Result<(Books, Held), OpenError> {
-    let (players, rests_on) = (Arc::clone(&snapshot.players), snapshot.held().unwrap_or(Held::NOTHING));
+    chain: Option<(Hash, ChainHead)>,
+) -> Result<(Books, ChainHead), OpenError> {
+    let (players, rests_on) = (Arc::clone(&snapshot.players), snapshot.head().unwrap_or(ChainHead::NOTHING));
     match replay_past(reader, projector, mark, snapshot, requests, chain) {
         Err(OpenError::Player(error)) if rests_on.position > 0 => {
             tracing::warn!(%error, "the snapshot is unusable: the whole log is replayed");
@@ -261,7 +261,7 @@ fn replay(
             let mut books = Books::new();
             books.watch();
             let nothing = Snapshot { books, players, checkpoint: None, program: None };
-            Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, Held::NOTHING))
+            Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, ChainHead::NOTHING))
         }
         books => Ok((books?, rests_on)),
     }
@@ -270,13 +270,13 @@ fn replay(
 fn replay_past(
     reader: &dyn Reader,
     projector: &mut Projector,
-    mark: Held,
+    mark: ChainHead,
     snapshot: Snapshot,
     requests: &Requests,
-    chain: Option<(Hash, Held)>,
+    chain: Option<(Hash, ChainHead)>,
 ) -> Result<Books, OpenError> {
     const BYTES: usize = 4 << 20;
-    let folded = snapshot.held().unwrap_or(Held::NOTHING);
+    let folded = snapshot.head().unwrap_or(ChainHead::NOTHING);
     let Snapshot { mut books, players, .. } = snapshot;
     let (mut unloads, mut writes) = (true, true);
     let from = if folded.position < mark.position { folded } else { mark };
@@ -358,9 +358,9 @@ pub(crate) fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit, hash
 mod tests {
     use super::*;
     use crate::options::Options;
-    use motherlode_books::Event;
     use motherlode_log::{LogStart, MemoryStore, ReadError, Record, genesis};
     use motherlode_proto::convert::record::Logged;
+    use motherlode_state::Event;
     use motherlode_testkit::logs::{self, Log};
     use std::{
         collections::BTreeSet,
@@ -411,7 +411,7 @@ mod tests {
     fn applied(log: &Log) -> Result<Books, OpenError> {
         let (folder, options) = (tempfile::tempdir().unwrap(), Options::default());
         let (index, reader) = (folder.path().join("index"), Arc::new(Archive(AtomicU64::new(1))));
-        let first = Held { position: 0, hash: genesis(log.partition) };
+        let first = ChainHead { position: 0, hash: genesis(log.partition) };
         let recovered = Recovered::recover(log.partition, reader.clone(), first, &index, &options)?;
         reader.0.store(Position::MAX, Ordering::Relaxed);
         let applied = recovered.applier.apply(log.records.iter().cloned());

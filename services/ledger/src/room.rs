@@ -11,7 +11,7 @@ pub(crate) struct Room {
 impl Room {
     const BLOCK: usize = 64 << 10;
 
-    pub(crate) fn hold(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    pub(crate) fn encode(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
         self.record.clear();
         write(&mut self.record);
         if self.block.capacity() < self.record.len() {
@@ -32,7 +32,7 @@ mod tests {
         let (mut room, mut held) = (Room::default(), vec![]);
         for (length, byte) in lengths.into_iter().zip(1..) {
             let record = vec![byte; length];
-            held.push((room.hold(|bytes| bytes.extend_from_slice(&record)), record));
+            held.push((room.encode(|bytes| bytes.extend_from_slice(&record)), record));
         }
         assert!(held.iter().all(|(held, record)| held == record));
     }

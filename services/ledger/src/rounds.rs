@@ -1,16 +1,16 @@
 //! Rounds read back from the log (PL-05, PL-21). The index has a round's commits up to a position; later ones are found
 //! backwards from the player's latest commit, at most [`WALK_MAX`].
 
-use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, projected::Found};
-use motherlode_books::{
-    Bet, Books, Event, InternalRequest, Minor, RoundKey, RoundStarted, SettledRound, StreamId, rounds_named,
-};
+use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, projected::IndexAnswer};
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::{
     convert::record::Logged,
     round::v1::{Round, RoundState},
 };
 use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
+use motherlode_state::{
+    Bet, Books, Event, InternalRequest, Minor, RoundKey, RoundStarted, SettledRound, StreamId, rounds_named,
+};
 use std::{collections::BTreeMap, sync::Arc};
 
 const WALK_MAX: usize = 4096;
@@ -71,7 +71,7 @@ pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<
 }
 
 #[must_use]
-pub fn is_of(logged: &Logged, number: u64) -> bool {
+pub fn is_for(logged: &Logged, number: u64) -> bool {
     logged.commit.events.iter().any(|event| match event {
         Event::RoundStarted(started) => started.round == number,
         Event::StepResolved(step) => step.round == number,
@@ -88,7 +88,7 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
         return Ok(None);
     }
     // Read before the walk.
-    let Found { to, found } = handle.projected().round(stream, number)?;
+    let IndexAnswer { to, found } = handle.projected().round(stream, number)?;
     gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn gather(
     let from = latest.last().map_or(Position::MAX, |first| first.commit.position);
     let known = known.iter().filter(|position| **position < from);
     let mut commits = known.map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
-    commits.extend(latest.iter().rev().filter(|logged| is_of(logged, number)).cloned());
+    commits.extend(latest.iter().rev().filter(|logged| is_for(logged, number)).cloned());
     let void = handle.books_of(stream, |books| books.player(stream)?.voided_at(number))?;
     if let Some(void) = void.filter(|void| commits.last().is_some_and(|last| last.commit.position < *void)) {
         commits.push(handle.fetch(void)?);

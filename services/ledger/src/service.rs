@@ -4,23 +4,22 @@ use crate::{
     fields::{self, AccountId, money, round_name, unknown_account, unknown_round},
     follow::{self, Followers},
     handle::Handle,
-    held_calls,
-    history::{self, Wanted},
+    history::{self, HistoryFilter},
     index::IndexError,
     known::Operators,
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
-    rounds, switches, void,
+    rounds, switches, void, wallet_retries,
 };
 use futures_util::Stream;
-use motherlode_books::{Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
 };
 use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use motherlode_slots::Ladders;
+use motherlode_state::{Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use prost::Message;
 use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
@@ -101,7 +100,7 @@ impl LedgerApi {
     ) -> Result<Arc<Logged>, Refusal> {
         let request_id = fields::id("request_id", request_id)?;
         let fingerprint = fingerprint(method, message);
-        let (stream, ledger) = (&account.stream, self.ledgers.of(&account.stream)?);
+        let (stream, ledger) = (&account.stream, self.ledgers.for_stream(&account.stream)?);
         let event = match event {
             Ok(event) => event,
             Err(refusal) => return ledger.find(stream, request_id, fingerprint)?.ok_or(refusal),
@@ -137,7 +136,7 @@ impl LedgerApi {
     }
 
     fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {
-        let ledger = self.ledgers.of(&account.stream)?;
+        let ledger = self.ledgers.for_stream(&account.stream)?;
         let balance =
             ledger.books_of(&account.stream, |books| books.player(&account.stream)?.balance(account.currency))?;
         balance.ok_or_else(unknown_account)
@@ -169,7 +168,7 @@ impl LedgerApi {
         request: &wire::GetAccountRequest,
     ) -> Result<wire::GetAccountResponse, Refusal> {
         let account = fields::account(caller, request.account.as_ref())?;
-        let read = self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
+        let read = self.ledgers.for_stream(&account.stream)?.books_of(&account.stream, |books| {
             let player = books.player(&account.stream)?;
             let open = player.open_rounds().map(|round| round_name(&account.stream, round.started.round)).collect();
             let seal = player.draw.map_or_else(Vec::new, |draw| draw.seal.to_vec());
@@ -208,7 +207,7 @@ impl LedgerApi {
         let account = fields::account(caller, request.account.as_ref())?;
         let request_id = fields::id("request_id", &request.request_id)?;
         self.account(&account)?;
-        let ledger = self.ledgers.of(&account.stream)?;
+        let ledger = self.ledgers.for_stream(&account.stream)?;
         let logged = match ledger.find_position(&account.stream, request_id)? {
             Some(position) => Some(ledger.fetch(position)?),
             None => None,
@@ -227,7 +226,7 @@ impl LedgerApi {
         request: &wire::GetRoundRequest,
     ) -> Result<wire::GetRoundResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let ledger = self.ledgers.of(&id.stream)?.clone();
+        let ledger = self.ledgers.for_stream(&id.stream)?.clone();
         let read = move || rounds::read(&ledger, &id.stream, id.number);
         let round = self.ledgers.reads().run(caller, read).await??;
         let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
@@ -247,7 +246,7 @@ impl LedgerApi {
             Ok(size) => size.min(PAGE_SIZE_MAX),
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
-        let ledger = self.ledgers.of(&account.stream)?.clone();
+        let ledger = self.ledgers.for_stream(&account.stream)?.clone();
         let started = |books: &Books| books.player(&account.stream).map_or(0, |player| player.rounds_started);
         let started = ledger.books_of(&account.stream, started)?;
         let first = fields::page_number(&request.page_token)?.unwrap_or(started);
@@ -257,7 +256,7 @@ impl LedgerApi {
         let game = request.game.clone();
         let read = move || {
             let (stream, currency) = (&account.stream, account.currency);
-            history::page(&ledger, &Wanted { stream, currency, game: &game, first, size })
+            history::page(&ledger, &HistoryFilter { stream, currency, game: &game, first, size })
         };
         let (rounds, next) = self.ledgers.reads().run(caller, read).await??;
         let next_page_token = next.map(|number| number.to_string()).unwrap_or_default();
@@ -273,7 +272,7 @@ impl LedgerApi {
         fields::optional_id("game", &request.game)?;
         self.account(&account)?;
         let figure = |(key, value): (&SmolStr, &i64)| wire::collection::Figure { key: key.to_string(), value: *value };
-        let read = self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
+        let read = self.ledgers.for_stream(&account.stream)?.books_of(&account.stream, |books| {
             let player = books.player(&account.stream)?;
             let wanted = player.collections().filter(|(game, ..)| request.game.is_empty() || request.game == *game);
             let collections = wanted.map(|(game, scope, figures)| wire::Collection {
@@ -391,7 +390,9 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::RetryWalletCallsRequest>,
     ) -> Result<Response<wire::RetryWalletCallsResponse>, Status> {
-        Ok(Response::new(held_calls::retry(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
+        Ok(Response::new(
+            wallet_retries::retry(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?,
+        ))
     }
 
     async fn get_round(
@@ -419,7 +420,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::GetPlayerDayRequest>,
     ) -> Result<Response<wire::GetPlayerDayResponse>, Status> {
-        Ok(Response::new(day::of(&self.ledgers, &Caller::from_request(&request), request.get_ref())?))
+        Ok(Response::new(day::player_day(&self.ledgers, &Caller::from_request(&request), request.get_ref())?))
     }
 
     async fn void_round(

@@ -11,16 +11,16 @@
 
 use crate::{
     chain::record_hash,
+    core::LedgerCore,
     error::OpenError,
-    index::Held,
+    index::ChainHead,
     players::{LOOKED_AT, Players, STATE_VERSION, Written, each_once},
     provenance::Provenance,
     requests::{Key, Requests, WriteError},
-    shared::Shared,
     state_check::StateCheck,
 };
-use motherlode_books::{Books, Frozen};
 use motherlode_log::{Hash, Position, Reader};
+use motherlode_state::{Books, Frozen};
 use motherlode_views::{Checkpoint, Store, ViewError};
 use parking_lot::RwLockWriteGuard;
 use std::{
@@ -90,11 +90,11 @@ impl Snapshot {
         if checkpoint.state_version != STATE_VERSION {
             return Err(Unusable::OtherVersion);
         }
-        let (end, held) = (reader.end(), checkpoint.position);
-        if held > end {
-            return Err(OpenError::Shortened { end, held, by: store.folder().to_owned() }.into());
+        let (end, acknowledged) = (reader.end(), checkpoint.position);
+        if acknowledged > end {
+            return Err(OpenError::Shortened { end, acknowledged, by: store.folder().to_owned() }.into());
         }
-        if record_hash(reader, held).map_err(OpenError::from)? != Some(checkpoint.hash) {
+        if record_hash(reader, acknowledged).map_err(OpenError::from)? != Some(checkpoint.hash) {
             return Err(Unusable::OtherLog);
         }
         let (program, key, books) = decode(&checkpoint.state).ok_or(Unusable::Damaged)?;
@@ -104,12 +104,12 @@ impl Snapshot {
     }
 
     pub(crate) fn check(&self, partition: u32, reader: &Arc<dyn Reader>) -> Option<StateCheck> {
-        let (reader, position) = (Arc::clone(reader), self.held()?.position);
-        Some(StateCheck { partition, reader, position, players: self.players.fixed(), shared: self.books.shared() })
+        let (reader, position) = (Arc::clone(reader), self.head()?.position);
+        Some(StateCheck { partition, reader, position, players: self.players.fixed(), shared: self.books.common() })
     }
 
-    pub(crate) fn held(&self) -> Option<Held> {
-        self.checkpoint.as_ref().map(|(_, of)| Held { position: of.position, hash: of.hash })
+    pub(crate) fn head(&self) -> Option<ChainHead> {
+        self.checkpoint.as_ref().map(|(_, of)| ChainHead { position: of.position, hash: of.hash })
     }
 }
 
@@ -117,7 +117,7 @@ fn decode(state: &[u8]) -> Option<State> {
     postcard::from_bytes(state).ok()
 }
 
-pub(crate) struct Keeper {
+pub(crate) struct SnapshotWriter {
     store: Arc<Store>,
     index: PathBuf,
     every: u64,
@@ -128,7 +128,7 @@ pub(crate) struct Keeper {
     pause: Option<Instant>,
 }
 
-impl Keeper {
+impl SnapshotWriter {
     /// `latest` is the latest snapshot's position.
     pub(crate) fn new(
         store: &Arc<Store>,
@@ -143,12 +143,12 @@ impl Keeper {
     }
 
     /// Writes a due snapshot at startup and shutdown.
-    pub(crate) fn keep_at_rest(&mut self, shared: &Shared) {
+    pub(crate) fn keep_at_rest(&mut self, shared: &LedgerCore) {
         let commits = if self.merged { 1 } else { self.every };
         self.keep(shared, if self.provenance.take_stale() { 0 } else { commits });
     }
 
-    fn keep_running(&mut self, shared: &Shared) {
+    fn keep_running(&mut self, shared: &LedgerCore) {
         if self.pause.is_some_and(|until| Instant::now() < until) {
             return;
         }
@@ -179,7 +179,7 @@ impl Keeper {
         Ok(merged)
     }
 
-    fn keep(&mut self, shared: &Shared, commits: u64) -> bool {
+    fn keep(&mut self, shared: &LedgerCore, commits: u64) -> bool {
         if self.players.has_failed() || self.provenance.has_failed() {
             return false;
         }
@@ -203,8 +203,8 @@ impl Keeper {
         }
     }
 
-    fn write(&self, shared: &Shared) -> io::Result<Position> {
-        let begun = Begun::of(shared);
+    fn write(&self, shared: &LedgerCore) -> io::Result<Position> {
+        let begun = Begun::new(shared);
         let mut written = Written::default();
         let done = self.write_begun(shared, &begun, &mut written);
         let unwritten = done.is_err().then_some(begun.frozen);
@@ -220,12 +220,12 @@ impl Keeper {
         done.map(|()| begun.position)
     }
 
-    fn write_begun(&self, shared: &Shared, begun: &Begun, written: &mut Written) -> io::Result<()> {
+    fn write_begun(&self, shared: &LedgerCore, begun: &Begun, written: &mut Written) -> io::Result<()> {
         let position = begun.position;
         self.players.write_frozen(&begun.frozen, position, || shared.books.read(), written)?;
         shared.requests.write(position)?;
         let hash = match *shared.head.borrow() {
-            Held { position: head, hash } if head == position => Some(hash),
+            ChainHead { position: head, hash } if head == position => Some(hash),
             _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
         };
         let hash = hash.ok_or_else(|| io::Error::other(format!("the log has no record {position}")))?;
@@ -258,7 +258,7 @@ struct Begun {
 }
 
 impl Begun {
-    fn of(shared: &Shared) -> Self {
+    fn new(shared: &LedgerCore) -> Self {
         let mut books = shared.books.write();
         let mut frozen = books.freeze();
         let books = RwLockWriteGuard::downgrade(books);
@@ -279,12 +279,16 @@ pub(crate) struct Snapshots {
 }
 
 impl Snapshots {
-    pub(crate) fn start(mut keeper: Keeper, shared: Arc<Shared>, check: Option<StateCheck>) -> Result<Self, OpenError> {
+    pub(crate) fn start(
+        mut writer: SnapshotWriter,
+        shared: Arc<LedgerCore>,
+        check: Option<StateCheck>,
+    ) -> Result<Self, OpenError> {
         let (due, dues) = sync_channel(1);
         shared.requests.wake_by(due.clone());
-        let store = Arc::clone(&keeper.store);
+        let store = Arc::clone(&writer.store);
         let stopping = Arc::clone(&store);
-        let (players, provenance) = (Arc::clone(&keeper.players), Arc::clone(&keeper.provenance));
+        let (players, provenance) = (Arc::clone(&writer.players), Arc::clone(&writer.provenance));
         let threads = shared.threads.clone();
         let failed = |name| move |source| OpenError::Thread(name, source);
         let checking = check.map(|check| {
@@ -293,10 +297,10 @@ impl Snapshots {
         });
         let keeping = threads.spawn("snapshots", move || {
             motherlode_runtime::lower_priority();
-            while dues.recv().is_ok() && !keeper.store.is_stopped() {
-                keeper.keep_running(&shared);
+            while dues.recv().is_ok() && !writer.store.is_stopped() {
+                writer.keep_running(&shared);
             }
-            keeper.keep_at_rest(&shared);
+            writer.keep_at_rest(&shared);
         });
         let keeping = keeping.map_err(failed("snapshots"))?;
         let threads = checking.transpose()?.into_iter().chain([keeping]).collect();

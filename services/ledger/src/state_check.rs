@@ -7,10 +7,10 @@
 //! 1/256. Each narrower sample is a subset, so its players were folded from the start.
 
 use crate::{applier::recall, error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY};
-use motherlode_books::{Commit, PlayerState, Refused, Share, Shared, StreamId};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
 use motherlode_proto::convert::record;
 use motherlode_runtime::program;
+use motherlode_state::{Commit, CommonState, PlayerState, Refused, Share, StreamId};
 use motherlode_views::ViewError;
 use siphasher::sip::SipHasher13;
 use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Instant};
@@ -26,7 +26,7 @@ pub(crate) struct StateCheck {
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) position: Position,
     pub(crate) players: FixedPlayers,
-    pub(crate) shared: Shared,
+    pub(crate) shared: CommonState,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -168,7 +168,7 @@ impl Sample {
             return self.fold(reader, &name, &commit, bytes);
         }
         let Self { key, bits, share, .. } = self;
-        if Shared::is_changed_by(&commit) {
+        if CommonState::is_changed_by(&commit) {
             let taken = share.take_over(&commit, |stream| has(*key, *bits, &stream.to_string()));
             taken.map_err(|source| OpenError::Refused { position: *position, source })?;
         }

@@ -8,9 +8,9 @@ use crate::{
     known::{Operators, check_game},
     ledgers::Ledgers,
 };
-use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
 use motherlode_runtime::{Caller, Reason, Refusal, config::PLATFORM};
+use motherlode_state::{Event, StreamId, Switch, SwitchedOff};
 
 const OPERATORS_MAX: usize = 1_000;
 

@@ -4,9 +4,9 @@
 //! a mark. A value replaces all that begin among its rounds, since a restart can split them differently.
 
 use crate::index::{Change, Index, IndexError, key};
-use motherlode_books::{Currency, Event, RoundStarted, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
+use motherlode_state::{Currency, Event, RoundStarted, StreamId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

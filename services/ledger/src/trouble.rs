@@ -38,7 +38,7 @@ impl Trouble {
     }
 
     /// `Unknown` if an earlier append of the request is in doubt.
-    pub(crate) fn of(&self, name: Name, failure: &AppendError) -> AppendError {
+    pub(crate) fn failure(&self, name: Name, failure: &AppendError) -> AppendError {
         match failure {
             AppendError::Full { reason } | AppendError::Unavailable { reason } if self.has_in_doubt(name) => {
                 AppendError::Unknown { reason: reason.clone() }

@@ -1,4 +1,4 @@
-use crate::{shared::Shared, standing::Standing};
+use crate::{core::LedgerCore, standing::Standing};
 use motherlode_log::Position;
 use motherlode_runtime::{Reason, Refusal};
 use std::time::Duration;
@@ -16,7 +16,7 @@ impl Upstream {
         Self(asking)
     }
 
-    pub(crate) async fn current(&self, shared: &Shared) -> Result<(), Refusal> {
+    pub(crate) async fn current(&self, shared: &LedgerCore) -> Result<(), Refusal> {
         let reached = async {
             let (asking, end) = oneshot::channel();
             self.0.send(asking).ok()?;

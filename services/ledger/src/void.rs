@@ -14,13 +14,13 @@ use crate::{
     ledgers::Ledgers,
     rounds,
 };
-use motherlode_books::{Event, Minor, PlayerState, RoundJackpot, SettledRound, StreamId, VoidedJackpot};
 use motherlode_proto::{
     convert::record::Logged,
     ledger::v1::{AwardCost, VoidRoundRequest, VoidRoundResponse},
 };
 use motherlode_rounds::{Unresolvable, balance_after, collection};
 use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_state::{Event, Minor, PlayerState, RoundJackpot, SettledRound, StreamId, VoidedJackpot};
 use std::sync::Arc;
 
 pub(crate) async fn void_round(
@@ -33,7 +33,7 @@ pub(crate) async fn void_round(
     let reason = fields::text("reason", &request.reason, 256)?;
     let by = By { actor: &caller.signature(), reference: fields::reference("actor", &request.actor)? };
     let ask = Ask { request_id, fingerprint: fingerprint("void_round", request), reason, by };
-    let ledger = ledgers.of(&id.stream)?;
+    let ledger = ledgers.for_stream(&id.stream)?;
     let way = if caller.actor().is_some() { Way::Proposed } else { Way::AtOnce };
     let voided = make(ledgers, caller, &id, &ask, &way).await?;
     match voided.commit.events.first() {
@@ -103,7 +103,7 @@ async fn make(
     way: &Way,
 ) -> Result<Arc<Logged>, Refusal> {
     let Ask { request_id, fingerprint, .. } = *ask;
-    let ledger = ledgers.of(&id.stream)?;
+    let ledger = ledgers.for_stream(&id.stream)?;
     loop {
         let player = ledger.player(&id.stream)?.filter(|player| id.number <= player.rounds_started);
         let is_settled =
@@ -122,7 +122,7 @@ async fn make(
             }
             None => Err(unknown_round(&round_name(&id.stream, id.number))),
         };
-        let (version, Decided { recalled, events }) = match decided {
+        let (version, VoidDecision { recalled, events }) = match decided {
             Ok(decided) => decided,
             Err(refusal) => match ledger.find(&id.stream, request_id, fingerprint)? {
                 Some(made) => return Ok(made),
@@ -144,7 +144,7 @@ async fn make(
     }
 }
 
-struct Decided {
+struct VoidDecision {
     recalled: Option<Box<SettledRound>>,
     events: Vec<Event>,
 }
@@ -161,7 +161,7 @@ fn decide(
     id: &RoundId,
     ask: &Ask<'_>,
     way: &Way,
-) -> Result<Decided, Refusal> {
+) -> Result<VoidDecision, Refusal> {
     let Ask { reason, ref by, .. } = *ask;
     let name = || round_name(&id.stream, id.number);
     if player.voided_at(id.number).is_some() {
@@ -178,7 +178,7 @@ fn decide(
     };
     if !jackpots.is_empty() && matches!(way, Way::Proposed) {
         let proposed = Event::VoidProposed { round: id.number, reason: reason.to_owned(), actor: by.actor.to_owned() };
-        return Ok(Decided { recalled: None, events: vec![proposed, acted(by)] });
+        return Ok(VoidDecision { recalled: None, events: vec![proposed, acted(by)] });
     }
     let undone = collection::undo(player, started, collected).map_err(unresolvable)?;
     let other = player.open_round_of(&started.game, started.currency).filter(|other| other.started.round != id.number);
@@ -214,7 +214,7 @@ fn decide(
         _ => (None, acted(by)),
     };
     let events = approval.into_iter().chain([voided]).chain(revealed).chain(undone).chain([acted]).collect();
-    Ok(Decided { recalled: recalled.map(Box::new), events })
+    Ok(VoidDecision { recalled: recalled.map(Box::new), events })
 }
 
 fn acted(by: &By<'_>) -> Event {

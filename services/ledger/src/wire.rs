@@ -96,8 +96,8 @@ pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
     use motherlode_runtime::Reason;
+    use motherlode_state::{Currency, Event, Minor, Refused, StreamId};
 
     #[test]
     fn pl_12_every_reason_of_the_log_comes_back_as_it_was() {

@@ -6,25 +6,25 @@
 //! runtime of most waiting calls ([`Writer::publish_on`]) needs one wake-up per group.
 //!
 //! Verdicts that depend on staged commits wait for the youngest group; a failed append drops both. While a full group
-//! waits for the disk, proposals are parked and judged in turns of the operators ([`Parked`]), so one operator delays
+//! waits for the disk, proposals are parked and judged in turns of the operators ([`ParkedProposals`]), so one operator delays
 //! another by at most two groups.
 
 use crate::{
     append::{AppendError, Proposal},
-    index::Held,
+    core::{Appended, LedgerCore, PUBLISHED_BYTES_MAX, PublishedGroup, is_by},
+    index::ChainHead,
     options::Options,
-    parked::Parked,
+    parked::ParkedProposals,
     queue::{Proposed, QueueSlot, Reply, Verdict, answer, repeated},
     requests::Name,
     room::Room,
-    shared::{Appended, HANDED_BYTES_MAX, Handed, Shared, is_by},
     standing::{Hindrance, Standing},
     trouble::Trouble,
 };
 use bytes::Bytes;
-use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId, Subject};
 use motherlode_log::{AppendError as Failed, Chained, Position};
 use motherlode_proto::convert::record::{self, Logged, Proposer};
+use motherlode_state::{Books, Commit, Head, SettledRound, Stage, StreamId, Subject};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
@@ -37,7 +37,7 @@ use tokio::{runtime, sync::mpsc};
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
-    shared: Arc<Shared>,
+    shared: Arc<LedgerCore>,
     batch_commits_max: usize,
     has_operators: bool,
     waiting_max: usize,
@@ -50,17 +50,17 @@ pub(crate) struct Writer {
 
 struct Staged {
     stage: Stage,
-    end: Held,
+    end: ChainHead,
     groups: VecDeque<Group>,
     room: Room,
     durable: usize,
     appending: Option<Instant>,
     waiting: usize,
-    parked: Parked,
+    parked: ParkedProposals,
     trouble: Option<Trouble>,
     closed: bool,
     /// Present until the appender ends.
-    projector: Option<SyncSender<Handed>>,
+    projector: Option<SyncSender<PublishedGroup>>,
 }
 
 struct Group {
@@ -68,7 +68,7 @@ struct Group {
     logged: Vec<Arc<Logged>>,
     names: Vec<Name>,
     bytes: usize,
-    end: Held,
+    end: ChainHead,
     waiters: Vec<Waiter>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) enum AppenderTask {
 }
 
 impl Writer {
-    pub(crate) fn new(shared: Arc<Shared>, projector: SyncSender<Handed>, options: &Options) -> Self {
+    pub(crate) fn new(shared: Arc<LedgerCore>, projector: SyncSender<PublishedGroup>, options: &Options) -> Self {
         let staged = Staged {
             stage: Stage::new(),
             end: *shared.head.borrow(),
@@ -116,7 +116,7 @@ impl Writer {
             durable: 0,
             appending: None,
             waiting: 0,
-            parked: Parked::new(Arc::clone(&options.weights)),
+            parked: ParkedProposals::new(Arc::clone(&options.weights)),
             trouble: None,
             closed: false,
             projector: Some(projector),
@@ -144,7 +144,7 @@ impl Writer {
         }
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &LedgerCore {
         &self.shared
     }
 
@@ -308,7 +308,7 @@ impl Writer {
                 let Group { records, logged, names, end, waiters: of_group, .. } = group;
                 staged.waiting -= of_group.len();
                 let sizes = || records.records().iter().map(Bytes::len);
-                let is_long = sizes().sum::<usize>() > HANDED_BYTES_MAX;
+                let is_long = sizes().sum::<usize>() > PUBLISHED_BYTES_MAX;
                 self.shared.publish(&mut staged.stage, &logged, sizes(), &names, end);
                 waiters.extend(of_group);
                 if self.shared.tail.receiver_count() > 0 {
@@ -317,7 +317,7 @@ impl Writer {
                     let _ = self.shared.tail.send(Appended { first, records: records.into() });
                 }
                 let logged = if is_long { vec![] } else { logged };
-                let _ = staged.projector.as_ref().map(|projector| projector.try_send(Handed { logged }));
+                let _ = staged.projector.as_ref().map(|projector| projector.try_send(PublishedGroup { logged }));
             }
         }
         answer(waiters.into_iter().map(|waiter| (waiter.reply, waiter.verdict)));
@@ -392,7 +392,7 @@ impl Writer {
 }
 
 impl Group {
-    fn after(end: Held) -> Self {
+    fn after(end: ChainHead) -> Self {
         Self { records: Chained::after(end.hash), logged: vec![], names: vec![], bytes: 0, end, waiters: vec![] }
     }
 
@@ -413,7 +413,7 @@ impl Staged {
     }
 
     fn refused(&self, name: Name, failure: &AppendError) -> AppendError {
-        self.trouble.as_ref().map_or_else(|| failure.clone(), |trouble| trouble.of(name, failure))
+        self.trouble.as_ref().map_or_else(|| failure.clone(), |trouble| trouble.failure(name, failure))
     }
 
     fn is_full(&self, commits_max: usize) -> bool {
@@ -431,7 +431,7 @@ impl Staged {
 
 struct Judging<'a> {
     books: &'a Books,
-    shared: &'a Shared,
+    shared: &'a LedgerCore,
     has_operators: bool,
     time_ms: i64,
     name: Name,
@@ -502,13 +502,13 @@ impl Judging<'_> {
         }
         staged.stage.admit(&subject, books, &commit)?;
         let Staged { stage, groups, room, end, .. } = staged;
-        let Held { position: after, hash: before } = *end;
+        let ChainHead { position: after, hash: before } = *end;
         let (mut balances_after, mut due_after, mut chained) = (vec![], vec![], Ok(()));
         stage.apply_to(subject, books, &commit, recalled, |player| {
             if let Some(player) = player {
                 (balances_after, due_after) = (player.balances().collect(), player.due().collect());
             }
-            let record = room.hold(|bytes| {
+            let record = room.encode(|bytes| {
                 record::write_commit(&before, &commit, &balances_after, bytes);
                 record::write_end(proposer.as_deref(), &due_after, bytes);
             });
@@ -518,7 +518,7 @@ impl Judging<'_> {
             let Some(youngest) = groups.back_mut() else { return before };
             youngest.bytes += record.len();
             chained = youngest.records.push(after, record);
-            *end = Held { position: commit.position, hash: youngest.records.head() };
+            *end = ChainHead { position: commit.position, hash: youngest.records.head() };
             end.hash
         })?;
         chained.map_err(|broken| AppendError::Unknown { reason: broken.to_string() })?;

@@ -1,7 +1,7 @@
 //! Comparison of the service's balances with the sums of its answers, warm-up included, in minor units of EUR.
 
 use crate::player::Expected;
-use motherlode_books::{Currency, Minor, Nano};
+use motherlode_state::{Currency, Minor, Nano};
 use serde::Serialize;
 
 const NAMED_MAX: usize = 10;

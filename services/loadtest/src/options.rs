@@ -1,6 +1,6 @@
-use motherlode_books::{CoinValue, Currency, Minor, cash};
 use motherlode_runtime::connect::Credentials;
 use motherlode_slots::standard;
+use motherlode_state::{CoinValue, Currency, Minor, cash};
 use std::time::Duration;
 
 /// The deposits of more rounds would not fit a balance at the highest bet.

@@ -150,7 +150,7 @@ pub(crate) mod tests {
         options::Thresholds,
         tally::Kind,
     };
-    use motherlode_books::Nano;
+    use motherlode_state::Nano;
     use tonic::Status;
 
     fn sound() -> Books {

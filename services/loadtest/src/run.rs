@@ -14,7 +14,6 @@ use crate::{
     usage::Usage,
 };
 use futures_util::{StreamExt, TryStreamExt, future::LocalBoxFuture, stream};
-use motherlode_books::{Currency, Nano, StreamId};
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, Pool, PoolStatus, jackpot_service_client::JackpotServiceClient},
     ledger::v1::{
@@ -25,6 +24,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::connect::Connection;
 use motherlode_slots::latest;
+use motherlode_state::{Currency, Nano, StreamId};
 use std::{
     sync::{
         Arc,

@@ -204,6 +204,6 @@ mod tests {
     fn request_ids_are_valid_and_differ() {
         let (one, other) = (request_id().unwrap(), request_id().unwrap());
         assert_ne!(one, other);
-        assert!(motherlode_books::is_id(&one), "{one}");
+        assert!(motherlode_state::is_id(&one), "{one}");
     }
 }

@@ -28,7 +28,7 @@ const EXAMPLES: [(&str, &[&str]); 23] = [
     ("verify", &["motherlode verify round.tlog-proof --key motherlode-..."]),
     ("witness", &["motherlode witness --key witness.key --log motherlode-... --data witness"]),
     ("copy", &["motherlode copy --from data --to /backup/log"]),
-    ("export", &["motherlode export data --what rounds --out rounds.csv"]),
+    ("export", &["motherlode export rounds data --out rounds.csv"]),
     ("log", &["motherlode log tail data"]),
     ("rng", &["motherlode rng --bytes 1000000 > random.bin"]),
     ("completions", &["motherlode completions bash > /etc/bash_completion.d/motherlode"]),

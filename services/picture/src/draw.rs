@@ -10,7 +10,7 @@ mod window;
 
 pub(crate) mod cells {
     pub(crate) use super::{
-        hold::{News, is_of as is_hold_and_win, news},
+        hold::{News, is_for as is_hold_and_win, news},
         window::{cell, kind, name, path, size, wins_here},
     };
 }
@@ -23,11 +23,11 @@ pub use pen::colour_wanted;
 use pen::{Hue, Pen};
 
 use crate::figures::{coins, counted, grouped, minor_units};
-use motherlode_books::Currency;
 use motherlode_proto::round::v1::{
     Awaiting, Card, CardTurn, CarriedFigure, Choice, Outcome, Prize, SpinKind, SpinResult, choice, prize,
 };
 use motherlode_slots::GameInfo;
+use motherlode_state::Currency;
 
 /// Ends with a line feed.
 #[must_use]
@@ -37,17 +37,17 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     let mut before = None;
     for group in groups(&outcome.spins) {
         match group[..] {
-            [spin] if !hold::is_of(spin) && !series::is_free(spin) => {
+            [spin] if !hold::is_for(spin) && !series::is_free(spin) => {
                 lines.extend(window::title(spin, before, pen));
                 lines.extend(window::grid(game, spin, pen));
                 lines.extend(window::wins(game, spin, currency, pen));
             }
-            [first, ..] if hold::is_of(first) => lines.extend(hold::boards(game, &group, pen)),
+            [first, ..] if hold::is_for(first) => lines.extend(hold::boards(game, &group, pen)),
             _ => lines.extend(series::sheet(series::Drawing { game, outcome, currency, pen }, &group)),
         }
         before = group.last().copied();
     }
-    let feature = outcome.spins.iter().any(hold::is_of);
+    let feature = outcome.spins.iter().any(hold::is_for);
     lines.extend(outcome.prize.as_ref().and_then(|prize| bonus_gave(prize, feature, pen)));
     lines.extend(treasure::opened(outcome, pen));
     lines.extend(outcome.card.as_ref().map(|turn| card(turn, outcome, currency, pen)).into_iter().flatten());

@@ -1,6 +1,6 @@
-use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::round::v1::Money;
 use motherlode_slots::par::{Exact, decimal};
+use motherlode_state::{CoinValue, Currency, Minor};
 
 /// `2026-11-22T10:00:00.123Z`
 #[must_use]

@@ -22,7 +22,7 @@ const APART_MAX: usize = 8;
 /// Returns the drawings of a round's symbols, to be embedded once before its windows.
 #[must_use]
 pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Markup {
-    let Some(sprite) = sprite::of(name) else { return Markup::default() };
+    let Some(sprite) = sprite::for_game(name) else { return Markup::default() };
     let spins = outcomes.into_iter().flat_map(|outcome| &outcome.spins);
     let cells = spins.flat_map(|spin| &spin.cells);
     let shown = cells.filter_map(|cell| game.symbols.get(usize::from(*cell))).map(sprite::id);
@@ -42,7 +42,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
     };
     let one = |((at, spin), caption): ((usize, &SpinResult), String)| {
         if !small {
-            return plain("figure", window(game, spin, numbered_max, Some(&told(game, spin))));
+            return plain("figure", window(game, spin, numbered_max, Some(&description(game, spin))));
         }
         let inner = [window(game, spin, numbered_max, None), plain("figcaption", caption)];
         match opens(at) {
@@ -61,7 +61,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
 #[must_use]
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
-    let drawn = window(game, spin, NUMBERED_MAX, Some(&told(game, spin)));
+    let drawn = window(game, spin, NUMBERED_MAX, Some(&description(game, spin)));
     Some(tag("div", &[("class", "windows")], plain("figure", [drawn, plain("figcaption", caption)])))
 }
 
@@ -308,7 +308,7 @@ fn kind(spin: &SpinResult) -> &'static str {
     }
 }
 
-fn told(game: &GameInfo, spin: &SpinResult) -> String {
+fn description(game: &GameInfo, spin: &SpinResult) -> String {
     let (reels, rows) = cells::size(spin);
     let kind = kind(spin);
     let reel = |reel: usize| {

@@ -6,7 +6,6 @@ use crate::{
     markup::{self, Markup, plain, table, tag},
     reels, shelf, things,
 };
-use motherlode_books::{Currency, Minor, is_visible};
 use motherlode_proto::{
     convert::play::hex,
     round::v1::{
@@ -15,6 +14,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_slots::{GameInfo, game};
+use motherlode_state::{Currency, Minor, is_visible};
 use std::iter;
 
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
@@ -38,16 +38,16 @@ impl Section {
 /// Windows need the round's model.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
-    told(round, colour, &|_, _| None)
+    sections_with(round, colour, &|_, _| None)
 }
 
 /// Same as [`sections`] for a page with linked small windows: `opens` returns the link by 0-based step and window.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
-    told(round, false, opens)
+    sections_with(round, false, opens)
 }
 
-fn told(round: &Round, colour: bool, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
+fn sections_with(round: &Round, colour: bool, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     let secured = secured(round);
     let shelves = info(round).map_or_else(Vec::new, |info| shelf::after_steps(info, round));
     let shelves = shelves.into_iter().chain(iter::repeat(Markup::default()));

@@ -65,7 +65,7 @@ pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
 
 /// Picture and description of a collection in the newest version; by keys if this program lacks the game.
 #[must_use]
-pub fn of(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
+pub fn draw(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
     match motherlode_slots::latest(game) {
         Some(game) => (shelf(game.info(), &figures(carried)), changes(game.info(), carried, currency)),
         None => {
@@ -78,7 +78,7 @@ pub fn of(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, Str
 /// To be embedded once, before the shelves.
 #[must_use]
 pub fn embedded(game: &str) -> Markup {
-    match (sprite::of(game), motherlode_slots::latest(game)) {
+    match (sprite::for_game(game), motherlode_slots::latest(game)) {
         (Some(sprite), Some(game)) => sprite::embedded(sprite, &symbols(game.info())),
         _ => Markup::default(),
     }

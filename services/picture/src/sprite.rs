@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const SPRITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sprites.rs"));
 
 #[must_use]
-pub fn of(game: &str) -> Option<&'static str> {
+pub fn for_game(game: &str) -> Option<&'static str> {
     SPRITES.iter().find(|(name, _)| *name == game).map(|(_, svg)| *svg)
 }
 

@@ -41,7 +41,7 @@ fn objects(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Marku
     let rows = all.len().div_ceil(ACROSS);
     let (width, height) = (all.len().min(ACROSS) * OBJECT.0, rows * OBJECT.1);
     let view = format!("0 0 {width} {height}");
-    let told: Vec<_> = all.iter().map(|(number, object)| format!("{number} {}", object.told())).collect();
+    let told: Vec<_> = all.iter().map(|(number, object)| format!("{number} {}", object.description())).collect();
     let drawn = all.iter().enumerate().map(|(at, (number, object))| {
         let place = format!("translate({} {})", at % ACROSS * OBJECT.0, at / ACROSS * OBJECT.1);
         tag("g", &[("transform", &place)], object.drawn(*number, vials))
@@ -60,7 +60,7 @@ enum Object<'a> {
 }
 
 impl Object<'_> {
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Self::Closed => "closed".to_owned(),
             Self::Picked => "picked".to_owned(),

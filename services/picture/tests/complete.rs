@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_books::Currency;
 use motherlode_picture::draw;
 use motherlode_proto::{
     convert::play::write_outcome,
@@ -13,6 +12,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_slots::{self as slots, Card, Carried, Choice, Draws, Game, GameInfo, Stake, Terms, games};
+use motherlode_state::Currency;
 use prost::Message;
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@ use motherlode_slots::{games, latest};
 fn pl_19_every_symbol_of_every_game_has_a_drawing_with_its_name() {
     let mut drawn = 0;
     for game in games() {
-        let svg = sprite::of(game.name()).unwrap();
+        let svg = sprite::for_game(game.name()).unwrap();
         for symbol in &game.info().symbols {
             let begins = format!("\n<symbol id=\"{}\" viewBox=\"0 0 100 100\"", symbol.code.to_lowercase());
             let found: Vec<_> =
@@ -23,13 +23,13 @@ fn pl_19_every_symbol_of_every_game_has_a_drawing_with_its_name() {
         }
     }
     assert!(drawn >= 66, "{drawn}");
-    assert!(sprite::of("chess").is_none());
+    assert!(sprite::for_game("chess").is_none());
 }
 
 #[test]
 fn pl_19_drawings_have_no_style_no_script_and_name_only_what_there_is() {
     for game in games() {
-        let svg = sprite::of(game.name()).unwrap();
+        let svg = sprite::for_game(game.name()).unwrap();
         for refused in ["style", "<script", "<text", "<image", " on", "data:", "xlink"] {
             assert!(!svg.contains(refused), "{}: {refused}", game.name());
         }
@@ -62,7 +62,7 @@ fn unclosed(markup: &str) -> Option<String> {
 #[test]
 fn pl_19_sprites_are_well_formed() {
     for game in games() {
-        assert_eq!(unclosed(sprite::of(game.name()).unwrap()), None, "{}", game.name());
+        assert_eq!(unclosed(sprite::for_game(game.name()).unwrap()), None, "{}", game.name());
     }
     assert_eq!(unclosed("<!DOCTYPE html><g><path/></g><symbol>"), Some("symbol".to_owned()));
     assert_eq!(unclosed("<g><symbol></g>"), Some("g".to_owned()));

@@ -8,7 +8,6 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ed25519_dalek::{Signer, SigningKey, Verifier};
-use motherlode_books::{Commit, Event, draw};
 use motherlode_log::{Record, hash};
 use motherlode_proofs::{Files, proof_of, restored};
 use motherlode_proto::{
@@ -16,6 +15,7 @@ use motherlode_proto::{
     proof::v1::{ProvenRecord, RoundRecords},
 };
 use motherlode_rounds::draws::{sealed, sealed_by};
+use motherlode_state::{Commit, Event, draw};
 use motherlode_tiles::{Checkpoint, Hash, KeyKind, Note, Proof, SignerKey, Tree, VerifierKey, is_included, leaf};
 use prost::Message as _;
 use std::{fs, hint::black_box, path::Path, slice};

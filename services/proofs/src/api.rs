@@ -101,7 +101,7 @@ impl ProofApi {
         request: &wire::GetRoundProofRequest,
     ) -> Result<wire::GetRoundProofResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let (ledger, round) = (self.ledgers.of(&id.stream)?.clone(), id.number);
+        let (ledger, round) = (self.ledgers.for_stream(&id.stream)?.clone(), id.number);
         let of = ledger.clone();
         let found = self.ledgers.reads().run(caller, move || rounds::places(&of, &id.stream, id.number)).await??;
         let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };

@@ -2,7 +2,6 @@
 //! draws, and hashes of records in the file. The verifier computes these fields and hashes the complete record, so
 //! leaving them out needs no trust.
 
-use motherlode_books::Seal;
 use motherlode_log::{Hash, Position, Record, hash};
 use motherlode_proto::{
     convert::{
@@ -13,6 +12,7 @@ use motherlode_proto::{
 };
 use motherlode_rounds::{Fold, Live, RoundView, Unresolvable};
 use motherlode_slots::Outcome;
+use motherlode_state::Seal;
 use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
 /// Restores one player's records; those not marked as shortened are unchanged.
 pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorkedOut> {
     if records.iter().any(|(_, lacks)| *lacks) {
-        let logged = records.iter().map(|(bytes, lacks)| told(bytes, *lacks)).collect::<Result<Vec<_>, _>>()?;
+        let logged = records.iter().map(|(bytes, lacks)| decoded(bytes, *lacks)).collect::<Result<Vec<_>, _>>()?;
         let follows = Follows::from_records(&logged)?;
         let mut order: Vec<(Position, usize)> = logged.iter().map(|logged| logged.commit.position).zip(0..).collect();
         order.sort_unstable();
@@ -81,7 +81,7 @@ pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorke
     Ok(records.into_iter().map(|(bytes, _)| bytes).collect())
 }
 
-fn told(bytes: &[u8], lacks: bool) -> Result<Logged, Malformed> {
+fn decoded(bytes: &[u8], lacks: bool) -> Result<Logged, Malformed> {
     if !lacks {
         return decode(bytes);
     }
@@ -144,7 +144,7 @@ impl Follows {
 
 fn rounds(records: &[Logged]) -> Result<Vec<RoundView>, Malformed> {
     let begun = records.iter().flat_map(|logged| &logged.commit.events).filter_map(|event| match event {
-        motherlode_books::Event::RoundStarted(started) => Some(started.round),
+        motherlode_state::Event::RoundStarted(started) => Some(started.round),
         _ => None,
     });
     let told = begun.collect::<BTreeSet<_>>().into_iter().map(|number| {
@@ -158,7 +158,7 @@ fn rounds(records: &[Logged]) -> Result<Vec<RoundView>, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_books::Event;
+    use motherlode_state::Event;
     use std::{fs, path::Path};
 
     fn records() -> Vec<Record> {

@@ -6,7 +6,7 @@ use crate::{
     start,
 };
 use futures_util::future::{BoxFuture, join_all, pending, select_all};
-use motherlode_ledger::{DrawKeys, Handle, Held};
+use motherlode_ledger::{ChainHead, DrawKeys, Handle};
 use motherlode_log::Position;
 use motherlode_runtime::{Config, apart};
 use motherlode_tiles::{Checkpoint, Hash, Malformed, Note, Signature, SignerKey, VerifierKey};
@@ -170,7 +170,7 @@ impl Partition {
         let folder = proofs_folder(&config.data, ledger.partition());
         let verifier = key.verifier().clone();
         let (growing, signed) =
-            match Growing::open(&folder, &ledger, &verifier).and_then(|opened| start::hold(opened, &ledger)) {
+            match Growing::open(&folder, &ledger, &verifier).and_then(|opened| start::resume(opened, &ledger)) {
                 Ok(opened) => opened,
                 Err(GrowError::Contradiction(found)) => {
                     let (key, named) = (key_file(config), config.proofs.name.is_some());
@@ -199,7 +199,7 @@ impl Partition {
     }
 
     /// Marks the log's end (PL-40). Logs only the first of consecutive failures, since a read-only folder is allowed.
-    fn mark(&self, held: Held, stopped: bool) {
+    fn mark(&self, held: ChainHead, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
         if let (Err(error), false) = (written, failed_before) {
@@ -327,7 +327,7 @@ impl Partition {
         let checkpoint = growing.checkpoint(self.verifier.name());
         let Ok(note) = checkpoint.sign(&self.key) else { return Ok(()) };
         growing.files.keep(&note)?;
-        self.mark(Held { position: growing.size(), hash: *growing.head() }, false);
+        self.mark(ChainHead { position: growing.size(), hash: *growing.head() }, false);
         self.published.send_modify(|published| published.last = Some(Arc::new(Signed { checkpoint, note })));
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::{
     files::Files,
     growing::{Contradiction, GrowError, Growing},
 };
-use motherlode_ledger::{Handle, Held};
+use motherlode_ledger::{ChainHead, Handle};
 use motherlode_log::{Position, ReadError, hash, previous_hash};
 use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 
@@ -13,7 +13,7 @@ const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
 /// Without a checkpoint, the whole log is verified in the background.
-pub(crate) fn hold(
+pub(crate) fn resume(
     (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
     ledger: &Handle,
 ) -> Result<(Growing, Option<(Checkpoint, Note)>), GrowError> {
@@ -27,7 +27,12 @@ pub(crate) fn hold(
 }
 
 /// Returns false if the tree's files are damaged.
-fn is_of_snapshot(files: &Files, checkpoint: &Checkpoint, partition: u32, snapshot: Held) -> Result<bool, GrowError> {
+fn is_of_snapshot(
+    files: &Files,
+    checkpoint: &Checkpoint,
+    partition: u32,
+    snapshot: ChainHead,
+) -> Result<bool, GrowError> {
     let (size, position) = (checkpoint.size, snapshot.position);
     if position == 0 || position > size {
         return Ok(true);
@@ -98,7 +103,7 @@ mod tests {
         let mut tree = Tree::default();
         entries.iter().for_each(|entry| tree.append(entry, |_, _| {}));
         let checkpoint = Checkpoint { origin: "log".into(), size: 40, root: tree.root() };
-        let held = |position, entry| is_of_snapshot(&files, &checkpoint, 7, Held { position, hash: [entry; 32] });
+        let held = |position, entry| is_of_snapshot(&files, &checkpoint, 7, ChainHead { position, hash: [entry; 32] });
         for position in 1..=40_u8 {
             assert!(held(position.into(), position - 1).unwrap());
             let refused = held(position.into(), 99).unwrap_err().to_string();

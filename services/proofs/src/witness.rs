@@ -58,7 +58,7 @@ impl Witness {
             if known.iter().any(|log| log.key.name() == key.name()) {
                 return Err(WitnessError::Twice(key.name().to_owned()));
             }
-            let seen = Mutex::new(witness.kept(&key)?);
+            let seen = Mutex::new(witness.latest(&key)?);
             known.push(Log { key, seen });
         }
         Ok(Self { logs: known, ..witness })
@@ -69,7 +69,7 @@ impl Witness {
         self.folder.join(name)
     }
 
-    fn kept(&self, key: &VerifierKey) -> Result<Option<(Seen, Note)>, FilesError> {
+    fn latest(&self, key: &VerifierKey) -> Result<Option<(Seen, Note)>, FilesError> {
         let path = self.file(key.name());
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,

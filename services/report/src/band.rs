@@ -72,7 +72,7 @@ impl Wins {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part<'a> {
+pub(crate) struct Stratum<'a> {
     pub(crate) weight: f64,
     pub(crate) wins: &'a Wins,
     pub(crate) theory: Theory,
@@ -90,13 +90,14 @@ pub(crate) struct Verdict {
 }
 
 /// `owed` is the weighted sum that sound rounds can have won in addition: gifts and rounding.
-pub(crate) fn verdict(parts: &[Part<'_>], owed: f64) -> Verdict {
+pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "statistics")]
-fn verdict_at(parts: &[Part<'_>], owed: f64, false_alarm: f64) -> Verdict {
-    let sum = |of: &dyn Fn(&Part<'_>) -> f64| parts.iter().map(|part| part.wins.rounds as f64 * of(part)).sum::<f64>();
+fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
+    let sum =
+        |of: &dyn Fn(&Stratum<'_>) -> f64| parts.iter().map(|part| part.wins.rounds as f64 * of(part)).sum::<f64>();
     let staked = sum(&|part| part.weight).max(f64::MIN_POSITIVE);
     let squares = sum(&|part| part.weight.powi(2)).max(f64::MIN_POSITIVE);
     let expected = sum(&|part| part.weight * part.theory.rtp);

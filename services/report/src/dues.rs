@@ -3,17 +3,17 @@
 //! Older records do not state them: the player's commits are read backwards to the last paid credit and on to its
 //! source. Credits are paid in order, so later ones are unpaid.
 
-use motherlode_books::{
-    Currency, Event, Minor, PerCurrency, SmolStr, Statement, StreamId, Transaction, add_due, due_change,
-};
 use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
+use motherlode_state::{
+    Currency, Event, Minor, PerCurrency, SmolStr, Statement, StreamId, Transaction, add_due, due_change,
+};
 use std::collections::BTreeMap;
 
 const COMMITS_MAX: usize = 4_096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum DuesLookup {
     Yes,
     /// The last paid credit is more than [`COMMITS_MAX`] of the player's commits back.
     No,
@@ -41,33 +41,33 @@ impl Dues {
         ledger: &Handle,
         logged: &Logged,
         transactions: &mut [Transaction],
-    ) -> Result<Known, FetchError> {
+    ) -> Result<DuesLookup, FetchError> {
         if transactions.is_empty() {
-            return Ok(Known::Yes);
+            return Ok(DuesLookup::Yes);
         }
         if !logged.due_after.is_empty() {
             let mut due = PerCurrency::default();
             logged.due_after.iter().for_each(|(currency, amount)| due.set(*currency, *amount));
             add_due(&due, transactions);
-            return Ok(Known::Yes);
+            return Ok(DuesLookup::Yes);
         }
         let stream = &logged.commit.stream;
         if !self.known.contains_key(stream) {
             let is_first = self.left == COMMITS_MAX;
             let due = self.find(ledger, logged)?;
             if due.is_none() && !is_first {
-                return Ok(Known::NextPage);
+                return Ok(DuesLookup::NextPage);
             }
             self.known.insert(stream.clone(), due);
         }
-        let Some(Some(due)) = self.known.get_mut(stream) else { return Ok(Known::No) };
+        let Some(Some(due)) = self.known.get_mut(stream) else { return Ok(DuesLookup::No) };
         let change = due_change(&logged.balances_after, transactions);
         add_due(due, transactions);
         for (currency, change) in change.iter() {
             let due: &mut Minor = due.entry(currency);
             due.0 = due.0.saturating_sub(change.0);
         }
-        Ok(Known::Yes)
+        Ok(DuesLookup::Yes)
     }
 
     /// `None` if that takes too many commits.

@@ -2,10 +2,10 @@ use crate::{
     events::files::EventFiles, open_round::OpenRound, pool_operators::PoolOperators, pools::Pools, returns::Returns,
     significant::Significant,
 };
-use motherlode_books::{Bet, Event, Revenue, RoundKey, Statement, StreamId, UnknownBet, date};
 use motherlode_proto::convert::record::Logged;
 use motherlode_rounds::is_gamble;
 use motherlode_runtime::config::Report;
+use motherlode_state::{Bet, Event, Revenue, RoundKey, Statement, StreamId, UnknownBet, date};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::BTreeMap};
 

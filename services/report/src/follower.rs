@@ -8,10 +8,10 @@ use crate::{
     void_days::{VoidShare, of_days},
 };
 use futures_util::future::{BoxFuture, join_all};
-use motherlode_books::date;
 use motherlode_ledger::{FetchError, Handle, Ledgers, rounds};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Caller, Reason, Refusal, apart, config::Report};
+use motherlode_state::date;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::{
     collections::BTreeMap,

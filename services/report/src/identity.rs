@@ -1,11 +1,10 @@
 //! The program's identity, and the self-check (PL-29; NJ 13:69O-1.5(c)).
 
-use crate::{figures::Figures, follower::Follower, returns::Wanted};
+use crate::{figures::Figures, follower::Follower, returns::ReturnFilter};
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use motherlode_books::{Event, InternalRequest, PoolState, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::{
     convert::play::hex,
@@ -13,6 +12,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{apart, program};
 use motherlode_slots::games;
+use motherlode_state::{Event, InternalRequest, PoolState, StreamId};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::{sync::Arc, thread, time::Duration};
@@ -102,7 +102,7 @@ impl SelfCheck {
 
     /// At most once per hour (PL-23).
     pub async fn alert(&self) {
-        let wanted = Wanted { game: String::new(), operator: None, out_of_band_only: true, days: false };
+        let wanted = ReturnFilter { game: String::new(), operator: None, out_of_band_only: true, days: false };
         let Ok((returns, _)) = self.follower.returns().await else { return };
         let Ok(returns) = apart("reports", move || returns.report(&wanted)).await else { return };
         for of in returns.levels.into_iter().chain(returns.totals) {

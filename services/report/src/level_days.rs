@@ -1,7 +1,7 @@
 //! A level's rounds by day (PL-23): about 40 bytes per day, level and operator, for a year.
 
-use motherlode_books::date;
 use motherlode_proto::report::v1 as wire;
+use motherlode_state::date;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl LevelDays {
     }
 
     /// Returns totals at the end of each day; `rounds` and `wins` include dropped days.
-    pub(crate) fn told(&self, rounds: u64, wins: i128) -> Vec<wire::ReturnDay> {
+    pub(crate) fn to_wire(&self, rounds: u64, wins: i128) -> Vec<wire::ReturnDay> {
         let mut left = (rounds, wins);
         let mut days: Vec<_> = self
             .0
@@ -61,7 +61,7 @@ mod tests {
         one.add(DAY_MS + 1, 5);
         other.add(DAY_MS, 7);
         one.merge(&other);
-        let told: Vec<_> = one.told(4, 22).into_iter().map(|day| (day.date, day.rounds, day.wins_minor)).collect();
+        let told: Vec<_> = one.to_wire(4, 22).into_iter().map(|day| (day.date, day.rounds, day.wins_minor)).collect();
         let day = |date: &str, rounds, wins: &str| (date.to_owned(), rounds, wins.to_owned());
         assert_eq!(told, [day("1970-01-01", 1, "10"), day("1970-01-02", 4, "22")]);
     }
@@ -72,7 +72,7 @@ mod tests {
         for day in 0..400 {
             days.add(day * DAY_MS, 1);
         }
-        let told = days.told(400, 400);
+        let told = days.to_wire(400, 400);
         assert_eq!((told.len(), told[0].rounds, told[365].rounds), (366, 35, 400));
     }
 }

@@ -20,15 +20,15 @@ mod pools;
 mod returns;
 mod revenue;
 mod service;
+mod service_status;
 mod shown;
 mod significant;
 mod transactions;
-mod vitals;
 mod void_days;
 mod void_shares;
 
 pub use follower::{Counts, Follower};
 pub use identity::{Identity, SelfCheck, log as log_finding};
 pub use service::ReportApi;
-pub use vitals::{Calls, Vitals};
+pub use service_status::{CallCounters, ServiceStatus};
 pub use void_days::VoidShare;

@@ -1,6 +1,6 @@
 use crate::{features, shown::Outcome};
-use motherlode_books::{RoundStarted, SmolStr, StepResolved};
 use motherlode_slots::{self as slots, Nature, Source, SpinKind};
+use motherlode_state::{RoundStarted, SmolStr, StepResolved};
 use prost::Message;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, mem};

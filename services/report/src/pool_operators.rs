@@ -3,27 +3,27 @@
 //! A day's seed funding by the house is charged to operators in proportion to the day's contributions. Memory: a row
 //! per day, operator and pool.
 
-use motherlode_books::{Event, HOME, Nano, SmolStr, StreamId, date};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
+use motherlode_state::{Event, HOME, Nano, SmolStr, StreamId, date};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// At home also awards and returns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PoolOperators {
-    rows: BTreeMap<(SmolStr, i64, SmolStr), Part>,
+    rows: BTreeMap<(SmolStr, i64, SmolStr), OperatorDay>,
     incidents: BTreeMap<(SmolStr, SmolStr), SmolStr>,
 }
 
 /// 1e-9 EUR.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Part {
+struct OperatorDay {
     contributed: i128,
     returned: i128,
     won: i128,
 }
 
-impl Part {
+impl OperatorDay {
     fn add(&mut self, other: Self) {
         self.contributed += other.contributed;
         self.returned += other.returned;
@@ -67,7 +67,7 @@ impl PoolOperators {
         }
     }
 
-    fn row(&mut self, pool: &SmolStr, day: i64, operator: &SmolStr) -> &mut Part {
+    fn row(&mut self, pool: &SmolStr, day: i64, operator: &SmolStr) -> &mut OperatorDay {
         self.rows.entry((pool.clone(), day, operator.clone())).or_default()
     }
 }
@@ -78,7 +78,7 @@ pub(crate) fn of_day<'a>(
     day: i64,
     seeds: i128,
 ) -> Vec<wire::PoolOperator> {
-    let mut parts = BTreeMap::<&SmolStr, (Part, Part)>::new();
+    let mut parts = BTreeMap::<&SmolStr, (OperatorDay, OperatorDay)>::new();
     let first = (SmolStr::new(pool), i64::MIN, SmolStr::default());
     let end = (SmolStr::new(pool), day.saturating_add(1), SmolStr::default());
     for of in partitions {

@@ -1,8 +1,8 @@
 //! Statements of pools: meters by day and all hits (PL-24), independent of the books; the self-check compares both.
 
-use motherlode_books::{Award, Event, HOME, Nano, PoolState, StreamId, date};
 use motherlode_ledger::fields::{money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
+use motherlode_state::{Award, Event, HOME, Nano, PoolState, StreamId, date};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

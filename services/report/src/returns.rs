@@ -7,12 +7,11 @@
 //! The expected return is in cash (DM-19): the exact return in coins, plus the effect of rounding wins to minor units.
 
 use crate::{
-    band::{self, Part, Theory, Verdict, Wins},
+    band::{self, Stratum, Theory, Verdict, Wins},
     features,
     level_days::LevelDays,
     open_round::OpenRound,
 };
-use motherlode_books::{Currency, Minor, SmolStr};
 use motherlode_ledger::fields::money;
 use motherlode_proto::{
     report::v1::{self as wire, r#return::Weighting},
@@ -20,6 +19,7 @@ use motherlode_proto::{
 };
 use motherlode_rounds::minor_micros;
 use motherlode_slots::{self as slots, FEATURES_MAX, Game, Nature, contract::rounding::CoinFraction, par::Exact};
+use motherlode_state::{Currency, Minor, SmolStr};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -30,7 +30,7 @@ use std::{
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Returns(BTreeMap<Level, BTreeMap<SmolStr, Tally>>);
 
-pub(crate) struct Wanted {
+pub(crate) struct ReturnFilter {
     pub(crate) game: String,
     pub(crate) operator: Option<String>,
     pub(crate) out_of_band_only: bool,
@@ -62,7 +62,7 @@ struct Tally {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
@@ -71,7 +71,7 @@ struct Known {
     chances: [f64; FEATURES_MAX],
 }
 
-pub(crate) struct Found {
+pub(crate) struct ReturnList {
     pub(crate) levels: Vec<wire::Return>,
     pub(crate) totals: Vec<wire::Return>,
 }
@@ -100,7 +100,7 @@ impl Returns {
             buy_feature: terms.buy_feature,
         };
         let bet = started.bet.0;
-        let tally = self.of(level, operator);
+        let tally = self.tally(level, operator);
         tally.bet = bet;
         tally.wins += i128::from(open.win);
         tally.days.add(time_ms, open.win);
@@ -114,10 +114,10 @@ impl Returns {
     }
 
     fn count(&mut self, level: Level, operator: &str, rounds: &Tally) {
-        self.of(level, operator).merge(rounds);
+        self.tally(level, operator).merge(rounds);
     }
 
-    fn of(&mut self, level: Level, operator: &str) -> &mut Tally {
+    fn tally(&mut self, level: Level, operator: &str) -> &mut Tally {
         self.0.entry(level).or_default().entry(operator.into()).or_default()
     }
 
@@ -131,7 +131,7 @@ impl Returns {
     }
 
     /// Slow at the first use (tens of milliseconds per level): call it on a separate thread without a lock.
-    pub(crate) fn report(&self, wanted: &Wanted) -> Found {
+    pub(crate) fn report(&self, wanted: &ReturnFilter) -> ReturnList {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels
             .filter_map(|(level, tallies)| {
@@ -144,26 +144,27 @@ impl Returns {
             })
             .collect();
         let shown = |of: &wire::Return| of.out_of_band || !wanted.out_of_band_only;
-        let days = |tally: &Tally| if wanted.days { tally.days.told(tally.all.rounds, tally.wins) } else { vec![] };
+        let days = |tally: &Tally| if wanted.days { tally.days.to_wire(tally.all.rounds, tally.wins) } else { vec![] };
         let told =
             |(level, tally, known): &LevelReturn<'_>| wire::Return { days: days(tally), ..level.report(tally, *known) };
         let levels = tallies.iter().map(told).filter(shown).collect();
         let versions = tallies.chunk_by(|(one, ..), (next, ..)| one.version() == next.version());
         let totals = versions.flat_map(|levels| [total(levels, Weighting::Stake), total(levels, Weighting::Round)]);
-        Found { levels, totals: totals.flatten().filter(shown).collect() }
+        ReturnList { levels, totals: totals.flatten().filter(shown).collect() }
     }
 }
 
-type LevelReturn<'a> = (&'a Level, Tally, Option<Known>);
+type LevelReturn<'a> = (&'a Level, Tally, Option<Theories>);
 
 #[allow(clippy::cast_precision_loss, reason = "a band of statistics")]
 fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Return> {
     let (first, ..) = levels.first()?;
-    let part = |(_, tally, known): &'_ LevelReturn<'_>| -> Option<(f64, Known)> { Some((tally.bet as f64, (*known)?)) };
+    let part =
+        |(_, tally, known): &'_ LevelReturn<'_>| -> Option<(f64, Theories)> { Some((tally.bet as f64, (*known)?)) };
     let known: Vec<_> = levels.iter().map(part).collect::<Option<_>>()?;
     let parts = levels.iter().zip(&known).map(|((_, tally, _), (bet, known))| match weighting {
-        Weighting::Stake => Part { weight: *bet, wins: &tally.all, theory: known.all },
-        _ => Part { weight: 1.0, wins: &tally.own, theory: known.own },
+        Weighting::Stake => Stratum { weight: *bet, wins: &tally.all, theory: known.all },
+        _ => Stratum { weight: 1.0, wins: &tally.own, theory: known.own },
     });
     // A gift received at one stake can be won at the highest.
     let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
@@ -187,10 +188,10 @@ fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Retur
         features: if weighting == Weighting::Round { frequencies(levels, &known) } else { vec![] },
         ..wire::Return::default()
     };
-    Some(held(shown, &verdict))
+    Some(with_verdict(shown, &verdict))
 }
 
-fn frequencies(levels: &[LevelReturn<'_>], known: &[(f64, Known)]) -> Vec<wire::FeatureFrequency> {
+fn frequencies(levels: &[LevelReturn<'_>], known: &[(f64, Theories)]) -> Vec<wire::FeatureFrequency> {
     let Some(game) = levels.first().and_then(|(level, ..)| slots::game(&level.game, &level.rules_version)) else {
         return vec![];
     };
@@ -203,7 +204,7 @@ fn frequencies(levels: &[LevelReturn<'_>], known: &[(f64, Known)]) -> Vec<wire::
     features::frequencies(game.features(), &counted.collect::<Vec<_>>())
 }
 
-fn held(shown: wire::Return, verdict: &Verdict) -> wire::Return {
+fn with_verdict(shown: wire::Return, verdict: &Verdict) -> wire::Return {
     wire::Return {
         held_rtp: decimal(verdict.rtp),
         held_theoretical_rtp: decimal(verdict.theoretical_rtp),
@@ -221,12 +222,12 @@ impl Level {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a return of statistics")]
-    fn report(&self, tally: &Tally, known: Option<Known>) -> wire::Return {
+    fn report(&self, tally: &Tally, known: Option<Theories>) -> wire::Return {
         let shown = wire::Return {
             game: self.game.to_string(),
             rules_version: self.rules_version.to_string(),
             stake: Some(round::Stake {
-                coin_value: motherlode_books::CoinValue(self.coin_value).to_string(),
+                coin_value: motherlode_state::CoinValue(self.coin_value).to_string(),
                 lines: self.lines,
                 coins_per_line: self.coins_per_line,
                 buy_feature: self.buy_feature,
@@ -241,13 +242,13 @@ impl Level {
             ..wire::Return::default()
         };
         let Some(known) = known else { return shown };
-        let verdict = band::verdict(&[Part { weight: 1.0, wins: &tally.own, theory: known.own }], 0.0);
+        let verdict = band::verdict(&[Stratum { weight: 1.0, wins: &tally.own, theory: known.own }], 0.0);
         let (theoretical_rtp, std_dev) = (decimal(known.all.rtp), decimal(known.all.std_dev));
-        held(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
+        with_verdict(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
     }
 
     /// `None` for an unknown version, or if the game has no rounding rule for the coin.
-    fn known(&self) -> Option<Known> {
+    fn known(&self) -> Option<Theories> {
         let game = slots::game(&self.game, &self.rules_version)?;
         let known = self.in_coins(game)?;
         let coin = CoinFraction::new(self.coin_value, minor_micros(self.currency));
@@ -260,12 +261,12 @@ impl Level {
         let mixed = float(&rounding.mixed_at_most);
         let all = in_cash(known.all, float(&rounding.adds));
         let own = in_cash(known.own, float(&rounding.adds_to_own));
-        Some(Known { all: Theory { rtp_least: all.rtp_least - mixed, ..all }, own, mixed, ..known })
+        Some(Theories { all: Theory { rtp_least: all.rtp_least - mixed, ..all }, own, mixed, ..known })
     }
 
-    fn in_coins(&self, game: &'static dyn Game) -> Option<Known> {
+    fn in_coins(&self, game: &'static dyn Game) -> Option<Theories> {
         type Key = (&'static str, &'static str, u32, u32, bool);
-        static KNOWN: LazyLock<Mutex<HashMap<Key, Known>>> = LazyLock::new(Mutex::default);
+        static KNOWN: LazyLock<Mutex<HashMap<Key, Theories>>> = LazyLock::new(Mutex::default);
         let key = (game.name(), game.rules_version(), self.lines, self.coins_per_line, self.buy_feature);
         let found = KNOWN.lock().get(&key).copied();
         if found.is_some() {
@@ -277,7 +278,7 @@ impl Level {
     }
 }
 
-fn known(game: &dyn Game, level: &Level) -> Option<Known> {
+fn known(game: &dyn Game, level: &Level) -> Option<Theories> {
     let stake = slots::Stake {
         coin_value_micros: level.coin_value,
         lines: level.lines,
@@ -291,7 +292,7 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);
-    Some(Known { all, own, gift: par.rate("gift_worth").map_or(0.0, float), mixed: 0.0, chances })
+    Some(Theories { all, own, gift: par.rate("gift_worth").map_or(0.0, float), mixed: 0.0, chances })
 }
 
 impl Tally {

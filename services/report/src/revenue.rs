@@ -1,8 +1,8 @@
 use crate::{figures::Figures, follower::Follower};
-use motherlode_books::{Currency, Revenue, RevenueKey, RevenueSums, date, is_name};
 use motherlode_ledger::fields;
 use motherlode_proto::report::v1 as wire;
 use motherlode_runtime::{Caller, Refusal};
+use motherlode_state::{Currency, Revenue, RevenueKey, RevenueSums, date, is_name};
 
 const PAGE_SIZE: usize = 100;
 const PAGE_SIZE_MAX: usize = 500;

@@ -4,13 +4,12 @@ use crate::{
     follower::Follower,
     identity::SelfCheck,
     pool_operators,
-    returns::{Found, Wanted},
-    revenue, transactions,
-    vitals::Vitals,
-    void_shares,
+    returns::{ReturnFilter, ReturnList},
+    revenue,
+    service_status::ServiceStatus,
+    transactions, void_shares,
 };
 use futures_util::{Stream, stream};
-use motherlode_books::date;
 use motherlode_ledger::{
     FetchError,
     fields::{self, timestamp},
@@ -19,6 +18,7 @@ use motherlode_ledger::{
 use motherlode_picture::round as picture;
 use motherlode_proto::report::v1::{self as wire, SignificantEvent, report_service_server::ReportService};
 use motherlode_runtime::{Caller, Reason, Refusal, Stop};
+use motherlode_state::date;
 use std::{cmp::Reverse, collections::VecDeque, iter, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
@@ -29,14 +29,14 @@ const PAGE_SIZE_MAX: usize = 500;
 pub struct ReportApi {
     follower: Follower,
     check: SelfCheck,
-    vitals: Vitals,
+    status: ServiceStatus,
     stop: Stop,
 }
 
 impl ReportApi {
     #[must_use]
-    pub fn new(follower: Follower, check: SelfCheck, vitals: Vitals, stop: Stop) -> Self {
-        Self { follower, check, vitals, stop }
+    pub fn new(follower: Follower, check: SelfCheck, status: ServiceStatus, stop: Stop) -> Self {
+        Self { follower, check, status, stop }
     }
 
     async fn significant(
@@ -106,7 +106,7 @@ impl ReportApi {
         request: &wire::GetRoundPageRequest,
     ) -> Result<wire::GetRoundPageResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let ledger = self.follower.ledgers().of(&id.stream)?.clone();
+        let ledger = self.follower.ledgers().for_stream(&id.stream)?.clone();
         let read = move || {
             let round = rounds::read(&ledger, &id.stream, id.number)?;
             Ok::<_, FetchError>(round.map(|round| picture::page(&round).into_bytes()))
@@ -268,9 +268,9 @@ impl ReportService for ReportApi {
             return Ok(Response::new(wire::ListReturnsResponse { position, ..wire::ListReturnsResponse::default() }));
         }
         let (returns, position) = self.follower.returns().await?;
-        let wanted = Wanted { game, operator, out_of_band_only, days };
+        let wanted = ReturnFilter { game, operator, out_of_band_only, days };
         let found = self.follower.ledgers().reads().run(&caller, move || returns.report(&wanted)).await?;
-        let Found { levels: returns, totals } = found;
+        let ReturnList { levels: returns, totals } = found;
         Ok(Response::new(wire::ListReturnsResponse { returns, position, totals }))
     }
 
@@ -321,11 +321,11 @@ impl ReportService for ReportApi {
         Ok(Response::new(wire::GetIdentityResponse { caller, ..stated }))
     }
 
-    async fn get_vitals(
+    async fn get_service_status(
         &self,
-        _: Request<wire::GetVitalsRequest>,
-    ) -> Result<Response<wire::GetVitalsResponse>, Status> {
-        Ok(Response::new(self.vitals.to_wire()))
+        _: Request<wire::GetServiceStatusRequest>,
+    ) -> Result<Response<wire::GetServiceStatusResponse>, Status> {
+        Ok(Response::new(self.status.to_wire()))
     }
 
     async fn run_self_check(

@@ -1,16 +1,16 @@
 //! Significant events of the log, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
 
 use crate::{events::Events, open_round::OpenRound};
-use motherlode_books::{
-    ChangeProposed, Commit, Currency, Event, FxRate, GenerationBegun, HOME, Incident, Minor, Nano, PoolTerms,
-    SealReason, StartEvidence, StreamId, VoidedJackpot, contribution,
-};
 use motherlode_ledger::fields::{round_name, timestamp};
 use motherlode_proto::{
     convert::record::Logged,
     report::v1::{SignificantEvent, SignificantKind as Kind},
 };
 use motherlode_runtime::config::{PLATFORM, Report};
+use motherlode_state::{
+    ChangeProposed, Commit, Currency, Event, FxRate, GenerationBegun, HOME, Incident, Minor, Nano, PoolTerms,
+    SealReason, StartEvidence, StreamId, VoidedJackpot, contribution,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ impl Content {
         Self { kind, subject, before, after, actor: String::new(), reason: String::new() }
     }
 
-    fn by(self, actor: &str, reason: &str) -> Self {
+    fn with_actor(self, actor: &str, reason: &str) -> Self {
         Self { actor: actor.to_owned(), reason: reason.to_owned(), ..self }
     }
 }
@@ -166,17 +166,23 @@ impl Significant {
             Event::AwardSetAside { round: number, pool, hit, amount, currency, reason } => {
                 self.set_aside.insert((commit.partition, *hit));
                 let before = format!("jackpot of pool {pool}: {}", cash(*amount, *currency));
-                Some(Content::new(Kind::AwardSetAside, round_name(stream, *number), before, "set aside").by("", reason))
+                Some(
+                    Content::new(Kind::AwardSetAside, round_name(stream, *number), before, "set aside")
+                        .with_actor("", reason),
+                )
             }
             Event::DrawSealed(sealed) if sealed.reason == SealReason::KeyLost => {
                 let number = sealed.number;
                 let (before, after) =
                     (format!("draw {} is out", number.saturating_sub(1)), format!("draw {number} in its place"));
-                Some(Content::new(Kind::DrawKeyLost, stream.to_string(), before, after).by("", "KEY_LOST"))
+                Some(Content::new(Kind::DrawKeyLost, stream.to_string(), before, after).with_actor("", "KEY_LOST"))
             }
             Event::DrawsLost { round: number } => {
                 let (before, after) = ("sealed draws", "never revealed");
-                Some(Content::new(Kind::DrawKeyLost, round_name(stream, *number), before, after).by("", "KEY_LOST"))
+                Some(
+                    Content::new(Kind::DrawKeyLost, round_name(stream, *number), before, after)
+                        .with_actor("", "KEY_LOST"),
+                )
             }
             Event::RoundVoided { round: number, reason, actor, refund, win_taken_back, jackpot, .. } => {
                 let before = if round.is_some() { "open" } else { "settled" };
@@ -186,7 +192,7 @@ impl Significant {
                     VoidedJackpot::Lost => ", paid jackpot is the platform's loss",
                 };
                 let after = format!("void: {refund} minor units refunded, {win_taken_back} taken back{paid}");
-                Some(Content::new(Kind::Void, round_name(stream, *number), before, after).by(actor, reason))
+                Some(Content::new(Kind::Void, round_name(stream, *number), before, after).with_actor(actor, reason))
             }
             Event::WalletCallHeld { request_id, currency, close, reason, .. } => {
                 let (call, name) = match close {
@@ -194,15 +200,18 @@ impl Significant {
                     round => ("report of the end", round_name(stream, *round)),
                 };
                 let held = Content::new(Kind::WalletCallHeld, name, "due", format!("{call} held"));
-                Some(held.by("", reason))
+                Some(held.with_actor("", reason))
             }
             Event::VoidProposed { round: number, reason, actor } => {
                 let name = round_name(stream, *number);
-                Some(Content::new(Kind::VoidProposed, name, "hit the jackpot", "void proposed").by(actor, reason))
+                Some(
+                    Content::new(Kind::VoidProposed, name, "hit the jackpot", "void proposed")
+                        .with_actor(actor, reason),
+                )
             }
             Event::ChangeRejected { change, actor, reason } => {
                 let subject = format!("void proposed at {change} of {stream}");
-                Some(Content::new(Kind::ChangeRejected, subject, "proposed", "rejected").by(actor, reason))
+                Some(Content::new(Kind::ChangeRejected, subject, "proposed", "rejected").with_actor(actor, reason))
             }
             _ => None,
         }
@@ -221,26 +230,26 @@ impl Significant {
                 Some(Content::new(Kind::ParameterChanged, subject, before, of_terms(terms)))
             }
             Event::PoolSuspended { reason, actor } => {
-                Some(Content::new(Kind::Switched, subject, "active", "suspended").by(actor, reason))
+                Some(Content::new(Kind::Switched, subject, "active", "suspended").with_actor(actor, reason))
             }
             Event::IncidentDeclared(incident) => {
                 let Incident { id, operator, game, rules_version, from_ms, until_ms, reason, actor } = &**incident;
                 let (from, until) = (time_text(*from_ms), time_text(*until_ms));
                 let version = if rules_version.is_empty() { "every version" } else { rules_version };
                 let after = format!("incident {id}: {game} {version} of {operator}, bets from {from} to {until}");
-                Some(Content::new(Kind::IncidentDeclared, subject, "", after).by(actor, reason))
+                Some(Content::new(Kind::IncidentDeclared, subject, "", after).with_actor(actor, reason))
             }
             Event::HitsReleased { reason, actor } => {
                 let (before, after) = ("hits wait", "hits so far are awarded");
-                Some(Content::new(Kind::Switched, subject, before, after).by(actor, reason))
+                Some(Content::new(Kind::Switched, subject, before, after).with_actor(actor, reason))
             }
             Event::PoolResumed { actor } => {
-                Some(Content::new(Kind::Switched, subject, "suspended", "active").by(actor, ""))
+                Some(Content::new(Kind::Switched, subject, "suspended", "active").with_actor(actor, ""))
             }
             Event::PoolRetired { into, increments, reserve, actor } => {
                 let before = format!("increments {increments} EUR, reserve {reserve} EUR");
                 let after = format!("retired into pool {into}");
-                Some(Content::new(Kind::ParameterChanged, subject, before, after).by(actor, ""))
+                Some(Content::new(Kind::ParameterChanged, subject, before, after).with_actor(actor, ""))
             }
             _ => None,
         }
@@ -253,11 +262,11 @@ impl Significant {
                 let before = before.map(|rate| rate.to_string()).unwrap_or_default();
                 let content =
                     Content::new(Kind::ParameterChanged, format!("rate {currency}"), before, rate.to_string());
-                Some(content.by("", source))
+                Some(content.with_actor("", source))
             }
             Event::SwitchSet { switch, on, reason, actor } => {
                 let (before, after) = if *on { ("off", "on") } else { ("on", "off") };
-                Some(Content::new(Kind::Switched, switch.to_string(), before, after).by(actor, reason))
+                Some(Content::new(Kind::Switched, switch.to_string(), before, after).with_actor(actor, reason))
             }
             Event::ChangeProposed(ChangeProposed { stream, change, actor, .. }) => {
                 let change = Significant::of_change(stream, change)?;
@@ -270,16 +279,16 @@ impl Significant {
             }
             Event::ChangeRejected { change, actor, reason } => Some(
                 Content::new(Kind::ChangeRejected, format!("change {change}"), "proposed", "rejected")
-                    .by(actor, reason),
+                    .with_actor(actor, reason),
             ),
             Event::ClockSkewed { by_ms } => {
                 let after = format!("set by {by_ms} ms");
-                Some(Content::new(Kind::ClockSkewed, "clock", "", after).by("", "CLOCK_SKEW"))
+                Some(Content::new(Kind::ClockSkewed, "clock", "", after).with_actor("", "CLOCK_SKEW"))
             }
             Event::WalletOverdue { operator, partition, players, oldest_ms } => {
                 let after = format!("{players} players of partition {partition} wait since {oldest_ms} ms of 1970");
                 let overdue = Content::new(Kind::WalletOverdue, format!("wallet of {operator}"), "", after);
-                Some(overdue.by("", "WALLET_OVERDUE"))
+                Some(overdue.with_actor("", "WALLET_OVERDUE"))
             }
             Event::GenerationBegun(begun) => of_start(begun),
             Event::IntegrityFailed { check, finding } => Some(Content::new(Kind::IntegrityFailed, check, "", finding)),
@@ -321,15 +330,15 @@ fn of_start(begun: &GenerationBegun) -> Option<Content> {
     match (unused_seals_end, evidence) {
         (true, StartEvidence::Restored) => {
             let after = format!("records up to {lost_to} are accepted as lost: unused seals end{keys}");
-            Some(Content::new(Kind::SealsEnded, subject, "", after).by("", "RESTORED"))
+            Some(Content::new(Kind::SealsEnded, subject, "", after).with_actor("", "RESTORED"))
         }
         (true, _) => {
             let after = format!("nothing shows that no records are lost: unused seals end{keys}");
-            Some(Content::new(Kind::SealsEnded, subject, "", after).by("", "UNSURE_START"))
+            Some(Content::new(Kind::SealsEnded, subject, "", after).with_actor("", "UNSURE_START"))
         }
         (false, _) if !keys_lost.is_empty() => {
             let after = format!("{} draw keys are accepted as lost", keys_lost.len());
-            Some(Content::new(Kind::DrawKeyLost, subject, "", after).by("", "KEY_LOST"))
+            Some(Content::new(Kind::DrawKeyLost, subject, "", after).with_actor("", "KEY_LOST"))
         }
         (false, _) => None,
     }

@@ -2,12 +2,11 @@
 //! log, or of the player's commits.
 
 use crate::{
-    dues::{Dues, Known},
+    dues::{Dues, DuesLookup},
     figures::Figures,
     follower::Follower,
     revenue::{day, page_size},
 };
-use motherlode_books::{Currency, Statement, StreamId, Transaction, TransactionKind, date};
 use motherlode_ledger::{
     FetchError, Handle,
     fields::{self, account_of, money, round_name, timestamp},
@@ -18,6 +17,7 @@ use motherlode_proto::{
     report::v1::{self as wire, transaction::Kind},
 };
 use motherlode_runtime::{Caller, Refusal};
+use motherlode_state::{Currency, Statement, StreamId, Transaction, TransactionKind, date};
 use std::collections::VecDeque;
 
 const PAGE_SIZE: usize = 100;
@@ -29,19 +29,19 @@ const COMMITS_MAX: usize = 4_096;
 const STRETCH: u64 = 512;
 const BYTES_MAX: usize = 1 << 20;
 
-struct Wanted {
+struct TransactionFilter {
     operator: String,
     currency: Option<Currency>,
     day: Option<i64>,
     size: usize,
 }
 
-type Place = (u32, u64);
+type Cursor = (u32, u64);
 
 #[derive(Default)]
 struct Page {
     found: Vec<wire::Transaction>,
-    next: Option<Place>,
+    next: Option<Cursor>,
     dues: Dues,
 }
 
@@ -68,10 +68,10 @@ pub(crate) async fn list(
     };
     // PL-27: the answer is that for an unknown operator.
     let own = caller.owns(&operator);
-    let wanted = Wanted { operator, currency, day, size };
+    let wanted = TransactionFilter { operator, currency, day, size };
     let page = match player {
         Some(stream) => {
-            let ledger = follower.ledgers().of(&stream)?.clone();
+            let ledger = follower.ledgers().for_stream(&stream)?.clone();
             let head = ledger
                 .books_of(&stream, |books| books.player(&stream).filter(|_| own).map(|player| player.head.position))?;
             let head = head.ok_or_else(unknown_account)?;
@@ -94,7 +94,7 @@ pub(crate) async fn list(
 async fn stretches(
     follower: &Follower,
     day: Option<i64>,
-    from: Option<Place>,
+    from: Option<Cursor>,
 ) -> Result<VecDeque<(Handle, u64, u64)>, Refusal> {
     let ledgers = follower.ledgers();
     ledgers.whole()?;
@@ -125,7 +125,7 @@ async fn stretches(
     Ok(left)
 }
 
-fn of_player(ledger: &Handle, stream: &StreamId, from: u64, wanted: &Wanted) -> Result<Page, FetchError> {
+fn of_player(ledger: &Handle, stream: &StreamId, from: u64, wanted: &TransactionFilter) -> Result<Page, FetchError> {
     let (mut page, mut next) = (Page::default(), from);
     for _ in 0..COMMITS_MAX {
         if next == 0 {
@@ -145,7 +145,7 @@ fn of_player(ledger: &Handle, stream: &StreamId, from: u64, wanted: &Wanted) -> 
     Ok(page)
 }
 
-fn of_operator(mut left: VecDeque<(Handle, u64, u64)>, wanted: &Wanted) -> Result<Page, FetchError> {
+fn of_operator(mut left: VecDeque<(Handle, u64, u64)>, wanted: &TransactionFilter) -> Result<Page, FetchError> {
     let (mut page, mut looked) = (Page::default(), 0);
     while let Some((ledger, first, last)) = left.front_mut() {
         if *last < *first {
@@ -170,7 +170,7 @@ fn of_operator(mut left: VecDeque<(Handle, u64, u64)>, wanted: &Wanted) -> Resul
     Ok(page)
 }
 
-fn own(ledger: &Handle, from: u64, to: u64, wanted: &Wanted) -> Result<Vec<Logged>, FetchError> {
+fn own(ledger: &Handle, from: u64, to: u64, wanted: &TransactionFilter) -> Result<Vec<Logged>, FetchError> {
     let (mut found, mut next) = (vec![], from);
     while next <= to {
         let records = ledger.records(next, usize::try_from(to - next + 1).unwrap_or(usize::MAX), BYTES_MAX)?;
@@ -190,7 +190,7 @@ fn own(ledger: &Handle, from: u64, to: u64, wanted: &Wanted) -> Result<Vec<Logge
 
 impl Page {
     /// The last first; false if they belong to the next page.
-    fn add(&mut self, ledger: &Handle, logged: &Logged, wanted: &Wanted) -> Result<bool, FetchError> {
+    fn add(&mut self, ledger: &Handle, logged: &Logged, wanted: &TransactionFilter) -> Result<bool, FetchError> {
         let commit = &logged.commit;
         if wanted.day.is_some_and(|day| date::day_of(commit.time_ms) != day) {
             return Ok(true);
@@ -199,9 +199,9 @@ impl Page {
         let told = Statement::default().take(commit, &logged.balances_after, &known);
         let mut told = told.map_err(|_| FetchError::Missing(commit.position))?;
         let is_known = match self.dues.add(ledger, logged, &mut told)? {
-            Known::Yes => true,
-            Known::No => false,
-            Known::NextPage => return Ok(false),
+            DuesLookup::Yes => true,
+            DuesLookup::No => false,
+            DuesLookup::NextPage => return Ok(false),
         };
         told.retain(|of| wanted.currency.is_none_or(|currency| currency == of.currency));
         if !self.found.is_empty() && self.found.len() + told.len() > wanted.size {

@@ -2,7 +2,7 @@
 //! alarm. Play money does not count.
 
 use crate::figures::Figures;
-use motherlode_books::SmolStr;
+use motherlode_state::SmolStr;
 use std::collections::BTreeMap;
 
 const VOIDS_MIN: u64 = 20;

@@ -1,7 +1,7 @@
 use crate::{figures::Figures, follower::Follower, revenue::day, void_days::of_days};
-use motherlode_books::date;
 use motherlode_proto::report::v1 as wire;
 use motherlode_runtime::{Caller, Refusal};
+use motherlode_state::date;
 
 const DAYS_MAX: i64 = 366;
 

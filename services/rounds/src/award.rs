@@ -1,4 +1,4 @@
-use motherlode_books::{Currency, Event, Minor};
+use motherlode_state::{Currency, Event, Minor};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Award {

@@ -9,11 +9,11 @@ use crate::{
     name::round_name,
     terms::gamble_max_minor,
 };
-use motherlode_books::{
-    Dealt, Event, NextDraw, OpenRound, PlayerState, RoundStarted, StepResolved, StreamId, cash, draw,
-};
 use motherlode_proto::round::v1::Witch;
 use motherlode_slots::{Carried, Outcome};
+use motherlode_state::{
+    Dealt, Event, NextDraw, OpenRound, PlayerState, RoundStarted, StepResolved, StreamId, cash, draw,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {

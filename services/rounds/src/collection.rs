@@ -4,8 +4,8 @@ use crate::{
     live::{Unresolvable, game_of},
     terms::{terms_from_log, terms_of},
 };
-use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
+use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 
 /// In the scope of all bets (BW-05).
 const WITCH: &str = "witch";

@@ -1,7 +1,7 @@
 //! Seeds of steps, logged or derived from sealed draws.
 
-use motherlode_books::{Dealt, DrawName, DrawSealed, Drawn, Event, RecordHash, Seal, SealReason, StepResolved, draw};
 use motherlode_slots::Seed;
+use motherlode_state::{Dealt, DrawName, DrawSealed, Drawn, Event, RecordHash, Seal, SealReason, StepResolved, draw};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the key of the player's draw {draw} is unavailable")]

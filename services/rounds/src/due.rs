@@ -1,5 +1,5 @@
-use motherlode_books::{Event, Minor, SmolStr};
 use motherlode_slots::{Awaiting, Outcome};
+use motherlode_state::{Event, Minor, SmolStr};
 use std::num::TryFromIntError;
 
 /// Events required after a step.

@@ -4,7 +4,6 @@ use crate::{
     draws::{DealtOf, KeyLost, seed_of},
     terms::{terms_from_log, terms_of},
 };
-use motherlode_books::{OpenRound, RoundStarted, StepResolved};
 use motherlode_proto::{
     convert::{
         Malformed,
@@ -13,6 +12,7 @@ use motherlode_proto::{
     round::v1::{self, choice::Kind},
 };
 use motherlode_slots::{self as slots, Choice, ChoiceRefused, Draws, Game, Outcome, Round, Seed, Stake, Terms};
+use motherlode_state::{OpenRound, RoundStarted, StepResolved};
 use prost::Message;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

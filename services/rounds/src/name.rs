@@ -1,6 +1,6 @@
 //! Round names, which are inputs of seeds.
 
-use motherlode_books::{StreamId, digits};
+use motherlode_state::{StreamId, digits};
 
 #[must_use]
 pub fn round_name(stream: &StreamId, number: u64) -> String {

@@ -2,9 +2,9 @@
 //! after the round (ME-05, DM-12, NP-12). Resolving the round again derives them, in microseconds per step.
 
 use crate::live::{Live, Unresolvable};
-use motherlode_books::{CoinValue, RoundStarted, StepResolved};
 use motherlode_proto::round::v1::{self, MarkKind};
 use motherlode_slots::{self as slots, Game, MeanCoin, Seed, par};
+use motherlode_state::{CoinValue, RoundStarted, StepResolved};
 
 /// Completes outcomes. From the first missing seed on, they only get names of special wins. `over` allows hidden
 /// values. On errors, some outcomes may be completed.

@@ -1,6 +1,6 @@
-use motherlode_books::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
 use motherlode_proto::convert::Malformed;
 use motherlode_slots::{Carried, Carries, Game, Stake, Terms};
+use motherlode_state::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
 
 /// Returns a minor unit in millionths of the major unit.
 #[must_use]

@@ -7,14 +7,14 @@ use crate::{
     shown,
     terms::terms_of,
 };
-use motherlode_books::{
-    Automatic, Currency, Dealt, Event, Minor, RoundStarted, RoundTerms, SmolStr, StepResolved, VoidedJackpot, draw,
-};
 use motherlode_proto::{
     convert::{Malformed, record::Logged},
     round::v1,
 };
 use motherlode_slots::Seed;
+use motherlode_state::{
+    Automatic, Currency, Dealt, Event, Minor, RoundStarted, RoundTerms, SmolStr, StepResolved, VoidedJackpot, draw,
+};
 use prost::Message;
 use std::collections::BTreeMap;
 

@@ -3,11 +3,11 @@ use crate::{
     draws::StepDraw,
     view::{JackpotView, RoundView, StepView, VoidView},
 };
-use motherlode_books::{Currency, Minor, SmolStr, StreamId};
 use motherlode_proto::{
     convert::{event::automatic_to_wire, play::hex},
     round::v1::{Account, Awaiting, CarriedFigure, Draw, JackpotWin, Money, Round, Stake, Step, Void, jackpot_win},
 };
+use motherlode_state::{Currency, Minor, SmolStr, StreamId};
 use prost_types::Timestamp;
 
 #[must_use]

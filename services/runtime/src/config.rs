@@ -443,25 +443,28 @@ impl Config {
     }
 
     #[must_use]
-    pub fn writes(&self) -> BTreeSet<u32> {
-        match self.ledger.writes.is_empty() {
+    pub fn write_partitions(&self) -> BTreeSet<u32> {
+        match self.ledger.write_partitions.is_empty() {
             true => (0..self.partitions).collect(),
-            false => self.ledger.writes.clone(),
+            false => self.ledger.write_partitions.clone(),
         }
     }
 
     /// Partitions written and replicated, always with home.
     #[must_use]
-    pub fn holds(&self) -> BTreeSet<u32> {
-        match self.ledger.holds.is_empty() {
+    pub fn read_partitions(&self) -> BTreeSet<u32> {
+        match self.ledger.read_partitions.is_empty() {
             true => (0..self.partitions).collect(),
-            false => [0].into_iter().chain(self.ledger.writes.iter().chain(&self.ledger.holds).copied()).collect(),
+            false => [0]
+                .into_iter()
+                .chain(self.ledger.write_partitions.iter().chain(&self.ledger.read_partitions).copied())
+                .collect(),
         }
     }
 
-    pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_books::Nano)> + '_ {
+    pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_state::Nano)> + '_ {
         let caps = self.operators.iter().filter_map(|of| Some((of.id.clone(), of.campaign_liability_eur_max?)));
-        caps.map(|(operator, eur)| (operator, motherlode_books::Nano::major(eur.into())))
+        caps.map(|(operator, eur)| (operator, motherlode_state::Nano::major(eur.into())))
     }
 
     pub fn weights(&self) -> impl Iterator<Item = (&str, u32)> {

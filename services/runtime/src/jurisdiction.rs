@@ -11,7 +11,7 @@
 //! A configured profile of a compiled name, and an operator's own limits, only add restrictions.
 
 use crate::config::error::ConfigError;
-use motherlode_books::Profile;
+use motherlode_state::Profile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ impl Profiles {
 
     /// An empty jurisdiction is the operator's own.
     #[must_use]
-    pub fn of(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
+    pub fn find(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
         let operator = self.operators.get(operator);
         let name = match (jurisdiction, operator) {
             ("", Some(operator)) => &operator.profile,
@@ -120,18 +120,18 @@ mod tests {
     #[test]
     fn pl_26_the_compiled_profiles_have_the_seconds_a_round_of_the_rule() {
         let profiles = profiles("").unwrap();
-        let seconds = |name| profiles.of("acme", name).unwrap().1.round_ms_min;
+        let seconds = |name| profiles.find("acme", name).unwrap().1.round_ms_min;
         assert_eq!((seconds("uk"), seconds("se"), seconds("de")), (2_500, 3_000, 5_000));
         assert_eq!(profiles.names().collect::<Vec<_>>(), ["de", "default", "es", "on", "se", "uk"]);
-        assert_eq!(profiles.of("acme", "default"), Some(("default", Profile::default())));
-        assert_eq!(profiles.of("acme", "atlantis"), None);
+        assert_eq!(profiles.find("acme", "default"), Some(("default", Profile::default())));
+        assert_eq!(profiles.find("acme", "atlantis"), None);
     }
 
     #[test]
     fn pl_08_autoplay_is_off_where_each_game_is_committed_to() {
         let profiles = profiles("").unwrap();
         let autoplay =
-            ["uk", "de", "on", "se", "es", "default"].map(|name| profiles.of("acme", name).unwrap().1.autoplay);
+            ["uk", "de", "on", "se", "es", "default"].map(|name| profiles.find("acme", name).unwrap().1.autoplay);
         assert_eq!(autoplay, [false, false, false, true, true, true]);
     }
 
@@ -139,7 +139,7 @@ mod tests {
     fn pl_26_the_compiled_profiles_have_what_a_round_may_cost_and_where_jackpots_are_forbidden() {
         let profiles = profiles("").unwrap();
         let of = |name| {
-            let (_, profile) = profiles.of("acme", name).unwrap();
+            let (_, profile) = profiles.find("acme", name).unwrap();
             (profile.bet_eur_max.map(NonZeroU32::get), profile.jackpot, profile.limits_by_player)
         };
         assert_eq!((of("de"), of("uk")), ((Some(1), false, false), (Some(5), true, false)));
@@ -152,7 +152,7 @@ mod tests {
                     operators.plain = {}";
         let profiles = profiles(text).unwrap();
         let of = |operator, jurisdiction| {
-            let (name, profile) = profiles.of(operator, jurisdiction).unwrap();
+            let (name, profile) = profiles.find(operator, jurisdiction).unwrap();
             (name, profile.round_ms_min, profile.gamble)
         };
         assert_eq!(of("acme", ""), ("se", 3_000, false), "the jurisdiction's is stricter");
@@ -166,7 +166,7 @@ mod tests {
         let text = "profiles.uk = { autoplay = true, round_ms_min = 100, gamble = false, bet_eur_max = 2 }\n\
                     profiles.de = { jackpot = true, bet_eur_max = 3 }\nprofiles.es = { limits_by_player = false }";
         let profiles = profiles(text).unwrap();
-        let of = |name| profiles.of("acme", name).unwrap().1;
+        let of = |name| profiles.find("acme", name).unwrap().1;
         let (uk, de) = (of("uk"), of("de"));
         assert_eq!((uk.autoplay, uk.round_ms_min, uk.gamble), (false, 2_500, false));
         assert_eq!((uk.bet_eur_max, de.bet_eur_max), (NonZeroU32::new(2), NonZeroU32::new(1)));

@@ -4,7 +4,7 @@
 //! caller, so they are [excerpts](excerpt).
 
 use crate::reason::Reason;
-use motherlode_books::is_visible;
+use motherlode_state::is_visible;
 use std::{collections::HashMap, fmt::Write as _, time::Duration};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};

@@ -21,7 +21,7 @@ use motherlode_runtime::{
     connections::{Direct, DirectCalls, Peer},
     refusals::{self, Refused},
 };
-use motherlode_spin::{Call, Calls, Play, SpinApi};
+use motherlode_spin::{Call, Play, PlayQueue, SpinApi};
 use prost::{
     Message,
     encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len},
@@ -57,7 +57,7 @@ impl Direct for DirectPlay {
 
     fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls> {
         Box::new(Playing {
-            calls: Calls::new(Arc::clone(&self.api)),
+            calls: PlayQueue::new(Arc::clone(&self.api)),
             play: self,
             peer,
             waiting: BTreeMap::new(),
@@ -70,7 +70,7 @@ impl Direct for DirectPlay {
 struct Playing {
     play: Arc<DirectPlay>,
     peer: Arc<Peer>,
-    calls: Calls,
+    calls: PlayQueue,
     waiting: BTreeMap<u64, Waiting>,
     deadlines: BTreeSet<(Instant, u64)>,
     alarm: Option<Pin<Box<Sleep>>>,

@@ -2,10 +2,10 @@
 //! proposals in the partition. Reads continue for the investigation.
 
 use futures_util::future::{join, join_all};
-use motherlode_books::{Books, Event, InternalRequest, StreamId};
 use motherlode_ledger::{Handle, Ledgers, Proposal};
 use motherlode_proofs::Proofs;
 use motherlode_report::log_finding;
+use motherlode_state::{Books, Event, InternalRequest, StreamId};
 use std::{future::pending, time::Duration};
 
 const EVENT_MAX: Duration = Duration::from_secs(5);

@@ -1,9 +1,9 @@
 use crate::log::location::LogError;
-use motherlode_books::StreamId;
 use motherlode_ledger::{AppendError, OpenError, Standing, StartRefused, UnknownRules, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
 use motherlode_runtime::{ConfigError, connect::ConnectError, connections::TlsError};
 use motherlode_spin::UnknownName;
+use motherlode_state::StreamId;
 use motherlode_wallet::WalletError;
 use std::{io, net::SocketAddr, path::PathBuf};
 

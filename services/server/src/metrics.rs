@@ -5,11 +5,11 @@ use crate::{
     refused_starts,
     tasks::{Kind, Tasks},
 };
-use motherlode_books::{Nano, UnpaidAward};
 use motherlode_ledger::{Handle, Ledgers, ReaderKind, Standing};
 use motherlode_log::Position;
 use motherlode_proofs::{Extent, Proofs};
 use motherlode_report::{Counts, Follower, VoidShare};
+use motherlode_state::{Nano, UnpaidAward};
 use opentelemetry::{
     KeyValue, global,
     metrics::{AsyncInstrument, Meter},
@@ -102,7 +102,7 @@ impl Metrics {
         log("motherlode.log.writable", "1 while appends are taken; 0 while the log cannot be written.", |ledger| {
             ledger.writable().into()
         });
-        log("motherlode.log.unverified", "Records that are yet to be verified since the start.", |ledger| {
+        log("motherlode.log.records_unverified", "Records that are yet to be verified since the start.", |ledger| {
             let verification = ledger.verification();
             let verification = verification.borrow();
             verification.unread - verification.verified
@@ -111,11 +111,11 @@ impl Metrics {
         log("motherlode.requests.bytes", "Bytes of memory for the table of requests.", Handle::request_bytes);
         log("motherlode.players.in_memory", "Players in memory.", Handle::players_in_memory);
         log(
-            "motherlode.players.read",
+            "motherlode.players.reloads",
             "Players that were read back into memory since the start.",
-            Handle::players_read,
+            Handle::player_reloads,
         );
-        log("motherlode.queue.waiting", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
+        log("motherlode.queue.depth", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
         let what = "Age of the oldest unfinished append; 0 without one.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
         log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
@@ -295,7 +295,7 @@ impl Metrics {
     }
 
     fn pools(&self, meter: &Meter) {
-        type Read = fn(&motherlode_books::PoolState) -> Nano;
+        type Read = fn(&motherlode_state::PoolState) -> Nano;
         let figures: [(&'static str, &'static str, Read); 4] = [
             ("motherlode.pool.increments", "Increments of the running cycle (K).", |pool| pool.increments),
             ("motherlode.pool.reserve", "Reserve (R).", |pool| pool.reserve),
@@ -310,7 +310,7 @@ impl Metrics {
             gauge
                 .with_callback(move |seen| {
                     observed.ledgers(|ledgers| {
-                        let of = |pool: &motherlode_books::PoolState| (Arc::clone(&pool.name), read(pool));
+                        let of = |pool: &motherlode_state::PoolState| (Arc::clone(&pool.name), read(pool));
                         let figures: Vec<_> = ledgers.home().books(|books| books.pools().map(of).collect());
                         for (pool, figure) in figures {
                             seen.observe(approximately(figure), &[KeyValue::new("pool", pool.to_string())]);

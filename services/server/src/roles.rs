@@ -105,7 +105,7 @@ pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> R
 }
 
 async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -> Result<Vec<Handle>, ServeError> {
-    let others: Vec<_> = config.holds().into_iter().filter(|partition| !here.contains(partition)).collect();
+    let others: Vec<_> = config.read_partitions().into_iter().filter(|partition| !here.contains(partition)).collect();
     if others.is_empty() {
         // A ledger that writes all partitions needs no credentials.
         return Ok(vec![]);
@@ -137,7 +137,7 @@ fn serve_role(
         services = services.jackpot();
     }
     if role.keeps_pools() {
-        services = services.steward();
+        services = services.pool_coordinator();
     }
     services.serve(listener)
 }

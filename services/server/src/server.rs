@@ -11,7 +11,7 @@ use motherlode_ledger::{Handle, Ledgers, Standing};
 use motherlode_proofs::Proofs;
 use motherlode_report::{Identity, SelfCheck};
 use motherlode_runtime::stop::Stopper;
-use motherlode_spin::Sweeper;
+use motherlode_spin::AbandonedRounds;
 use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 
@@ -24,7 +24,7 @@ pub struct Server {
     pub(crate) stopper: Stopper,
     pub(crate) serving: JoinHandle<()>,
     pub(crate) grace: Duration,
-    pub(crate) sweeper: Option<Sweeper>,
+    pub(crate) abandoned_rounds: Option<AbandonedRounds>,
     pub(crate) proofs: Option<Proofs>,
     pub(crate) check: Option<SelfCheck>,
     pub(crate) metrics: Option<Metrics>,
@@ -64,8 +64,8 @@ impl Server {
     }
 
     #[must_use]
-    pub fn sweeper(&self) -> Option<&Sweeper> {
-        self.sweeper.as_ref()
+    pub fn abandoned_rounds(&self) -> Option<&AbandonedRounds> {
+        self.abandoned_rounds.as_ref()
     }
 
     #[must_use]
@@ -122,7 +122,7 @@ impl Server {
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }
-            drop((self.check, self.sweeper));
+            drop((self.check, self.abandoned_rounds));
             self.ledgers.close().await;
             // Covers commits since the tasks ended.
             if let Some(proofs) = &self.proofs {

@@ -17,8 +17,7 @@ use crate::{
     tasks::{Kind, Supervisor},
     transport::{admission, buffers, tls},
 };
-use motherlode_books::{Minor, SessionLimits};
-use motherlode_jackpot::{JackpotApi, Steward};
+use motherlode_jackpot::{JackpotApi, PoolCoordinator};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{
     Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms,
@@ -32,7 +31,7 @@ use motherlode_proto::{
         ReportServiceCalls, SpinServiceCalls,
     },
 };
-use motherlode_report::{Calls, Follower, Identity, ReportApi, SelfCheck, Vitals};
+use motherlode_report::{CallCounters, Follower, Identity, ReportApi, SelfCheck, ServiceStatus};
 use motherlode_runtime::{
     Config, Profiles,
     access::Access,
@@ -42,8 +41,9 @@ use motherlode_runtime::{
     stop::{self, Stop, Stopper},
 };
 use motherlode_slots::Ladders;
-use motherlode_spin::{Dealer, SpinApi, Sweeper, Waits, highest_cost};
-use motherlode_wallet::{Payer, Wallets};
+use motherlode_spin::{AbandonedRounds, Dealer, SpinApi, Waits, highest_cost};
+use motherlode_state::{Minor, SessionLimits};
+use motherlode_wallet::{WalletOutbox, Wallets};
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
     panic::resume_unwind,
@@ -68,8 +68,8 @@ pub(crate) struct Services<'a> {
     routes: RoutesBuilder,
     tasks: Supervisor,
     spin: Option<SpinApi>,
-    sweeper: Option<Sweeper>,
-    calls: Calls,
+    abandoned_rounds: Option<AbandonedRounds>,
+    calls: CallCounters,
     reports: Option<(Follower, SelfCheck)>,
     proofs: Option<Proofs>,
     tiles: Option<SocketAddr>,
@@ -93,8 +93,8 @@ impl<'a> Services<'a> {
             tasks: Supervisor::new(stop.clone()),
             stop,
             spin: None,
-            sweeper: None,
-            calls: Calls::default(),
+            abandoned_rounds: None,
+            calls: CallCounters::default(),
             reports: None,
             proofs: None,
             tiles: None,
@@ -122,12 +122,12 @@ impl<'a> Services<'a> {
         self.names.push(SPIN);
         self.routes.add_service(SpinServiceCalls::new(spin.clone(), limits.message_bytes_max));
         self.spin = Some(spin);
-        let sweeper = Sweeper::new(self.ledgers.clone(), dealer.clone(), waits);
+        let abandoned_rounds = AbandonedRounds::new(self.ledgers.clone(), dealer.clone(), waits);
         let home = self.ledgers.home().clone();
         self.tasks.spawn(Kind::DrawKeys, move || dealer.clone().renew_periodically(home.clone()));
-        let (sweeping, sweep_every) = (sweeper.clone(), Duration::from_millis(config.interruption.sweep_ms));
-        self.tasks.spawn(Kind::Sweeper, move || sweeping.clone().run(sweep_every));
-        self.sweeper = Some(sweeper);
+        let (abandoned, sweep_every) = (abandoned_rounds.clone(), Duration::from_millis(config.interruption.sweep_ms));
+        self.tasks.spawn(Kind::AbandonedRounds, move || abandoned.clone().run(sweep_every));
+        self.abandoned_rounds = Some(abandoned_rounds);
         Ok(self)
     }
 
@@ -138,11 +138,11 @@ impl<'a> Services<'a> {
             .with_seamless(seamless)
             .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect())
             .with_operators(self.operators());
-        if !Payer::for_wallets(&self.ledgers, &self.wallets).is_empty() {
+        if !WalletOutbox::for_wallets(&self.ledgers, &self.wallets).is_empty() {
             let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
-            self.tasks.spawn(Kind::Payers, move || {
+            self.tasks.spawn(Kind::WalletOutboxes, move || {
                 let mut paying: JoinSet<_> =
-                    Payer::for_wallets(&ledgers, &wallets).into_iter().map(|payer| payer.run()).collect();
+                    WalletOutbox::for_wallets(&ledgers, &wallets).into_iter().map(|outbox| outbox.run()).collect();
                 async move {
                     if let Some(Err(error)) = paying.join_next().await
                         && let Ok(panic) = error.try_into_panic()
@@ -174,9 +174,9 @@ impl<'a> Services<'a> {
         self
     }
 
-    pub(crate) fn steward(mut self) -> Self {
+    pub(crate) fn pool_coordinator(mut self) -> Self {
         let ledgers = self.ledgers.clone();
-        self.tasks.spawn(Kind::Steward, move || Steward::new(ledgers.clone()).run());
+        self.tasks.spawn(Kind::PoolCoordinator, move || PoolCoordinator::new(ledgers.clone()).run());
         self
     }
 
@@ -185,15 +185,15 @@ impl<'a> Services<'a> {
             index_folder(&self.config.data, partition).with_extension("reports")
         });
         let check = SelfCheck::new(self.identity.clone(), follower.clone());
-        let vitals = Vitals::new(follower.clone(), self.calls.clone());
-        let report = ReportApi::new(follower.clone(), check.clone(), vitals.clone(), self.stop.clone());
+        let status = ServiceStatus::new(follower.clone(), self.calls.clone());
+        let report = ReportApi::new(follower.clone(), check.clone(), status.clone(), self.stop.clone());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(REPORT);
         self.routes.add_service(ReportServiceCalls::new(report, bytes));
         let (following, checking) = (follower.clone(), check.clone());
         self.tasks.spawn(Kind::Reports, move || following.clone().run());
         self.tasks.spawn(Kind::SelfCheck, move || checking.clone().run());
-        self.tasks.spawn(Kind::Vitals, move || vitals.clone().run());
+        self.tasks.spawn(Kind::ServiceStatus, move || status.clone().run());
         self.reports = Some((follower, check));
         self
     }
@@ -207,8 +207,9 @@ impl<'a> Services<'a> {
             ..AuditOptions::default()
         };
         // Only a process with all partitions can compare them.
-        let whole = self.config.store.url.is_none() && self.config.writes().len() == self.ledgers.count() as usize;
-        let parts = if whole { self.config.writes().into_iter().map(of).collect() } else { vec![] };
+        let whole =
+            self.config.store.url.is_none() && self.config.write_partitions().len() == self.ledgers.count() as usize;
+        let parts = if whole { self.config.write_partitions().into_iter().map(of).collect() } else { vec![] };
         let api = JobApi::new(jobs.clone(), self.ledgers.clone(), parts);
         self.names.push(JOB);
         self.routes.add_service(JobServiceCalls::new(api, self.config.limits.message_bytes_max));
@@ -362,7 +363,7 @@ impl<'a> Services<'a> {
             serving,
             // Only an unended stream takes longer.
             grace: Duration::from_millis(limits.request_ms_max + limits.award_wait_ms_max) + Duration::from_secs(1),
-            sweeper: self.sweeper,
+            abandoned_rounds: self.abandoned_rounds,
             proofs: self.proofs,
             check,
             tasks: self.tasks,

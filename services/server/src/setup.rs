@@ -9,8 +9,7 @@ use crate::{
     transport::tls,
 };
 use futures_util::future::join_all;
-use motherlode_books::StreamId;
-use motherlode_jackpot::Steward;
+use motherlode_jackpot::PoolCoordinator;
 use motherlode_ledger::{
     DrawKeys, Handle, Ledgers, Options, StartPolicy, Stores, SupersededRules, judge_start, offer, open_all,
 };
@@ -18,6 +17,7 @@ use motherlode_proofs::{Proofs, Witnesses};
 use motherlode_runtime::{Config, Profiles, config::Role, memory};
 use motherlode_slots::latest_games;
 use motherlode_spin::{Dealer, Waits};
+use motherlode_state::StreamId;
 use std::{
     net::{SocketAddr, TcpListener},
     sync::Arc,
@@ -143,16 +143,16 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
 /// Opens the pools of all games, and gives each partition the pools, rates and switches that bets need. After an error
 /// the ledgers are closed.
 pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> {
-    let mut steward = Steward::new(ledgers.clone());
+    let mut coordinator = PoolCoordinator::new(ledgers.clone());
     let opening = async {
         for pool in latest_games().iter().filter_map(|game| game.pool()) {
-            let opened = steward.ensure_pool(pool).await;
+            let opened = coordinator.ensure_pool(pool).await;
             opened.map_err(|source| ServeError::Pool { pool: Box::new(StreamId::pool(pool)), source })?;
         }
-        steward.prepare().await.map_err(ServeError::Behind)
+        coordinator.prepare().await.map_err(ServeError::Behind)
     };
     let opened = opening.await;
-    drop(steward);
+    drop(coordinator);
     match opened {
         Ok(()) => Ok(ledgers),
         Err(error) => {

@@ -58,7 +58,7 @@ pub(crate) async fn start(
         .spin(dealer)?
         .wallet()
         .jackpot()
-        .steward()
+        .pool_coordinator()
         .report()
         .jobs()
         .log()

@@ -61,15 +61,15 @@ kinds! {
     Calls: "calls", ends_process = true, None;
     Ledgers: "ledgers", ends_process = true, None;
     DrawKeys: "draw_keys", ends_process = false, Some(SPIN);
-    Sweeper: "sweeper", ends_process = true, Some(SPIN);
+    AbandonedRounds: "abandoned_rounds", ends_process = true, Some(SPIN);
     /// Sends credits and rollbacks to operators' wallets.
-    Payers: "payers", ends_process = true, Some(WALLET);
+    WalletOutboxes: "wallet_outboxes", ends_process = true, Some(WALLET);
     /// Pools contributions, prices hits and pays awards.
-    Steward: "steward", ends_process = true, Some(JACKPOT);
+    PoolCoordinator: "pool_coordinator", ends_process = true, Some(JACKPOT);
     Reports: "reports", ends_process = false, Some(REPORT);
     /// Checks the books daily.
     SelfCheck: "self_check", ends_process = false, Some(REPORT);
-    Vitals: "vitals", ends_process = false, Some(REPORT);
+    ServiceStatus: "service_status", ends_process = false, Some(REPORT);
     Jobs: "jobs", ends_process = false, Some(JOB);
     Tiles: "tiles", ends_process = false, Some(PROOF);
     /// Extends the trees and signs checkpoints.

@@ -1,12 +1,12 @@
 //! Answer to a step, mostly written from the step's commit.
 
-use motherlode_books::{Currency, Dealt, Event, Minor, RoundStarted, Seal, SmolStr, StepResolved};
 use motherlode_ledger::{balance_after, fields::round_name};
 use motherlode_proto::{
     convert::{self, record::Logged},
     round::v1::{JackpotWin, Outcome, RoundState},
     spin::v1::Played,
 };
+use motherlode_state::{Currency, Dealt, Event, Minor, RoundStarted, Seal, SmolStr, StepResolved};
 use prost::Message;
 
 pub(crate) struct Answer {
@@ -57,10 +57,10 @@ impl Answer {
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            // The operator keeps the money: what its wallet told before any win.
-            Some(Event::DebitConfirmed { told, answer, .. }) => {
+            // The operator keeps the money: what its wallet reported before any win.
+            Some(Event::DebitConfirmed { reported_balance, answer, .. }) => {
                 let is_unknown = answer.as_ref().is_some_and(|answer| answer.balance_unknown);
-                (!is_unknown).then_some(*told)
+                (!is_unknown).then_some(*reported_balance)
             }
             _ => Some(balance_after(logged, self.currency)),
         };

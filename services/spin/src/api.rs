@@ -4,8 +4,8 @@ use crate::{
     answer::PlayedBytes,
     bet::{Bet, DrawnFor, Move},
     dealer::{Dealer, Undecided},
-    debited::Debited,
-    decide::{self, Decided, Drawing},
+    debited::ConfirmedDebit,
+    decide::{self, Drawing, PlayDecision},
     pace::{Now, Pace},
     play_rules::{PlayRules, not_held},
     registry::SessionRegistry,
@@ -13,11 +13,11 @@ use crate::{
     superseded,
     waits::Waits,
 };
-use motherlode_books::{Books, InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_ledger::{AppendError, Ledgers, SupersededRules, fields::RoundId, offer};
 use motherlode_proto::spin::v1::{ChooseRequest, SpinRequest};
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
 use motherlode_slots::{Ladders, Outcome};
+use motherlode_state::{Books, InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_wallet::Wallets;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
@@ -39,7 +39,7 @@ pub struct SpinApi {
     pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
-type Decide<'a> = dyn Fn(&State, &Drawing<'_>) -> Result<Decided, Undecided> + Sync + 'a;
+type Decide<'a> = dyn Fn(&State, &Drawing<'_>) -> Result<PlayDecision, Undecided> + Sync + 'a;
 
 struct Named<'a> {
     stream: &'a StreamId,
@@ -85,14 +85,14 @@ impl SpinApi {
 
     pub(crate) fn check_not_cancelled(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
         // Callers' requests never have this fingerprint.
-        match self.ledgers.of(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
+        match self.ledgers.for_stream(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
             Ok(_) | Err(AppendError::RequestIdReused { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
     pub(crate) fn now(&self, stream: &StreamId) -> Result<Now, Refusal> {
-        self.ledgers.of(stream).map(Now::read)
+        self.ledgers.for_stream(stream).map(Now::read)
     }
 
     #[must_use]
@@ -135,7 +135,7 @@ impl SpinApi {
     }
 
     pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
-        if let Some(wallet) = self.wallets.of(&bet.account.stream) {
+        if let Some(wallet) = self.wallets.for_stream(&bet.account.stream) {
             return self.bet_seamless(wallet, bet, metadata).await;
         }
         self.bet_here(bet, metadata, None).await
@@ -145,9 +145,9 @@ impl SpinApi {
         &self,
         bet: &Bet,
         metadata: &MetadataMap,
-        debited: Option<Debited>,
+        debited: Option<ConfirmedDebit>,
     ) -> Result<PlayedBytes, Refusal> {
-        let (rules, ledger) = (self.rules_for(bet), self.ledgers.of(&bet.account.stream)?);
+        let (rules, ledger) = (self.rules_for(bet), self.ledgers.for_stream(&bet.account.stream)?);
         let state = |books: &Books| State::of_bet(books, bet);
         let decide = |state: &State, from: &Drawing<'_>| {
             let rules = rules.as_ref().map_err(Clone::clone)?;
@@ -191,7 +191,7 @@ impl SpinApi {
     /// The session must allow it; without one, the game must not be held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
-        let game = self.ledgers.of(stream)?.books_of(stream, |books| {
+        let game = self.ledgers.for_stream(stream)?.books_of(stream, |books| {
             let player = books.player(stream)?;
             let bet = &player.open_round(round.number)?.started;
             let held = not_held(player, &bet.game, bet.currency, now);
@@ -216,7 +216,7 @@ impl SpinApi {
         (state, decide): (&(dyn Fn(&Books) -> State + Sync), &Decide<'_>),
     ) -> Result<PlayedBytes, Refusal> {
         let Named { stream, request_id, fingerprint, drawn } = *named;
-        let ledger = self.ledgers.of(stream)?;
+        let ledger = self.ledgers.for_stream(stream)?;
         loop {
             let state = ledger.books_of(stream, state)?;
             let resolve = |client_seed: &[u8]| Some(decide(&state, &self.drawing(client_seed, drawn)).ok()?.proposal);
@@ -224,7 +224,7 @@ impl SpinApi {
             let client_seed = scripted.as_deref().unwrap_or(&drawn.client_seed);
             let decided = decide(&state, &self.drawing(client_seed, drawn));
             let (logged, answer) = match decided {
-                Ok(Decided { proposal, answer }) => match ledger.append(proposal).await {
+                Ok(PlayDecision { proposal, answer }) => match ledger.append(proposal).await {
                     Ok(logged) => (logged, Some(answer)),
                     Err(error) if is_stale(&error) => continue,
                     Err(error) => return Err(error.into()),

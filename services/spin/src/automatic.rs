@@ -1,5 +1,5 @@
-use motherlode_books::{Automatic, Event, InternalRequest, OpenRound, SmolStr};
 use motherlode_ledger::fields::RoundId;
+use motherlode_state::{Automatic, Event, InternalRequest, OpenRound, SmolStr};
 
 pub(crate) struct AutomaticStep<'a> {
     pub(crate) round: &'a RoundId,

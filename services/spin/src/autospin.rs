@@ -13,7 +13,6 @@ use crate::{
     stake::whole_bet,
 };
 use futures_util::{Stream, stream};
-use motherlode_books::{Autospin, AutospinLimits, FinishedRound, InternalRequest, LossStop, Minor, SmolStr, WinStop};
 use motherlode_ledger::{
     fields::{self, RoundId, money, round_id},
     rounds,
@@ -24,6 +23,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_slots::{AutoplayLoss, Choice};
+use motherlode_state::{Autospin, AutospinLimits, FinishedRound, InternalRequest, LossStop, Minor, SmolStr, WinStop};
 use std::time::Duration;
 use tonic::{Request, Status, metadata::MetadataMap};
 
@@ -73,7 +73,8 @@ impl SpinApi {
     }
 
     async fn shown(&self, round: &RoundId) -> Result<Option<Round>, Refusal> {
-        let (ledger, stream, number) = (self.ledgers.of(&round.stream)?.clone(), round.stream.clone(), round.number);
+        let (ledger, stream, number) =
+            (self.ledgers.for_stream(&round.stream)?.clone(), round.stream.clone(), round.number);
         let read = tokio::task::spawn_blocking(move || rounds::read(&ledger, &stream, number)).await;
         let read = read.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))?;
         Ok(read?)
@@ -81,7 +82,7 @@ impl SpinApi {
 
     /// Waits until the round is finished, except for the double.
     async fn finished(&self, round: &RoundId) -> Result<SeriesRound, Refusal> {
-        let ledger = self.ledgers.of(&round.stream)?;
+        let ledger = self.ledgers.for_stream(&round.stream)?;
         let mut head = ledger.head();
         let mut seen = None;
         loop {
@@ -106,7 +107,7 @@ impl SpinApi {
     async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
-        let ledger = self.ledgers.of(&round.stream)?;
+        let ledger = self.ledgers.for_stream(&round.stream)?;
         let open = ledger.books_of(&round.stream, |books| {
             let open = books.player(&round.stream)?.open_round(round.number)?;
             (crate::automatic::next_step(open) == *step).then_some(())
@@ -148,7 +149,7 @@ impl Series {
         let bet = Bet::of_series(&caller, &api, request)?;
         // A series played while autoplay was allowed is answered again.
         let first = Autospin::spin_request_id(request_id, 1);
-        if api.ledgers.of(&bet.account.stream)?.find_position(&bet.account.stream, &first)?.is_none() {
+        if api.ledgers.for_stream(&bet.account.stream)?.find_position(&bet.account.stream, &first)?.is_none() {
             allowed(&api, &bet)?;
         }
         let rules = bet.game.info().autoplay;
@@ -219,7 +220,7 @@ impl Series {
         let (bet, pace) = (&self.bet, &self.api.pace);
         let left = |rules: &PlayRules| {
             // For an unreadable player, the bet fails with the reason.
-            let (ledger, now) = (self.api.ledgers.of(stream).ok()?, self.api.now(stream).ok()?);
+            let (ledger, now) = (self.api.ledgers.for_stream(stream).ok()?, self.api.now(stream).ok()?);
             ledger.books_of(stream, |books| rules.too_soon_by(books.player(stream)?, bet, pace, now)).ok().flatten()
         };
         while let Ok(rules) = self.api.rules_for(bet)
@@ -231,14 +232,14 @@ impl Series {
 
     fn played_before(&self) -> bool {
         let stream = &self.bet.account.stream;
-        let ledger = self.api.ledgers.of(stream);
+        let ledger = self.api.ledgers.for_stream(stream);
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
     /// Fails if the series' request id was cancelled or reused; the writer checks it again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
-        self.api.ledgers.of(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
+        self.api.ledgers.for_stream(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
         Ok(())
     }
 
@@ -262,11 +263,11 @@ impl Series {
                 (self.next, self.waiting) = (Next::Spin, counted.waiting);
                 AutospinStop::Unspecified
             }
-            Some(motherlode_books::AutospinStop::Complete) => AutospinStop::Complete,
-            Some(motherlode_books::AutospinStop::LossLimit) => AutospinStop::LossLimit,
-            Some(motherlode_books::AutospinStop::WinLimit) => AutospinStop::WinLimit,
-            Some(motherlode_books::AutospinStop::Jackpot) => AutospinStop::Jackpot,
-            Some(motherlode_books::AutospinStop::Feature) => AutospinStop::Feature,
+            Some(motherlode_state::AutospinStop::Complete) => AutospinStop::Complete,
+            Some(motherlode_state::AutospinStop::LossLimit) => AutospinStop::LossLimit,
+            Some(motherlode_state::AutospinStop::WinLimit) => AutospinStop::WinLimit,
+            Some(motherlode_state::AutospinStop::Jackpot) => AutospinStop::Jackpot,
+            Some(motherlode_state::AutospinStop::Feature) => AutospinStop::Feature,
         };
         self.answer(played, stop)
     }

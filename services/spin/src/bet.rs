@@ -4,7 +4,6 @@ use crate::{
     free_rounds, session_id,
     stake::{find_game, invalid_stake},
 };
-use motherlode_books::{Books, CoinValue, Seal, SessionId, SmolStr, draw::CLIENT_SEED_MAX};
 use motherlode_ledger::{
     Ledgers,
     fields::{self, AccountId, RoundId},
@@ -17,6 +16,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::{self as slots, Choice, Game, Ladders};
+use motherlode_state::{Books, CoinValue, Seal, SessionId, SmolStr, draw::CLIENT_SEED_MAX};
 use std::sync::Arc;
 
 pub(crate) struct Bet {
@@ -111,7 +111,7 @@ impl Bet {
         let (coin_value, stake, campaign) = match staked {
             Staked::Own(coin_value, stake) => (coin_value, stake_of(coin_value, stake), None),
             Staked::Granted(id) => {
-                let ledger = ledgers.of(&account.stream)?;
+                let ledger = ledgers.for_stream(&account.stream)?;
                 let stake_of = |books: &Books| free_rounds::stake_of(books, &id, &account, game);
                 let (coin_value, stake) = ledger.books_of(&account.stream, stake_of)??;
                 (coin_value, stake, Some(id))

@@ -9,7 +9,7 @@ use crate::{
     api::{SpinApi, is_stale},
     bet::{Bet, DrawnFor},
     dealer::Undecided,
-    decide::{self, Decided, Drawing},
+    decide::{self, Drawing, PlayDecision},
     pace::Now,
     played::hit_pool,
     state::State,
@@ -36,7 +36,7 @@ use tonic::metadata::MetadataMap;
 /// Small, so that the writer works while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
-pub struct Calls {
+pub struct PlayQueue {
     api: Arc<SpinApi>,
     decided: Vec<(u64, Proposal, Option<Instant>)>,
     sender: mpsc::UnboundedSender<Verdicts>,
@@ -74,7 +74,7 @@ struct Waiting {
     since: Instant,
 }
 
-impl Calls {
+impl PlayQueue {
     #[must_use]
     pub fn new(api: Arc<SpinApi>) -> Self {
         let (sender, verdicts) = mpsc::unbounded_channel();
@@ -108,10 +108,10 @@ impl Calls {
             Err(refusal) => return self.refuse(call.number, refusal.of_request(&spin.request_id)),
         };
         // The operator's wallet must be called first.
-        if self.api.wallets.of(&bet.account.stream).is_some() {
+        if self.api.wallets.for_stream(&bet.account.stream).is_some() {
             return self.play(call);
         }
-        let Ok(Decided { proposal, answer }) = self.decide(&bet) else { return self.play(call) };
+        let Ok(PlayDecision { proposal, answer }) = self.decide(&bet) else { return self.play(call) };
         let Call { number, until, .. } = call;
         self.tickets += 1;
         self.decided.push((self.tickets, proposal, until));
@@ -151,11 +151,11 @@ impl Calls {
         self.late(context).map_or(Poll::Pending, Poll::Ready)
     }
 
-    fn decide(&mut self, bet: &Bet) -> Result<Decided, Undecided> {
+    fn decide(&mut self, bet: &Bet) -> Result<PlayDecision, Undecided> {
         let Self { api, outcome, .. } = self;
         let rules = api.rules_for(bet)?;
         let stream = &bet.account.stream;
-        let ledger = api.ledgers.of(stream)?;
+        let ledger = api.ledgers.for_stream(stream)?;
         let state = ledger.books_of(stream, |books| State::of_bet(books, bet)).map_err(Refusal::from)?;
         let DrawnFor { client_seed, sealed } = &bet.drawn;
         let from = Drawing { dealer: &api.dealer, client_seed, sealed: *sealed };

@@ -6,7 +6,6 @@ use crate::{
     free_rounds::stake,
     stake::{find_game, invalid_stake, offered, whole_bet},
 };
-use motherlode_books::{Campaign, CampaignOver, CampaignState, Event, Minor};
 use motherlode_ledger::{
     Proposal,
     fields::{self, AccountId, account_of, money, timestamp},
@@ -15,6 +14,7 @@ use motherlode_ledger::{
 use motherlode_proto::{convert::record::Logged, round::v1 as round, spin::v1 as wire};
 use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_slots::Ladders;
+use motherlode_state::{Campaign, CampaignOver, CampaignState, Event, Minor};
 
 const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
@@ -29,7 +29,7 @@ impl SpinApi {
     ) -> Result<wire::GrantCampaignResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::real_account(caller, request.account.as_ref())?;
-        self.ledgers.of(&account.stream)?;
+        self.ledgers.for_stream(&account.stream)?;
         let fingerprint = fingerprint("grant_campaign", request);
         let campaign = match parse(&account, &self.ladders, request) {
             Ok(campaign) => {
@@ -38,7 +38,8 @@ impl SpinApi {
             }
             // A repetition is answered even if the grant would be refused now.
             Err(refusal) => {
-                let granted = self.ledgers.of(&account.stream)?.find(&account.stream, request_id, fingerprint)?;
+                let granted =
+                    self.ledgers.for_stream(&account.stream)?.find(&account.stream, request_id, fingerprint)?;
                 answer(granted.ok_or(refusal)?.as_ref(), request_id)?
             }
         };
@@ -67,7 +68,7 @@ impl SpinApi {
         let campaign = fields::id("campaign_id", &request.campaign_id)?.to_owned();
         let reason = fields::text("reason", &request.reason, 256)?.to_owned();
         let reference = fields::reference("actor", &request.actor)?;
-        let other = self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
+        let other = self.ledgers.for_stream(&account.stream)?.books_of(&account.stream, |books| {
             let granted = books.player(&account.stream).and_then(|player| player.campaign(&campaign));
             granted.is_some_and(|state| state.campaign.currency != account.currency)
         })?;
@@ -105,7 +106,7 @@ impl SpinApi {
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
         let after = fields::page_number(&request.page_token)?.unwrap_or(0);
-        let ledger = self.ledgers.of(&stream)?;
+        let ledger = self.ledgers.for_stream(&stream)?;
         let now_ms = ledger.now_ms();
         ledger.books_of(&stream, |books| {
             let player = books.player(&stream).filter(|player| player.balance(currency).is_some());
@@ -179,7 +180,7 @@ pub(crate) fn parse(
     Ok(campaign)
 }
 
-fn to_wire(stream: &motherlode_books::StreamId, state: &CampaignState, now_ms: i64) -> wire::Campaign {
+fn to_wire(stream: &motherlode_state::StreamId, state: &CampaignState, now_ms: i64) -> wire::Campaign {
     let Campaign { id, game, currency, bet, coin_value, lines, coins_per_line, rounds, expires_ms } = &state.campaign;
     let standing = match state.over(now_ms) {
         None => wire::CampaignState::Active,

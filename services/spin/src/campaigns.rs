@@ -4,7 +4,6 @@
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
-use motherlode_books::{Campaign, Event, LiabilityReserved, Nano, Refused, StreamId};
 use motherlode_ledger::{
     AppendError, Proposal,
     fields::{self, AccountId},
@@ -12,6 +11,7 @@ use motherlode_ledger::{
 };
 use motherlode_proto::{convert::record::Logged, round::v1::Account, spin::v1 as wire};
 use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_state::{Campaign, Event, LiabilityReserved, Nano, Refused, StreamId};
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::Code;
 
@@ -72,7 +72,7 @@ impl SpinApi {
                 grants.push(granted?);
             }
         }
-        let liability = Some(cost.to_wire(&campaign, held.highest, held.cap));
+        let liability = Some(cost.to_wire(&campaign, held.max_liability, held.cap));
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
@@ -90,7 +90,7 @@ impl SpinApi {
         }
         let content = fingerprint("grant_campaign", request);
         // Already granted: needs no reservation.
-        if self.ledgers.of(&account.stream)?.find(&account.stream, &request.request_id, content)?.is_some() {
+        if self.ledgers.for_stream(&account.stream)?.find(&account.stream, &request.request_id, content)?.is_some() {
             return Ok(());
         }
         self.check_free(account, &campaign.id)?;
@@ -100,7 +100,7 @@ impl SpinApi {
     }
 
     fn check_free(&self, account: &AccountId, campaign: &str) -> Result<(), Refusal> {
-        self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
+        self.ledgers.for_stream(&account.stream)?.books_of(&account.stream, |books| {
             let state = books.player(&account.stream).filter(|state| state.balance(account.currency).is_some());
             let state = state.ok_or_else(unknown_account)?;
             match state.campaign(campaign) {
@@ -136,7 +136,7 @@ impl SpinApi {
             operator: operator.into(),
             campaign: campaign.id.clone(),
             players: u32::try_from(players.len()).unwrap_or(u32::MAX),
-            highest: cost.highest_eur(campaign, rate)?,
+            max_liability: cost.highest_eur(campaign, rate)?,
             expires_ms: campaign.expires_ms,
             cap: self.campaign_caps.get(operator).copied().unwrap_or(Nano::ZERO),
             player_ids: players.iter().map(|player| player.as_str().into()).collect(),

@@ -1,19 +1,19 @@
 //! Deals each step's draw, which was sealed before the step's request existed.
 //!
 //! A seed follows from the dealt value, the caller's client seed, the round and the step (see
-//! [`motherlode_books::draw`]). The service seals without the client seed, and the caller gets the dealt value only at
+//! [`motherlode_state::draw`]). The service seals without the client seed, and the caller gets the dealt value only at
 //! its reveal, so neither can choose a seed. The operating system gives a new key each day, which is logged (PL-28).
 
 use crate::bet::DrawnFor;
 use futures_util::future::BoxFuture;
-use motherlode_books::{
-    Dealt, Draw, DrawName, Event, Generations, InternalRequest, OpenRound, PlayerState, Refused, Seal, SealReason,
-    StreamId, draw,
-};
 use motherlode_ledger::{AppendError, DrawKeys, Handle, Proposal, draws::DrawKeysError, fields::round_name};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::Seed;
+use motherlode_state::{
+    Dealt, Draw, DrawName, Event, Generations, InternalRequest, OpenRound, PlayerState, Refused, Seal, SealReason,
+    StreamId, draw,
+};
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, metadata::MetadataMap};
 
@@ -258,7 +258,7 @@ pub(crate) fn key_lost(round: &str) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_books::NextDraw;
+    use motherlode_state::NextDraw;
     use std::collections::BTreeSet;
 
     fn none() -> Generations {

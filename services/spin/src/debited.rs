@@ -3,26 +3,26 @@
 use crate::{
     bet::Bet,
     dealer::Undecided,
-    decide::{self, Decided, Drawing},
+    decide::{self, Drawing, PlayDecision},
     pace::{Now, Pace},
     play_rules::PlayRules,
     state::State,
 };
-use motherlode_books::{Commit, Currency, Event, Minor, WalletAnswer};
 use motherlode_proto::wallet::v1::ReasonCode;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::Outcome;
+use motherlode_state::{Commit, Currency, Event, Minor, WalletAnswer};
 
 #[derive(Clone)]
-pub(crate) struct Debited {
+pub(crate) struct ConfirmedDebit {
     pub(crate) currency: Currency,
     pub(crate) amount: Minor,
-    pub(crate) told: Minor,
+    pub(crate) reported_balance: Minor,
     /// Further parts of the wallet's answer.
     pub(crate) answer: Option<Box<WalletAnswer>>,
 }
 
-impl Debited {
+impl ConfirmedDebit {
     pub(crate) fn spin(
         self,
         state: &State,
@@ -30,11 +30,11 @@ impl Debited {
         rules: &PlayRules,
         at: (&Pace, Now),
         from: &Drawing<'_>,
-    ) -> Result<Decided, Undecided> {
+    ) -> Result<PlayDecision, Undecided> {
         let state = state.with_funds(self.currency, self.amount);
         let mut decided = decide::spin(&state, bet, rules, at, from, &mut Outcome::default())?;
-        let Self { amount, told, answer, .. } = self;
-        decided.proposal.events.insert(0, Event::DebitConfirmed { amount, told, answer });
+        let Self { amount, reported_balance, answer, .. } = self;
+        decided.proposal.events.insert(0, Event::DebitConfirmed { amount, reported_balance, answer });
         Ok(decided)
     }
 }

@@ -11,10 +11,6 @@ use crate::{
     stake::{bet_in, offered, whole_bet},
     state::State,
 };
-use motherlode_books::{
-    Automatic, CoinValue, Contribution, Currency, Event, FxRate, Generations, LoggedTerms, Minor, OpenRound,
-    PlayerState, RoundStarted, RoundTerms, Seal, SmolStr, StepResolved, StreamId, Switch, contribution,
-};
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::{convert::play::choice_to_wire, round::v1 as wire};
 use motherlode_rounds::{
@@ -22,14 +18,18 @@ use motherlode_rounds::{
 };
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Stake, Terms};
+use motherlode_state::{
+    Automatic, CoinValue, Contribution, Currency, Event, FxRate, Generations, LoggedTerms, Minor, OpenRound,
+    PlayerState, RoundStarted, RoundTerms, Seal, SmolStr, StepResolved, StreamId, Switch, contribution,
+};
 use prost::Message;
 
-pub(crate) struct Decided {
+pub(crate) struct PlayDecision {
     pub(crate) proposal: Proposal,
     pub(crate) answer: Answer,
 }
 
-pub(crate) struct Opened<'a> {
+pub(crate) struct NewRound<'a> {
     player: &'a PlayerState,
     pub(crate) started: RoundStarted,
     live: Live,
@@ -43,17 +43,17 @@ pub(crate) fn spin(
     at: (&Pace, Now),
     from: &Drawing<'_>,
     outcome: &mut Outcome,
-) -> Result<Decided, Undecided> {
+) -> Result<PlayDecision, Undecided> {
     let stream = &bet.account.stream;
-    let Opened { player, started, mut live, witch } = open(state, bet, rules, at)?;
+    let NewRound { player, started, mut live, witch } = open(state, bet, rules, at)?;
     let dealing =
         from.dealer.deal(player, &state.generations, &from.to(stream, &bet.request_id, (started.round, 1)))?;
     live.resolve(&Choice::Spin, dealing.seed, outcome).map_err(|refused| internal(&refused))?;
     let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
     let (events, answer) =
         resolved(stream, player, &live, Of::Bet(started, witch), (step, from.dealer, &state.generations), outcome)?;
-    let events = part_of(bet.series.as_ref(), events);
-    Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
+    let events = with_series(bet.series.as_ref(), events);
+    Ok(PlayDecision { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
 
 pub(crate) fn open<'a>(
@@ -61,7 +61,7 @@ pub(crate) fn open<'a>(
     bet: &Bet,
     rules: &PlayRules,
     (pace, now): (&Pace, Now),
-) -> Result<Opened<'a>, Refusal> {
+) -> Result<NewRound<'a>, Refusal> {
     let stream = &bet.account.stream;
     offered(bet.game, &bet.ladders, bet.account.currency, bet.coin_value, bet.campaign.is_some())?;
     if let Some(player) = &state.player {
@@ -118,11 +118,11 @@ pub(crate) fn open<'a>(
         jurisdiction: rules.logged_jurisdiction(),
         campaign: bet.campaign.clone(),
     };
-    Ok(Opened { player, started, live, witch })
+    Ok(NewRound { player, started, live, witch })
 }
 
 /// Adds the commit's series (PL-42).
-pub(crate) fn part_of(series: Option<&SmolStr>, mut events: Vec<Event>) -> Vec<Event> {
+pub(crate) fn with_series(series: Option<&SmolStr>, mut events: Vec<Event>) -> Vec<Event> {
     events.extend(series.map(|series| Event::PartOf { request_id: series.clone() }));
     events
 }
@@ -155,7 +155,7 @@ fn switched_on(state: &State) -> Result<(), Refusal> {
         .with("position", off.position))
 }
 
-pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<Decided, Undecided> {
+pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<PlayDecision, Undecided> {
     let stream = &play.round.stream;
     let name = round_name(stream, play.round.number);
     let player = state.player.as_ref().ok_or_else(|| motherlode_ledger::unknown_round(&name))?;
@@ -184,12 +184,16 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     let step = Step { number, choice: &play.choice, dealing, why: None };
     let (events, answer) =
         resolved(stream, player, &live, Of::Open(open), (step, from.dealer, &state.generations), &outcome)?;
-    let events = part_of(play.series.as_ref(), events);
-    Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
+    let events = with_series(play.series.as_ref(), events);
+    Ok(PlayDecision { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
 /// By the game's rule; `None` without an open round or a reason.
-pub(crate) fn automatic(state: &State, asked: &AutomaticStep, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
+pub(crate) fn automatic(
+    state: &State,
+    asked: &AutomaticStep,
+    dealer: &Dealer,
+) -> Option<Result<PlayDecision, Undecided>> {
     let stream = &asked.round.stream;
     let player = state.player.as_ref()?;
     let open = player.open_round(asked.round.number)?;
@@ -212,7 +216,7 @@ pub(crate) fn automatic(state: &State, asked: &AutomaticStep, dealer: &Dealer) -
         let (mut events, answer) =
             resolved(stream, player, &live, Of::Open(open), (step, dealer, &state.generations), &outcome)?;
         events.extend(asked.acted.clone());
-        Ok(Decided { proposal: proposal(stream, player, &asked.request_id, asked.fingerprint, events), answer })
+        Ok(PlayDecision { proposal: proposal(stream, player, &asked.request_id, asked.fingerprint, events), answer })
     };
     Some(decided())
 }
@@ -343,7 +347,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
-    let coins = bet.ladders.of(bet.game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
+    let coins = bet.ladders.for_game(bet.game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
     let bets = coins.into_iter().filter_map(|coin| {
         let (lines, coins_per_line) = (limits.lines.0, limits.coins_per_line.0);
         let stake = Stake { coin_value_micros: coin, lines, coins_per_line, buy_feature: false };

@@ -1,10 +1,10 @@
 //! Demo play (PL-17): a play money session opens and fills the player's account. Play money cannot be exchanged.
 
 use crate::api::SpinApi;
-use motherlode_books::{Currency, Event, Minor, StreamId};
 use motherlode_ledger::{FetchError, Handle};
 use motherlode_proto::spin::v1::PlayMode;
 use motherlode_runtime::Refusal;
+use motherlode_state::{Currency, Event, Minor, StreamId};
 
 pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refusal> {
     match (mode, currency.is_real()) {

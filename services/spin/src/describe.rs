@@ -3,9 +3,8 @@
 use crate::{
     jackpot_returns::{Now, PLACES, Returns},
     stake::{bet_in, find_game},
-    stated::{Of, Stated},
+    stated::{Of, StatedFigures},
 };
-use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::{fields, offer};
 use motherlode_proto::{
     convert::play::hex,
@@ -21,6 +20,7 @@ use motherlode_slots::{
     self as slots, Game, GameInfo, Ladders, Par, PrizeInfo, Stake, cash_return, games,
     par::{Exact, chance_text, decimal, exact, ratio},
 };
+use motherlode_state::{CoinValue, Currency};
 use std::{
     collections::HashMap,
     sync::{LazyLock, OnceLock},
@@ -28,14 +28,14 @@ use std::{
 
 type Key = (&'static str, &'static str);
 
-struct Described {
+struct GameDescription {
     response: GetGameResponse,
     par: Option<(Par, u64)>,
-    stated: Option<Stated>,
+    stated: Option<StatedFigures>,
 }
 
 /// Computed on first use, in up to a second.
-static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<Described>>> =
+static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<GameDescription>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
 pub(crate) fn all() -> ListGamesResponse {
@@ -70,7 +70,7 @@ pub(crate) fn one(
     if let Some(returns) = returns_in(shown, &now_shown) {
         response.rtp = decimal(&returns.lowest(), PLACES);
         response.jackpot_returns =
-            game.info().jackpot.then(|| returns.shown(ladders.of(game, shown.code()), shown, &now_shown));
+            game.info().jackpot.then(|| returns.shown(ladders.for_game(game, shown.code()), shown, &now_shown));
     }
     let asked: Vec<Currency> = match currency {
         Some(currency) => vec![currency],
@@ -90,13 +90,13 @@ pub(crate) fn one(
     Ok(response)
 }
 
-pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
+pub(crate) fn stated(game: &dyn Game) -> Option<&'static StatedFigures> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
 /// Over all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
-    stated: &Stated,
+    stated: &StatedFigures,
     game: &dyn Game,
     ladders: &Ladders,
     of: &dyn Fn(Currency) -> Of<'a>,
@@ -111,7 +111,7 @@ fn win_up_to<'a>(
         bets: decimal(&top.bets.floor(), 0),
         probability_at_most: format!("1e{}", top.chance_exponent),
         unlimited: stated.unlimited(),
-        says: stated.said().to_owned(),
+        says: stated.definition().to_owned(),
         lines: top.lines,
         currency_code,
         coin_value: coin,
@@ -120,9 +120,9 @@ fn win_up_to<'a>(
     })
 }
 
-fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<CurrencyOffer> {
+fn in_currency(of: Of<'_>, described: &GameDescription, rtp: &Exact) -> Option<CurrencyOffer> {
     let Of { game, ladders, currency, .. } = of;
-    let ladder = ladders.of(game, currency.code())?;
+    let ladder = ladders.for_game(game, currency.code())?;
     let limits = &game.info().limits;
     let bet = |coin: u64, lines: u32, coins: u32| {
         let stake = Stake { coin_value_micros: coin, lines, coins_per_line: coins, buy_feature: false };
@@ -166,7 +166,7 @@ fn summary(game: &dyn Game) -> GameSummary {
     }
 }
 
-fn describe(game: &dyn Game) -> Described {
+fn describe(game: &dyn Game) -> GameDescription {
     let info = game.info();
     let limits = &info.limits;
     let stake = Stake {
@@ -205,10 +205,10 @@ fn describe(game: &dyn Game) -> Described {
     let par = game.par(&stake).ok();
     let mut stated = None;
     if let Some(par) = &par {
-        stated = Stated::new(game, par.rtp_without_jackpot.clone());
+        stated = StatedFigures::new(game, par.rtp_without_jackpot.clone());
         figures(par, &mut response);
     }
-    Described { response, par: par.map(|par| (par, stake.coin_value_micros)), stated }
+    GameDescription { response, par: par.map(|par| (par, stake.coin_value_micros)), stated }
 }
 
 fn shape(info: &GameInfo, response: &mut GetGameResponse) {

@@ -1,7 +1,7 @@
-use motherlode_books::{Books, Campaign, CampaignState, CoinValue};
 use motherlode_ledger::{campaign_over, fields::AccountId, unknown_account, unknown_campaign};
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game};
+use motherlode_state::{Books, Campaign, CampaignState, CoinValue};
 
 pub(crate) fn stake_of(
     books: &Books,

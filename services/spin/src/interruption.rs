@@ -1,7 +1,6 @@
 //! Lists, closes (PL-20) and skips (DM-21) rounds that wait for their players.
 
-use crate::{api::SpinApi, automatic::AutomaticStep, finisher::Finisher, session_id};
-use motherlode_books::{Automatic, Books, Event, OpenRound, StreamId};
+use crate::{api::SpinApi, automatic::AutomaticStep, completer::RoundCompleter, session_id};
 use motherlode_ledger::{
     FetchError, Handle,
     fields::{self, RoundId, timestamp},
@@ -11,6 +10,7 @@ use motherlode_proto::spin::v1::{
     self as wire, CloseRoundRequest, ListOpenRoundsRequest, ListOpenRoundsResponse, Played, SkipRoundRequest,
 };
 use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_state::{Automatic, Books, Event, OpenRound, StreamId};
 
 const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
@@ -48,20 +48,20 @@ impl SpinApi {
         why: Why,
         allowed: Result<(), Refusal>,
     ) -> Result<Vec<Played>, Refusal> {
-        let finisher = Finisher { ledgers: self.ledgers.clone(), dealer: self.dealer.clone() };
+        let completer = RoundCompleter { ledgers: self.ledgers.clone(), dealer: self.dealer.clone() };
         let Why { automatic, acted } = why;
         let why = &|_: &OpenRound| Some(automatic.clone());
         let asked = AutomaticStep { round, request_id: request_id.into(), fingerprint, why, acted };
         // A repetition is answered even if the request would be refused now.
-        let first = match self.ledgers.of(&round.stream)?.find(&round.stream, request_id, fingerprint)? {
+        let first = match self.ledgers.for_stream(&round.stream)?.find(&round.stream, request_id, fingerprint)? {
             Some(logged) => logged,
             None => {
                 allowed?;
-                finisher.step(&asked).await?.ok_or_else(|| self.not_open(round))?
+                completer.step(&asked).await?.ok_or_else(|| self.not_open(round))?
             }
         };
         let mut played = vec![];
-        for logged in finisher.finish(round, first).await? {
+        for logged in completer.finish(round, first).await? {
             played.push(self.played(&logged, None).await?.message());
         }
         Ok(played)
@@ -70,7 +70,7 @@ impl SpinApi {
     fn not_open(&self, round: &RoundId) -> Refusal {
         let name = fields::round_name(&round.stream, round.number);
         let of = |books: &Books| books.player(&round.stream).map(|player| player.rounds_started);
-        let ledger = self.ledgers.of(&round.stream);
+        let ledger = self.ledgers.for_stream(&round.stream);
         let started = match ledger.and_then(|ledger| Ok(ledger.books_of(&round.stream, of)?)) {
             Ok(started) => started,
             Err(refusal) => return refusal,
@@ -116,7 +116,7 @@ impl SpinApi {
         let mut found = vec![];
         match player {
             Some(stream) => {
-                let ledger = self.ledgers.of(&stream)?;
+                let ledger = self.ledgers.for_stream(&stream)?;
                 ledger.books_of(&stream, |books| {
                     let player = books.player(&stream).filter(|_| own).ok_or_else(unknown_account)?;
                     let open = player.open_rounds().filter(|open| open.opened_at > after).take(size + 1);
@@ -147,7 +147,7 @@ impl SpinApi {
         let ledgers = self.ledgers.clone();
         let read = move || {
             let listed = found.into_iter().take(size).map(|Listed { stream, number, resolve_ms, .. }| {
-                let round = rounds::read(ledgers.of(&stream)?, &stream, number)?;
+                let round = rounds::read(ledgers.for_stream(&stream)?, &stream, number)?;
                 Ok::<_, Refusal>(wire::OpenRound { round, resolve_time: resolve_ms.map(timestamp) })
             });
             listed.collect::<Result<Vec<_>, _>>()

@@ -1,11 +1,11 @@
 //! Return with the jackpot, at its pool's current terms (BW-21, PL-43).
 
-use motherlode_books::{CoinValue, Currency, FxRate};
 use motherlode_proto::spin::v1::{CoinReturn, JackpotReturns};
 use motherlode_slots::{
     GameInfo, Ladder, Par, PoolTerms,
     par::{Exact, decimal, exact, ratio},
 };
+use motherlode_state::{CoinValue, Currency, FxRate};
 
 pub(crate) const PLACES: usize = 6;
 
@@ -127,7 +127,7 @@ fn trimmed(figure: &Exact, places: usize) -> String {
     }
 }
 
-pub(crate) fn terms_of(terms: &motherlode_books::PoolTerms) -> PoolTerms {
+pub(crate) fn terms_of(terms: &motherlode_state::PoolTerms) -> PoolTerms {
     PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),
         contribution_ppm: terms.contribution_ppm,

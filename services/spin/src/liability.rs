@@ -3,9 +3,8 @@
 
 use crate::{
     describe,
-    stated::{Of, Stated},
+    stated::{Of, StatedFigures},
 };
-use motherlode_books::{Campaign, FxRate, Nano};
 use motherlode_proto::spin::v1 as wire;
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal};
@@ -13,6 +12,7 @@ use motherlode_slots::{
     Game, Ladders, cash_return, games, latest,
     par::{Exact, decimal, exact},
 };
+use motherlode_state::{Campaign, FxRate, Nano};
 
 const PLACES: usize = 4;
 
@@ -42,7 +42,7 @@ impl Cost {
         let bet = exact(campaign.bet.0.unsigned_abs());
         let newest = latest(&campaign.game).ok_or_else(unknown)?;
         let cash = cash_return(newest, coin_value.0, minor_micros(currency)).map_err(|_| unknown())?;
-        let figures = |game: &'static dyn Game| -> Result<&'static Stated, Refusal> {
+        let figures = |game: &'static dyn Game| -> Result<&'static StatedFigures, Refusal> {
             describe::stated(game).ok_or_else(unknown)
         };
         let mut cost = Self {
@@ -57,7 +57,7 @@ impl Cost {
             let paid = stated.paid(of, coin_value.0, (lines, coins_per_line)).ok_or_else(unknown)?;
             cost.expected = cost.expected.max(stated.expected_minor(of, coin_value.0, &bet) * &rounds);
             cost.highest = cost.highest.max(exact(paid.gambled_minor) * &rounds);
-            cost.highest_says = stated.said();
+            cost.highest_says = stated.definition();
             let exceeded = stated.unlimited().then_some(paid.chance_exponent);
             cost.exceeded = cost.exceeded.max(exceeded);
         }

@@ -3,6 +3,7 @@
 //! [`bet`] checks a request, [`decide`] resolves it into events, the ledger appends them, and [`played`] answers from
 //! the commit. On a conflict the new state is decided, with the same client seed and request id. A draw is used once.
 
+mod abandoned_rounds;
 mod answer;
 mod api;
 mod automatic;
@@ -11,12 +12,12 @@ mod bet;
 mod calls;
 mod campaign;
 mod campaigns;
+mod completer;
 mod dealer;
 mod debited;
 mod decide;
 mod demo;
 mod describe;
-mod finisher;
 mod free_rounds;
 mod interruption;
 mod jackpot_returns;
@@ -34,13 +35,12 @@ mod state;
 mod stated;
 mod stream;
 mod superseded;
-mod sweeper;
 mod waits;
 
+pub use abandoned_rounds::AbandonedRounds;
 pub use answer::PlayedBytes;
 pub use api::SpinApi;
-pub use calls::{Answered, Call, Calls, Play};
+pub use calls::{Answered, Call, Play, PlayQueue};
 pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};
 pub use liability::highest_cost;
-pub use sweeper::Sweeper;
 pub use waits::{UnknownName, Waits};

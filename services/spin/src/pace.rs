@@ -1,8 +1,8 @@
 //! Minimum time between a player's rounds (PL-26), by the process's monotonic clock. The bet's logged time counts only
 //! if another process took it, or this one before a restart, and for at most the required time.
 
-use motherlode_books::{Commit, Event, PlayerState, StreamId};
 use motherlode_ledger::Handle;
+use motherlode_state::{Commit, Event, PlayerState, StreamId};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -102,7 +102,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_books::{Books, CoinValue, Currency, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms};
+    use motherlode_state::{Books, CoinValue, Currency, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms};
 
     const DAY: i64 = 86_400_000;
 

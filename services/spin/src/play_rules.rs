@@ -5,10 +5,10 @@ use crate::{
     pace::{Now, Pace},
     state::State,
 };
-use motherlode_books::{Currency, Day, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf, SmolStr};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::{Reason, Refusal, UNRESTRICTED};
 use motherlode_slots::Game;
+use motherlode_state::{Currency, Day, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf, SmolStr};
 use std::{num::NonZeroU32, time::Duration};
 
 const EUR: i128 = 1_000_000_000;

@@ -5,7 +5,6 @@ use crate::{
     api::SpinApi,
     debited::ended,
 };
-use motherlode_books::{Commit, Event, InternalRequest, StepResolved};
 use motherlode_ledger::{FetchError, rounds};
 use motherlode_proto::{
     convert::record::Logged,
@@ -13,6 +12,7 @@ use motherlode_proto::{
 };
 use motherlode_rounds::{view::JackpotView, wire};
 use motherlode_runtime::Refusal;
+use motherlode_state::{Commit, Event, InternalRequest, StepResolved};
 use std::sync::Arc;
 
 impl SpinApi {
@@ -46,7 +46,7 @@ impl SpinApi {
 
     fn read_back(&self, logged: &Arc<Logged>, step: &StepResolved) -> Result<Answer, Refusal> {
         let stream = &logged.commit.stream;
-        let ledger = self.ledgers.of(stream)?;
+        let ledger = self.ledgers.for_stream(stream)?;
         let (mut view, generations) = (rounds::as_of(ledger, logged, step.round)?, ledger.generations());
         if let Err(error) = view.complete(&self.dealer.dealt_of(stream, &generations)) {
             tracing::warn!(round = step.round, %error, "failed to complete a step; it is shown as logged");
@@ -60,7 +60,7 @@ impl SpinApi {
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
         let commit = &logged.commit;
         let paid = InternalRequest::PayAward { pool, partition: commit.partition, hit: commit.position }.to_string();
-        let ledger = self.ledgers.of(&commit.stream)?;
+        let ledger = self.ledgers.for_stream(&commit.stream)?;
         let mut head = ledger.head();
         let wait = async {
             while ledger.find_position(&commit.stream, &paid)?.is_none()

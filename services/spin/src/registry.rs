@@ -4,11 +4,11 @@ use crate::{
     play_rules::PlayRules,
     session_id::{name, required},
 };
-use motherlode_books::{
-    Currency, Event, InternalRequest, Profile, Refused, SessionId, SessionLimits, SessionRefused, Sessions, StreamId,
-};
 use motherlode_ledger::{AppendError, Ledgers, Proposal};
 use motherlode_runtime::{Caller, Profiles, Reason, Refusal};
+use motherlode_state::{
+    Currency, Event, InternalRequest, Profile, Refused, SessionId, SessionLimits, SessionRefused, Sessions, StreamId,
+};
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
@@ -51,7 +51,7 @@ impl SessionRegistry {
             StreamId::Player { operator, .. } => operator,
             _ => "",
         };
-        self.profiles.of(operator, jurisdiction).ok_or_else(|| {
+        self.profiles.find(operator, jurisdiction).ok_or_else(|| {
             let known: Vec<_> = self.profiles.names().collect();
             Refusal::field("jurisdiction", format!("must be one of {}", known.join(", ")))
         })
@@ -70,7 +70,7 @@ impl SessionRegistry {
 
     pub(crate) fn is_callers(&self, caller: &Caller, id: SessionId) -> bool {
         let mut sessions = self.sessions.lock();
-        let of = sessions.of(id, self.ledgers.ticks_ms()).map(|of| &of.stream);
+        let of = sessions.get(id, self.ledgers.ticks_ms()).map(|of| &of.stream);
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
@@ -102,7 +102,7 @@ impl SessionRegistry {
     /// Logs the end with the game's hold, unless the session was replaced.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
-        let Some(stream) = self.sessions.lock().of(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };
+        let Some(stream) = self.sessions.lock().get(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };
         self.log_end(&stream, id, hold_ms).await
     }
 

@@ -2,7 +2,7 @@
 //!
 //! After the checks the debit request is logged, then the wallet is called. A draw needs a confirmed debit, which the
 //! round's commit records. If the outcome of the call is unknown, nothing is drawn: a repetition calls again with the
-//! same transaction, or the payer rolls the debit back ([`motherlode_wallet::Payer`]). The log orders the two, since
+//! same transaction, or the outbox rolls the debit back ([`motherlode_wallet::WalletOutbox`]). The log orders the two, since
 //! the request has one commit.
 
 use crate::{
@@ -10,19 +10,19 @@ use crate::{
     api::SpinApi,
     bet::Bet,
     dealer::Undecided,
-    debited::Debited,
-    decide::{self, part_of},
+    debited::ConfirmedDebit,
+    decide::{self, with_series},
     pace::Now,
     play_rules::PlayRules,
     session::of_operator,
     state::State,
 };
-use motherlode_books::{
-    Books, DebitAsked, DebitFacts, Event, InternalRequest, Minor, PlayerState, Refused, RoundStarted, SmolStr,
-};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Reason, Refusal, until::until};
+use motherlode_state::{
+    Books, DebitAsked, DebitFacts, Event, InternalRequest, Minor, PlayerState, Refused, RoundStarted, SmolStr,
+};
 use motherlode_wallet::{Answer, Call, Names, OperatorWallet, roll_back};
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -70,7 +70,7 @@ impl SpinApi {
         metadata: &MetadataMap,
     ) -> Result<PlayedBytes, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
-        let ledger = self.ledgers.of(stream)?;
+        let ledger = self.ledgers.for_stream(stream)?;
         let place = wallet.admit();
         let asked = match self.before(ledger, wallet, (bet, place.as_ref().err())).await? {
             Before::Here => return self.bet_here(bet, metadata, None).await,
@@ -87,8 +87,8 @@ impl SpinApi {
             return self.rolled_back(ledger, bet, until).await;
         };
         match answer {
-            Answer::Done { told, beside } => {
-                let debited = Debited { currency, amount, told, answer: beside };
+            Answer::Done { reported_balance, facts } => {
+                let debited = ConfirmedDebit { currency, amount, reported_balance, answer: facts };
                 let played = self.bet_here(bet, metadata, Some(debited)).await;
                 match played {
                     // A damaged log accepts no rollback; the debit ends after the repair.
@@ -187,12 +187,12 @@ impl SpinApi {
             return bet.operator_session.clone();
         }
         let now_ms = self.ledgers.ticks_ms();
-        let of = |session| Some(self.registry.sessions.lock().of(session, now_ms)?.operator_session.clone());
+        let of = |session| Some(self.registry.sessions.lock().get(session, now_ms)?.operator_session.clone());
         bet.session.and_then(of).unwrap_or_default()
     }
     pub(crate) fn noted(&self, state: &State, bet: &Bet, is_debited: bool) -> Vec<Event> {
         let player = state.player.as_deref().filter(|_| !is_debited && bet.account.currency.is_real());
-        let wallet = self.wallets.of(&bet.account.stream);
+        let wallet = self.wallets.for_stream(&bet.account.stream);
         let reports = wallet.zip(player).and_then(|(wallet, player)| reports(wallet, player));
         let session = player.and_then(|_| of_operator(&self.operator_session(bet)));
         reports.into_iter().chain(session).collect()
@@ -287,7 +287,7 @@ impl SpinApi {
         if let Some(debit) = debit.filter(|debit| debit.request_id == bet.request_id && !debit.rolling_back)
             && let Err(error) = ledger.append(roll_back(stream, &debit, refusal.reason().name())).await
         {
-            tracing::warn!(%stream, %error, "failed to log the rollback of a refused bet; the payer rolls it back later");
+            tracing::warn!(%stream, %error, "failed to log the rollback of a refused bet; the outbox rolls it back later");
         }
         refusal
     }
@@ -349,7 +349,7 @@ fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, Sm
         expected_version: Some(player.head.version),
         request_id: InternalRequest::AskDebit { request_id: &bet.request_id }.to_string().into(),
         fingerprint: InternalRequest::FINGERPRINT,
-        events: part_of(bet.series.as_ref(), vec![Event::DebitAsked(asked)]),
+        events: with_series(bet.series.as_ref(), vec![Event::DebitAsked(asked)]),
     }
 }
 

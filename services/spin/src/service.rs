@@ -1,5 +1,4 @@
 use crate::{api::SpinApi, describe, jackpot_returns};
-use motherlode_books::PoolStatus;
 use motherlode_proto::{
     play_stream::{PlayStream, StreamAnswers},
     spin::v1::{
@@ -7,6 +6,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::{Caller, Reason, Refusal, connections::Peer};
+use motherlode_state::PoolStatus;
 use std::{pin::Pin, sync::Arc};
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};

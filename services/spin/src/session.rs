@@ -13,10 +13,6 @@ use crate::{
     stake::find_game,
 };
 use futures_util::{Stream, stream};
-use motherlode_books::{
-    Books, Currency, DayLimits, Event, InternalRequest, Minor, Profile, Refused, SessionId, SessionName, SessionOf,
-    SessionOpened, SessionRefused, SmolStr, StreamId,
-};
 use motherlode_ledger::{AppendError, Proposal, fields, fingerprint, rounds, unknown_account};
 use motherlode_proto::convert::play::hex;
 use motherlode_proto::spin::v1::{
@@ -24,6 +20,10 @@ use motherlode_proto::spin::v1::{
     KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse,
 };
 use motherlode_runtime::{Caller, Reason, Refusal, Stop, UNRESTRICTED};
+use motherlode_state::{
+    Books, Currency, DayLimits, Event, InternalRequest, Minor, Profile, Refused, SessionId, SessionName, SessionOf,
+    SessionOpened, SessionRefused, SmolStr, StreamId,
+};
 use std::{num::NonZeroU32, time::Duration};
 use tokio::sync::oneshot;
 use tonic::Status;
@@ -39,7 +39,7 @@ impl SpinApi {
         let game = find_game(&request.game, "")?;
         let (stream, currency) = (account.stream, account.currency);
         let opened = InternalRequest::OpenSession { request_id }.to_string();
-        if self.ledgers.of(&stream)?.find_position(&stream, &opened)?.is_none() {
+        if self.ledgers.for_stream(&stream)?.find_position(&stream, &opened)?.is_none() {
             self.check_not_cancelled(&stream, request_id)?;
         }
         check_mode(request.mode(), currency)?;
@@ -56,8 +56,8 @@ impl SpinApi {
         let bet_max = fields::limit("limits.bet_max_minor", limits.bet_max_minor, 1, currency)?;
         jackpot_allowed(jurisdiction, &profile, game)?;
         let (jurisdiction, game) = (jurisdiction.to_owned(), game.name());
-        let known = |books: &motherlode_books::Books| books.player(&stream)?.balance(currency);
-        let ledger = self.ledgers.of(&stream)?;
+        let known = |books: &motherlode_state::Books| books.player(&stream)?.balance(currency);
+        let ledger = self.ledgers.for_stream(&stream)?;
         if currency.is_real() {
             ledger.books_of(&stream, known)?.ok_or_else(unknown_account)?;
         }
@@ -120,7 +120,7 @@ impl SpinApi {
         (request_id, content): (&str, [u8; 16]),
         mut opened: Vec<Event>,
     ) -> Result<(), Refusal> {
-        let ledger = self.ledgers.of(stream)?;
+        let ledger = self.ledgers.for_stream(stream)?;
         opened.push(Event::PartOf { request_id: request_id.into() });
         let logged = loop {
             let (expected_version, mut events) =
@@ -152,11 +152,11 @@ impl SpinApi {
     ) -> Result<AcknowledgeRealityCheckResponse, Refusal> {
         let id = self.registry.own(caller, &request.session_id)?;
         let now_ms = self.ledgers.ticks_ms();
-        let stream = self.registry.sessions.lock().of(id, now_ms).map(|of| (of.stream.clone(), of.currency));
+        let stream = self.registry.sessions.lock().get(id, now_ms).map(|of| (of.stream.clone(), of.currency));
         let (stream, currency) = stream.ok_or_else(|| refusal(SessionRefused::Expired))?;
         let log_ms = self.now(&stream)?.log_ms;
         let unseen = |books: &Books| books.player(&stream).is_some_and(|it| it.day(currency).unseen_ms(log_ms) > 0);
-        if self.ledgers.of(&stream)?.books_of(&stream, unseen)? {
+        if self.ledgers.for_stream(&stream)?.books_of(&stream, unseen)? {
             let event = Event::RealityCheckAcknowledged { session: name(id) };
             match self.registry.log(&stream, id, "seen", vec![event]).await {
                 Err(AppendError::Refused(Refused::NoSuchSession)) => return Err(refusal(SessionRefused::Expired)),
@@ -169,7 +169,7 @@ impl SpinApi {
             (of.clone(), elapsed_ms)
         };
         let net = |books: &Books| books.player(&of.stream)?.session_net(&of.game, name(id));
-        let net = self.ledgers.of(&of.stream)?.books_of(&of.stream, net)?;
+        let net = self.ledgers.for_stream(&of.stream)?.books_of(&of.stream, net)?;
         let net = Minor(i64::try_from(net.unwrap_or_default()).unwrap_or(i64::MIN));
         Ok(AcknowledgeRealityCheckResponse {
             elapsed_ms: elapsed_ms.unsigned_abs(),
@@ -186,11 +186,11 @@ impl SpinApi {
         let (closed, ended) = oneshot::channel();
         let now_ms = self.ledgers.ticks_ms();
         self.registry.sessions.lock().keep(id, closed, now_ms).map_err(refusal)?;
-        let keeper = SessionGuard { registry: self.registry.clone(), stop: self.stop.clone(), id, ended };
-        Ok(stream::unfold(GuardState::First(keeper), |kept| async {
+        let guard = SessionGuard { registry: self.registry.clone(), stop: self.stop.clone(), id, ended };
+        Ok(stream::unfold(GuardState::First(guard), |kept| async {
             match kept {
-                GuardState::First(keeper) => Some((Ok(KeepSessionResponse {}), GuardState::Further(keeper))),
-                GuardState::Further(keeper) => keeper.end().await.map(|status| (Err(status), GuardState::Over)),
+                GuardState::First(guard) => Some((Ok(KeepSessionResponse {}), GuardState::Further(guard))),
+                GuardState::Further(guard) => guard.end().await.map(|status| (Err(status), GuardState::Over)),
                 GuardState::Over => None,
             }
         }))
@@ -252,7 +252,7 @@ impl Drop for SessionGuard {
         let now_ms = registry.ledgers.ticks_ms();
         let (stream, hold_ms) = {
             let mut sessions = registry.sessions.lock();
-            let stream = sessions.of(id, now_ms).map(|of| of.stream.clone());
+            let stream = sessions.get(id, now_ms).map(|of| of.stream.clone());
             sessions.drop_connection(id, now_ms);
             (stream, sessions.hold_ms())
         };

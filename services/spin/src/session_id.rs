@@ -1,8 +1,8 @@
 //! Names of sessions in requests.
 
-use motherlode_books::{SessionId, SessionName, SmolStr};
 use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
+use motherlode_state::{SessionId, SessionName, SmolStr};
 
 /// Characters of an operator's own session reference.
 const OPERATOR_SESSION_MAX: usize = 255;

@@ -1,8 +1,8 @@
-use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_ledger::{fields, offer};
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Ladders};
+use motherlode_state::{CoinValue, Currency, Minor};
 
 pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn Game, Refusal> {
     fields::optional_id("game", name)?;
@@ -22,7 +22,7 @@ pub(crate) fn invalid_stake(
     refused: &dyn std::fmt::Display,
 ) -> Refusal {
     let limits = &game.info().limits;
-    let offered = ladders.of(game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
+    let offered = ladders.for_game(game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
     let coin_values: Vec<_> = offered.into_iter().map(|micros| CoinValue(micros).to_string()).collect();
     Refusal::new(Reason::InvalidStake, refused.to_string())
         .with("currency_code", currency)

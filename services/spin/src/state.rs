@@ -1,7 +1,7 @@
 //! Copied from the books, so that decisions don't block the writer.
 
 use crate::bet::Bet;
-use motherlode_books::{
+use motherlode_state::{
     Books, Currency, FxRate, Generations, Minor, PerCurrency, PlayerState, PoolStatus, PoolTerms, StreamId, Switch,
     SwitchedOff,
 };

@@ -1,15 +1,15 @@
 //! Highest and mean win of a round in cash, over all that a player can carry into it (PL-43) and over all rules
 //! versions, since campaigns accept each.
 
-use motherlode_books::{Currency, FxRate};
 use motherlode_rounds::{gamble_max_minor, minor_micros};
 use motherlode_slots::{
     CoinFraction, Game, HighestPaid, HighestWin, Ladders, MostExpected, Reach, Stake, bought, by_lines,
     chance_of_gambled,
     par::{Exact, exact, ratio, scientific},
 };
+use motherlode_state::{Currency, FxRate};
 
-pub(crate) struct Stated {
+pub(crate) struct StatedFigures {
     /// Without the jackpot.
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
@@ -29,7 +29,7 @@ pub(crate) struct Of<'a> {
     pub(crate) rate: Option<FxRate>,
 }
 
-impl Stated {
+impl StatedFigures {
     pub(crate) fn new(game: &dyn Game, rtp: Exact) -> Option<Self> {
         let limits = &game.info().limits;
         let stake = Stake {
@@ -57,8 +57,8 @@ impl Stated {
         Some(Self { rtp, most, highest, bought, most_money })
     }
 
-    pub(crate) fn said(&self) -> &'static str {
-        self.highest.first().map_or("", |(_, highest)| highest.said())
+    pub(crate) fn definition(&self) -> &'static str {
+        self.highest.first().map_or("", |(_, highest)| highest.definition())
     }
 
     /// Whether free spins can retrigger without limit.

@@ -7,7 +7,7 @@
 use crate::{
     answer::PlayedBytes,
     api::SpinApi,
-    calls::{Answered, Call, Calls, Play},
+    calls::{Answered, Call, Play, PlayQueue},
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
 use motherlode_proto::{
@@ -41,7 +41,7 @@ impl SpinApi {
     ) -> impl Stream<Item = Result<StreamAnswer, Status>> {
         let requests = calls.take_until(self.stop.clone().requested()).fuse().boxed();
         let api = Arc::new(self);
-        let calls = Calls::new(Arc::clone(&api));
+        let calls = PlayQueue::new(Arc::clone(&api));
         let connection = peer.as_ref().and_then(|peer| peer.connection()).cloned();
         let turn = Turn { connection, left: None };
         let peer = peer.map(|peer| peer.address());
@@ -62,7 +62,7 @@ struct Playing {
     /// Requests that wait for current state, and their number.
     current: Option<BoxFuture<'static, Came>>,
     asking: usize,
-    calls: Calls,
+    calls: PlayQueue,
 }
 
 /// Calls left in the stream's turn.

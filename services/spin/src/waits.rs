@@ -1,8 +1,8 @@
 //! Times that rounds wait for their players (PL-03).
 
-use motherlode_books::{OpenRound, RoundStarted};
 use motherlode_runtime::{Interruption, Profiles, UNRESTRICTED};
 use motherlode_slots::{game, latest};
+use motherlode_state::{OpenRound, RoundStarted};
 use std::{collections::BTreeMap, time::Duration};
 
 #[derive(Debug, Clone, Default)]

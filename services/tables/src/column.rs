@@ -4,7 +4,7 @@ use crate::error::TableError;
 pub enum Kind {
     Text,
     Json,
-    Place,
+    Integer,
     Count,
     /// UTC milliseconds, if any.
     Time,

@@ -24,7 +24,7 @@ pub(crate) struct Writer<'a, W: Write + Send> {
 
 enum ColumnValues {
     Texts(Vec<ByteArray>),
-    Places(Vec<i64>),
+    Integers(Vec<i64>),
     Counts(Vec<i32>),
     /// Present times, and a definition level per row.
     Times(Vec<i64>, Vec<i16>),
@@ -46,7 +46,7 @@ impl<'a, W: Write + Send> Writer<'a, W> {
                     self.bytes += text.len();
                     held.push(ByteArray::from(*text));
                 }
-                (ColumnValues::Places(held), Value::Int(number)) => held.push(*number),
+                (ColumnValues::Integers(held), Value::Int(number)) => held.push(*number),
                 (ColumnValues::Counts(held), Value::Int(number)) => {
                     held.push(i32::try_from(*number).map_err(|_| TableError::Past64Bits)?)
                 }
@@ -74,7 +74,7 @@ impl<'a, W: Write + Send> Writer<'a, W> {
             let Some(mut column) = group.next_column()? else { break };
             match held {
                 ColumnValues::Texts(held) => _ = column.typed::<ByteArrayType>().write_batch(held, None, None)?,
-                ColumnValues::Places(held) => _ = column.typed::<Int64Type>().write_batch(held, None, None)?,
+                ColumnValues::Integers(held) => _ = column.typed::<Int64Type>().write_batch(held, None, None)?,
                 ColumnValues::Counts(held) => _ = column.typed::<Int32Type>().write_batch(held, None, None)?,
                 ColumnValues::Times(held, there) => {
                     column.typed::<Int64Type>().write_batch(held, Some(there), None)?;
@@ -84,7 +84,7 @@ impl<'a, W: Write + Send> Writer<'a, W> {
             column.close()?;
             match held {
                 ColumnValues::Texts(held) => held.clear(),
-                ColumnValues::Places(held) | ColumnValues::Times(held, _) => held.clear(),
+                ColumnValues::Integers(held) | ColumnValues::Times(held, _) => held.clear(),
                 ColumnValues::Counts(held) => held.clear(),
             }
         }
@@ -98,7 +98,7 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
     let (physical, logical, repetition) = match column.kind {
         Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
         Kind::Json => (Physical::BYTE_ARRAY, Some(LogicalType::Json), Repetition::REQUIRED),
-        Kind::Place => (Physical::INT64, None, Repetition::REQUIRED),
+        Kind::Integer => (Physical::INT64, None, Repetition::REQUIRED),
         Kind::Count => (Physical::INT32, None, Repetition::REQUIRED),
         Kind::Time => {
             let time = LogicalType::timestamp(true, TimeUnit::MILLIS);
@@ -112,7 +112,7 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
 fn held(column: &Column) -> ColumnValues {
     match column.kind {
         Kind::Text | Kind::Json => ColumnValues::Texts(vec![]),
-        Kind::Place => ColumnValues::Places(vec![]),
+        Kind::Integer => ColumnValues::Integers(vec![]),
         Kind::Count => ColumnValues::Counts(vec![]),
         Kind::Time => ColumnValues::Times(vec![], vec![]),
     }

@@ -164,7 +164,7 @@ pub struct Table {
 }
 
 /// Ranges of an entry's key and value in a block, and the offset of the next entry.
-pub(crate) type Place = (Range<usize>, Range<usize>, usize);
+pub(crate) type EntryRange = (Range<usize>, Range<usize>, usize);
 
 impl Table {
     /// Verifies all sections except the blocks. A filter of more than `filter_bytes_max` bytes is not loaded: each
@@ -317,7 +317,7 @@ impl Table {
         Ok(bytes)
     }
 
-    pub(crate) fn entry(&self, block: &[u8], begin: usize) -> Result<Place, ViewError> {
+    pub(crate) fn entry(&self, block: &[u8], begin: usize) -> Result<EntryRange, ViewError> {
         let malformed = || {
             self.is_damaged.store(true, Ordering::Release);
             ViewError::unusable(&self.path, "an entry is malformed")
@@ -331,7 +331,7 @@ impl Table {
     }
 }
 
-fn place(keyspace: &Keyspace, block: &[u8], begin: usize) -> Option<Place> {
+fn place(keyspace: &Keyspace, block: &[u8], begin: usize) -> Option<EntryRange> {
     let rest = block.get(begin..)?;
     let (head, key, value) = match keyspace.widths {
         Some((key, value)) => (0, usize::from(key), usize::from(value)),

@@ -4,10 +4,10 @@ use crate::{
     ids::{asked_by, money, opening_id, owner, round_uuid, uuid},
     round::RoundOf,
 };
-use motherlode_books::{Currency, DebitAsked, DebitFacts, Event, Minor, StreamId, UnpaidCredit};
 use motherlode_ledger::{FetchError, Handle};
 use motherlode_proto::{convert::record::Logged, round::v1::Account, wallet::v1 as wire};
 use motherlode_runtime::config::Seamless;
+use motherlode_state::{Currency, DebitAsked, DebitFacts, Event, Minor, StreamId, UnpaidCredit};
 use prost_types::Timestamp;
 
 /// Call to a wallet. Repeats differ in the attempt only.

@@ -1,9 +1,9 @@
 //! Client of a wallet. Callers repeat a call with the same id until its answer is known.
 
 use crate::{call::Call, json::Json};
-use motherlode_books::{Minor, WalletAnswer, is_visible};
 use motherlode_proto::wallet::v1::{self as wire, Outcome, ReasonCode, wallet_service_client::WalletServiceClient};
 use motherlode_runtime::connect::Connection;
+use motherlode_state::{Minor, WalletAnswer, is_visible};
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, Status};
 
@@ -19,9 +19,9 @@ pub enum Answer {
     /// Applied, now or before.
     Done {
         /// Reported balance.
-        told: Minor,
+        reported_balance: Minor,
         /// Other logged parts of the answer.
-        beside: Option<Box<WalletAnswer>>,
+        facts: Option<Box<WalletAnswer>>,
     },
     /// Not applied, finally.
     Refused {
@@ -37,7 +37,7 @@ pub enum Answer {
 
 /// Answer with a check of its balance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct CheckedAnswer {
     pub(crate) answer: Answer,
     /// Contradiction of the reported balance, for a warning only (PL-31).
     pub(crate) contradiction: Option<&'static str>,
@@ -69,7 +69,7 @@ impl Client {
         Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
 
-    pub(crate) async fn send(&self, call: &Call, attempt: u32) -> Told {
+    pub(crate) async fn send(&self, call: &Call, attempt: u32) -> CheckedAnswer {
         /// One call by either face.
         macro_rules! ask {
             ($request:ident, $grpc:ident, $json:literal, $response:ty) => {{
@@ -96,36 +96,44 @@ impl Client {
         }
     }
 
-    async fn answer(&self, call: &Call, asked: impl Future<Output = Result<Option<wire::Result>, Status>>) -> Told {
-        let unknown = |why: &str| Told { answer: Answer::Unknown { why: kept(why, REASON_MAX) }, contradiction: None };
+    async fn answer(
+        &self,
+        call: &Call,
+        asked: impl Future<Output = Result<Option<wire::Result>, Status>>,
+    ) -> CheckedAnswer {
+        let unknown = |why: &str| CheckedAnswer {
+            answer: Answer::Unknown { why: truncated(why, REASON_MAX) },
+            contradiction: None,
+        };
         match tokio::time::timeout(self.answer_max, asked).await {
             Err(_) => unknown("no answer in time"),
             // A wallet without the call: the report is held, and bets continue.
             Ok(Err(status)) if status.code() == Code::Unimplemented && matches!(call, Call::Close(_)) => {
-                let reason = kept(&format!("the wallet has no CloseRound: {}", status.message()), REASON_MAX);
-                Told { answer: Answer::Refused { reason, code: ReasonCode::Unspecified }, contradiction: None }
+                let reason = truncated(&format!("the wallet has no CloseRound: {}", status.message()), REASON_MAX);
+                CheckedAnswer { answer: Answer::Refused { reason, code: ReasonCode::Unspecified }, contradiction: None }
             }
             Ok(Err(status)) => unknown(&format!("{:?}: {}", status.code(), status.message())),
             Ok(Ok(None)) => unknown("an answer without a result"),
             Ok(Ok(Some(result))) => {
                 let answer = match result.outcome() {
-                    Outcome::Done | Outcome::DoneBefore => {
-                        Answer::Done { told: Minor(result.balance_minor.unwrap_or_default()), beside: beside(&result) }
-                    }
+                    Outcome::Done | Outcome::DoneBefore => Answer::Done {
+                        reported_balance: Minor(result.balance_minor.unwrap_or_default()),
+                        facts: facts(&result),
+                    },
                     Outcome::Refused => Answer::Refused { reason: reason(&result), code: result.reason_code() },
                     Outcome::Unknown => Answer::Unsure,
                     Outcome::Unspecified => return unknown("an answer without an outcome"),
                 };
-                Told { answer, contradiction: contradiction(call, &result) }
+                CheckedAnswer { answer, contradiction: contradiction(call, &result) }
             }
         }
     }
 }
 
 /// Logged parts of an answer besides outcome and balance; `None` if it has no such part.
-fn beside(result: &wire::Result) -> Option<Box<WalletAnswer>> {
+fn facts(result: &wire::Result) -> Option<Box<WalletAnswer>> {
     let answer = WalletAnswer {
-        transaction_id: kept(&result.wallet_transaction_id, ID_MAX).into(),
+        transaction_id: truncated(&result.wallet_transaction_id, ID_MAX).into(),
         balance_unknown: result.balance_minor.is_none(),
         bonus: Minor(result.amount_bonus_minor.unwrap_or_default()),
     };
@@ -136,14 +144,14 @@ fn reason(result: &wire::Result) -> String {
     match (result.reason.as_str(), result.reason_code()) {
         ("", ReasonCode::Unspecified) => String::new(),
         ("", code) => code.as_str_name().trim_start_matches("REASON_CODE_").to_owned(),
-        (text, _) => kept(text, REASON_MAX),
+        (text, _) => truncated(text, REASON_MAX),
     }
 }
 
 /// Why the balance of an answer can't be what the player has after it, as long as nobody has less than nothing (PL-09). That other
 /// games or the cashier moved money meanwhile explains none of it.
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
-    let told = result.balance_minor?;
+    let reported = result.balance_minor?;
     let amount = match call {
         Call::Debit(request) => request.amount.as_ref(),
         Call::Credit(request) => request.amount.as_ref(),
@@ -152,16 +160,16 @@ fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let amount = amount.map_or(0, |amount| amount.amount_minor);
     let poor = result.reason == "INSUFFICIENT_FUNDS" || result.reason_code() == ReasonCode::InsufficientFunds;
     match (result.outcome(), call) {
-        (Outcome::Done | Outcome::DoneBefore, _) if told < 0 => Some("a balance below 0 after a confirmed call"),
-        (Outcome::Done, Call::Credit(_)) if told < amount => Some("a balance below the credit that it has in it"),
-        (Outcome::Refused, Call::Debit(_)) if poor && told >= amount => {
+        (Outcome::Done | Outcome::DoneBefore, _) if reported < 0 => Some("a balance below 0 after a confirmed call"),
+        (Outcome::Done, Call::Credit(_)) if reported < amount => Some("a balance below the credit that it has in it"),
+        (Outcome::Refused, Call::Debit(_)) if poor && reported >= amount => {
             Some("a balance that covers the bet refused for insufficient funds")
         }
         _ => None,
     }
 }
 
-fn kept(text: &str, characters_max: usize) -> String {
+fn truncated(text: &str, characters_max: usize) -> String {
     text.chars().filter(|letter| is_visible(*letter)).take(characters_max).collect()
 }
 
@@ -172,8 +180,8 @@ mod tests {
 
     #[test]
     fn pl_12_an_operators_reason_is_short_and_can_be_seen() {
-        assert_eq!(kept("no\u{1b}[31m money", REASON_MAX), "no[31m money");
-        assert_eq!(kept(&"x".repeat(1_000), REASON_MAX).len(), REASON_MAX);
+        assert_eq!(truncated("no\u{1b}[31m money", REASON_MAX), "no[31m money");
+        assert_eq!(truncated(&"x".repeat(1_000), REASON_MAX).len(), REASON_MAX);
     }
 
     #[test]
@@ -209,11 +217,11 @@ mod tests {
     #[test]
     fn pl_39_an_answers_own_id_and_bonus_part_are_kept_and_a_missing_balance_is_no_zero() {
         let plain = wire::Result { balance_minor: Some(0), ..wire::Result::default() };
-        assert_eq!(beside(&plain), None);
+        assert_eq!(facts(&plain), None);
         let silent = wire::Result { balance_minor: None, ..plain.clone() };
-        assert!(beside(&silent).unwrap().balance_unknown);
+        assert!(facts(&silent).unwrap().balance_unknown);
         let named = wire::Result { wallet_transaction_id: "t".repeat(200), amount_bonus_minor: Some(30), ..plain };
-        let kept = beside(&named).unwrap();
+        let kept = facts(&named).unwrap();
         assert_eq!((kept.transaction_id.len(), kept.bonus, kept.balance_unknown), (ID_MAX, Minor(30), false));
     }
 

@@ -1,8 +1,8 @@
 //! Ids and amounts in calls to a wallet.
 
 use data_encoding::HEXLOWER;
-use motherlode_books::{Currency, DebitAsked, Event, Minor, StreamId};
 use motherlode_proto::{convert::record::Logged, round::v1::Money};
+use motherlode_state::{Currency, DebitAsked, Event, Minor, StreamId};
 use ring::digest::{SHA256, digest};
 
 /// Permanent id of the transaction that opens a round.
@@ -48,7 +48,7 @@ pub(crate) fn uuid(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_books::UnpaidCredit;
+    use motherlode_state::UnpaidCredit;
 
     /// Computed by Python's hashlib.
     #[test]

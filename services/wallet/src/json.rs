@@ -77,7 +77,7 @@ impl Json {
     pub(crate) async fn call<A: Message + Default>(&self, name: &str, message: &impl Message) -> Result<A, Status> {
         let call = SERVICE.iter().flat_map(ServiceDescriptor::methods).find(|call| call.name() == name);
         let call = call.ok_or_else(|| Status::unimplemented("the contract has no such call"))?;
-        let body = told(&call, message)?;
+        let body = to_json(&call, message)?;
         let answer = self.http.request(self.request(name, body)?).await;
         let answer = answer.map_err(|error| Status::unavailable(causes(&error)))?;
         let lacks_call = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED];
@@ -111,7 +111,7 @@ impl Json {
     }
 }
 
-fn told(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Status> {
+fn to_json(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Status> {
     let malformed = |error: &dyn Error| Status::internal(error.to_string());
     let message = DynamicMessage::decode(call.input(), &*message.encode_to_vec()).map_err(|error| malformed(&error))?;
     serde_json::to_vec(&message).map(Bytes::from).map_err(|error| malformed(&error))

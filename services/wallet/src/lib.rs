@@ -1,6 +1,6 @@
 //! Operators' own wallets (PL-31): debits, credits and rollbacks.
 //!
-//! Wallets are isolated: each has its connection, circuit breaker, limit of waiting bets, and a payer per partition.
+//! Wallets are isolated: each has its connection, circuit breaker, limit of waiting bets, and a outbox per partition.
 //! Pending transactions are in the books, and calls are repeated until their answer is known.
 
 mod breaker;
@@ -10,7 +10,7 @@ mod ids;
 mod json;
 mod link;
 mod metrics;
-mod payer;
+mod outbox;
 mod round;
 mod sign;
 mod wallets;
@@ -18,5 +18,5 @@ mod wallets;
 pub use breaker::{Breaker, Leave};
 pub use call::{Call, Names};
 pub use client::{Answer, Client};
-pub use payer::{Payer, roll_back};
+pub use outbox::{WalletOutbox, roll_back};
 pub use wallets::{OperatorWallet, WalletError, Wallets};

@@ -34,7 +34,7 @@ impl Meters {
         // Counters start at 0, so that rates work from the first call.
         for call in CALLS {
             for outcome in ["done", "refused", "unsure", "unknown"] {
-                meters.calls.add(0, &meters.of(call, Some(outcome)));
+                meters.calls.add(0, &meters.attributes(call, Some(outcome)));
             }
         }
         meters
@@ -47,8 +47,8 @@ impl Meters {
             Answer::Unsure => "unsure",
             Answer::Unknown { .. } => "unknown",
         };
-        self.calls.add(1, &self.of(call, Some(outcome)));
-        self.duration.record(u64::try_from(took.as_millis()).unwrap_or(u64::MAX), &self.of(call, None));
+        self.calls.add(1, &self.attributes(call, Some(outcome)));
+        self.duration.record(u64::try_from(took.as_millis()).unwrap_or(u64::MAX), &self.attributes(call, None));
     }
 
     pub(crate) fn note_contradiction(&self) {
@@ -59,7 +59,7 @@ impl Meters {
         [KeyValue::new("operator", self.operator.clone())]
     }
 
-    fn of(&self, call: &'static str, outcome: Option<&'static str>) -> Vec<KeyValue> {
+    fn attributes(&self, call: &'static str, outcome: Option<&'static str>) -> Vec<KeyValue> {
         let outcome = outcome.map(|outcome| KeyValue::new("outcome", outcome));
         [KeyValue::new("operator", self.operator.clone()), KeyValue::new("call", call)]
             .into_iter()

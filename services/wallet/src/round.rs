@@ -1,11 +1,11 @@
 //! The round of a credit or of the report of a round's end, as the log has it at the commit that caused the call.
 
 use crate::ids::{asked_by, money, opening_id, round_uuid};
-use motherlode_books::{
-    Automatic, Event, InternalRequest, Minor, RoundStarted, SettledRound, SmolStr, StepResolved, StreamId, UnpaidCredit,
-};
 use motherlode_ledger::{FetchError, Handle, fields::round_name, rounds};
 use motherlode_proto::{convert::record::Logged, wallet::v1 as wire};
+use motherlode_state::{
+    Automatic, Event, InternalRequest, Minor, RoundStarted, SettledRound, SmolStr, StepResolved, StreamId, UnpaidCredit,
+};
 use std::sync::Arc;
 
 /// The round of a call, with its kind.

@@ -3,20 +3,20 @@
 use crate::{
     breaker::Breaker,
     call::Call,
-    client::{Answer, Client, Told},
+    client::{Answer, CheckedAnswer, Client},
     metrics::{Gauge, Meters, observe},
 };
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use motherlode_books::StreamId;
 use motherlode_proto::wallet::v1::ReasonCode;
 use motherlode_runtime::{
     Config, Reason, Refusal,
     config::{Seamless, WalletKind},
     connect::{ConnectError, connect_lazily},
 };
+use motherlode_state::StreamId;
 use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -83,7 +83,7 @@ impl Wallets {
 
     /// Returns the wallet of a player's operator.
     #[must_use]
-    pub fn of(&self, stream: &StreamId) -> Option<&Arc<OperatorWallet>> {
+    pub fn for_stream(&self, stream: &StreamId) -> Option<&Arc<OperatorWallet>> {
         match (&self.0, stream) {
             (None, _) => None,
             (Some(wallets), StreamId::Player { operator, .. }) => wallets.get(operator.as_str()),
@@ -103,7 +103,7 @@ impl Wallets {
 }
 
 const GAUGES: [Gauge<OperatorWallet>; 4] = [
-    ("motherlode.wallet.left_alone", "1 while the circuit of an operator's wallet is open.", |wallet| {
+    ("motherlode.wallet.circuit_open", "1 while the circuit of an operator's wallet is open.", |wallet| {
         (wallet.left_ms() > 0).into()
     }),
     ("motherlode.wallet.bets_waiting", "Bets that wait for an operator's wallet.", OperatorWallet::bets_waiting),
@@ -211,7 +211,7 @@ impl OperatorWallet {
             return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
         };
         let begun = Instant::now();
-        let Told { answer, contradiction } = self.client.send(call, attempt).await;
+        let CheckedAnswer { answer, contradiction } = self.client.send(call, attempt).await;
         self.meters.note(call.name(), &answer, begun.elapsed());
         if let Some(contradiction) = contradiction {
             self.meters.note_contradiction();
@@ -271,20 +271,20 @@ mod tests {
     #[tokio::test]
     async fn pl_31_bets_that_wait_for_a_wallet_are_bounded() {
         let wallets = wallets("wallet = \"seamless\"\nseamless = { url = \"http://127.0.0.1:1\", bets_max = 2 }");
-        let wallet = wallets.of(&StreamId::player("acme", "alice")).unwrap();
+        let wallet = wallets.for_stream(&StreamId::player("acme", "alice")).unwrap();
         let waiting = [wallet.admit().unwrap(), wallet.admit().unwrap()];
         let refusal = wallet.admit().unwrap_err();
         assert_eq!(refusal.reason(), Reason::WalletBusy);
         drop(waiting);
         assert!(wallet.admit().is_ok());
-        assert!(wallets.of(&StreamId::player("beta", "bob")).is_none());
+        assert!(wallets.for_stream(&StreamId::player("beta", "bob")).is_none());
     }
 
     #[tokio::test]
     async fn pl_31_a_wallet_that_is_left_alone_takes_no_bets() {
         // No server listens there.
         let wallets = wallets("seamless = { url = \"http://127.0.0.1:1\" }");
-        let wallet = wallets.of(&StreamId::player("acme", "alice")).unwrap();
+        let wallet = wallets.for_stream(&StreamId::player("acme", "alice")).unwrap();
         assert_eq!(wallets.opening().count(), 0, "a wallet that is named opens no players yet");
         let place = Arc::new(wallet.admit().unwrap());
         for player in ["a", "b", "c", "d", "e"] {

@@ -1,6 +1,5 @@
 //! Several processes write partitions of one log, and each process serves all players.
 
-use motherlode_books::{Nano, StreamId};
 use motherlode_ledger::{Options, Origin};
 use motherlode_log::MemoryStore;
 use motherlode_proto::{
@@ -11,6 +10,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Config, config::Role, connect::Credentials};
 use motherlode_server::{Server, bind, log_folder, open_stores};
 use motherlode_spin::Dealer;
+use motherlode_state::{Nano, StreamId};
 use motherlode_tests::{
     Client, EUR, Player, audited, bet, config,
     partitions::{balanced, settled},
@@ -53,7 +53,7 @@ impl Installation {
             let mut config =
                 Config { role: Role::Ledger, partitions: PARTITIONS, data: data.join(folder), ..config(data) };
             config.store.key_file = Some(key.clone());
-            config.ledger.writes = writes.iter().copied().collect();
+            config.ledger.write_partitions = writes.iter().copied().collect();
             config.limits.request_ms_max = 60_000;
             config
         };
@@ -75,13 +75,13 @@ impl Installation {
 
     pub(crate) async fn join(&self, role: Role, data: &Path) -> Server {
         let mut config = Config { role, data: data.to_owned(), ..self.configs[0].clone() };
-        config.ledger.writes = BTreeSet::new();
+        config.ledger.write_partitions = BTreeSet::new();
         Server::join(&config, Options::default(), dealer()).await.unwrap()
     }
 
     fn gathered(&self, data: &Path) {
         for config in self.configs.iter().filter(|config| config.store.url.is_none()) {
-            for partition in config.writes() {
+            for partition in config.write_partitions() {
                 let to = log_folder(data, partition);
                 fs::create_dir_all(to.parent().unwrap()).unwrap();
                 fs::rename(log_folder(&config.data, partition), to).unwrap();
@@ -272,7 +272,7 @@ async fn what_does_not_fit_the_log_that_is_there_is_refused() {
     // A player's partition depends on the number of partitions.
     let mut other =
         Config { role: Role::Spin, partitions: 2, data: data.path().join("x"), ..installation.configs[0].clone() };
-    other.ledger.writes = BTreeSet::new();
+    other.ledger.write_partitions = BTreeSet::new();
     let refused = Server::join(&other, Options::default(), dealer()).await.err().unwrap().to_string();
     assert!(refused.contains("its log has 3 partitions, not 2"), "{refused}");
     for server in [b, a] {
@@ -281,7 +281,7 @@ async fn what_does_not_fit_the_log_that_is_there_is_refused() {
     if installation.configs[0].store.url.is_none() {
         for writes in [vec![0], vec![0, 1], vec![1]] {
             let mut config = installation.configs[0].clone();
-            config.ledger.writes = writes.into_iter().collect();
+            config.ledger.write_partitions = writes.into_iter().collect();
             let refused = open_stores(&config).err().unwrap().to_string();
             assert!(refused.contains("0, 2"), "{refused}");
         }

@@ -1,6 +1,5 @@
 //! Archived records (PL-37): writer and replicas refuse with ARCHIVED.
 
-use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{Options, Proposal};
 use motherlode_log::{ReadError, Store as _};
 use motherlode_proto::{
@@ -13,6 +12,7 @@ use motherlode_runtime::{
 };
 use motherlode_server::Server;
 use motherlode_spin::Dealer;
+use motherlode_state::{Currency, Event, StreamId};
 use motherlode_testkit::archiving::ArchivingStore;
 use motherlode_tests::{Client, EUR, bet, config, reason};
 use tonic::{Code, Status};

@@ -1,6 +1,5 @@
 //! Autoplay over gRPC (BW-23, BW-25, PL-07).
 
-use motherlode_books::PlayerState;
 use motherlode_proto::{
     ledger::v1::GetRoundRequest,
     round::v1::{Account, Awaiting, Card, Round, RoundState, choice::Kind},
@@ -8,6 +7,7 @@ use motherlode_proto::{
         AutospinRequest, AutospinResponse, AutospinStop, Played, SpinRequest, spin_service_server::SpinService,
     },
 };
+use motherlode_state::PlayerState;
 use motherlode_tests::{Client, EUR, bet, config, dealer, next_choice, reason, start, start_fresh, until};
 use prost::Message;
 use std::time::Duration;

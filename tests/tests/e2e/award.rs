@@ -1,4 +1,3 @@
-use motherlode_books::Nano;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::GetRoundRequest,
@@ -6,6 +5,7 @@ use motherlode_proto::{
     round::v1::{Round, jackpot_win},
     spin::v1::OpenSessionRequest,
 };
+use motherlode_state::Nano;
 use motherlode_tests::{Client, EUR, Force, bet, config, fresh, start_with, vials};
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! Backups (PL-30): a copy of a running log restores it, and a restore never overwrites.
 
-use motherlode_books::{Currency, HOME, StreamId};
 use motherlode_log::Record;
 use motherlode_proto::convert::record;
 use motherlode_runtime::{Config, config::Store};
 use motherlode_server::{LogLocation, copy, log_folder, open_stores};
+use motherlode_state::{Currency, HOME, StreamId};
 use motherlode_testkit::nats::Node;
 use motherlode_tests::{Client, EUR, Player, Server, account, answers, checked, config, start_on};
 use std::{

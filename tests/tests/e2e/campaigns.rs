@@ -1,6 +1,5 @@
 //! Free rounds end to end (PL-18).
 
-use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, VoidRoundRequest, VoidRoundResponse},
@@ -13,6 +12,7 @@ use motherlode_proto::{
 };
 use motherlode_server::open_stores;
 use motherlode_slots::{Game, latest, latest_games};
+use motherlode_state::{Account as Books, Currency};
 use motherlode_tests::Server;
 use motherlode_tests::{
     Client, EUR, Force, account, campaign, checked, config, free_round, next_choice, play, reason, replayed, seamless,

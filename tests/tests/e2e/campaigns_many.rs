@@ -1,6 +1,5 @@
 //! Campaigns granted to many players in one call, within the operator's cap (PL-36).
 
-use motherlode_books::{Event, StreamId};
 use motherlode_proto::{
     ledger::v1::OpenAccountRequest,
     round::v1::{Account, Stake},
@@ -12,6 +11,7 @@ use motherlode_slots::{
     Stake as Staked, cash_return, latest,
     par::{Exact, decimal, exact},
 };
+use motherlode_state::{Event, StreamId};
 use motherlode_tests::{
     Client, EUR, Server, account, audited, config, free_round,
     operators::{Service, operator, token},

@@ -1,7 +1,6 @@
 //! A cancelled request has no effect after its `RequestCancelled` in the log (PL-42).
 
 use crate::node_forgeries::{self, client};
-use motherlode_books::{Autospin, Event, LiabilityReserved, Nano, StreamId};
 use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal, fingerprint};
 use motherlode_proto::{
     jackpot::v1::SuspendPoolRequest,
@@ -16,6 +15,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::Config;
+use motherlode_state::{Autospin, Event, LiabilityReserved, Nano, StreamId};
 use motherlode_tests::{
     Client, EUR, Server, account, bet, checked, commits, config, next_choice, operators::operator, operators::token,
     pool::POOL, reason, start, start_on,
@@ -79,7 +79,7 @@ fn is_cancelled(answer: &AutospinResponse) -> bool {
 }
 
 fn rounds_after(ledgers: &Ledgers, stream: &StreamId, position: u64) -> Vec<u64> {
-    let later = commits(ledgers.of(stream).unwrap(), position + 1);
+    let later = commits(ledgers.for_stream(stream).unwrap(), position + 1);
     let of_player = later.filter(|logged| logged.commit.stream == *stream);
     let started = |event: &Event| matches!(event, Event::RoundStarted(_));
     of_player.filter(|logged| logged.commit.events.iter().any(started)).map(|logged| logged.commit.position).collect()
@@ -173,7 +173,7 @@ async fn pl_42_mf_c1_the_writer_refuses_a_part_behind_a_cancellation_that_is_not
         let ended = Event::SessionEnded { session: [7; 16], hold_ms: number };
         proposal(&format!("part/{number}"), vec![ended, Event::PartOf { request_id: "s".into() }])
     };
-    let ledger = server.ledgers().of(&alice()).unwrap();
+    let ledger = server.ledgers().for_stream(&alice()).unwrap();
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let all = [seal(1), proposal("s", vec![Event::RequestCancelled]), seal(2)];
     ledger.propose((0..).zip(all).map(|(ticket, proposal)| (ticket, proposal, None)), &sender);
@@ -285,7 +285,7 @@ async fn pl_42_mf_c1_campaigns_for_many_players_are_cancelled_by_their_operator(
         operator: "acme".into(),
         campaign: "autumn-g3".into(),
         players: 4,
-        highest: Nano::major(1),
+        max_liability: Nano::major(1),
         expires_ms: 2_000_000_000_000,
         cap: Nano::ZERO,
         player_ids: players.iter().map(|player| (*player).into()).collect(),
@@ -357,7 +357,7 @@ async fn pl_42_mf_c1_a_cancelled_grant_under_a_cap_reserves_nothing() {
         operator: "acme".into(),
         campaign: single.campaign_id.as_str().into(),
         players: 1,
-        highest: Nano::major(1),
+        max_liability: Nano::major(1),
         expires_ms: 2_000_000_000_000,
         cap: Nano::major(1_000_000),
         player_ids: vec!["alice".into()],
@@ -383,7 +383,7 @@ async fn pl_42_mf_c1_in_split_roles_the_writer_refuses_what_a_spin_process_propo
     let request = series("s", &account, 1000);
     let stream = player.autospin(request.clone(), None).await.unwrap();
     let playing = tokio::spawn(async move { play(&mut player, stream).await });
-    let ledger = service.ledger.ledgers().of(&alice()).unwrap();
+    let ledger = service.ledger.ledgers().for_stream(&alice()).unwrap();
     let mut head = ledger.head();
     while ledger.player(&alice()).unwrap().unwrap().rounds_started < 6 {
         head.changed().await.unwrap();

@@ -229,7 +229,7 @@ fn sound(server: &Server) {
     for ledger in server.ledgers().all() {
         ledger.books(|books| {
             assert!(books.trial_balance().iter().all(|(_, sum)| sum.0 == 0));
-            assert!(books.pools().all(motherlode_books::PoolState::is_balanced));
+            assert!(books.pools().all(motherlode_state::PoolState::is_balanced));
         });
     }
 }

@@ -1,6 +1,5 @@
 //! Currencies and coin ladders (PL-35, DM-19): only listed coin values are accepted.
 
-use motherlode_books::Currency;
 use motherlode_ledger::offer::offered;
 use motherlode_proto::{
     jackpot::v1::WatchCountersRequest,
@@ -9,6 +8,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, config::Rules};
 use motherlode_slots::latest_games;
+use motherlode_state::Currency;
 use motherlode_tests::{Client, account, config, reason, stake_on, start, start_fresh, start_on};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;

@@ -7,7 +7,6 @@ use crate::{
     starts::{open, segments, verified, written},
 };
 use futures_util::future::join_all;
-use motherlode_books::{Books, Event};
 use motherlode_ledger::Standing;
 use motherlode_proto::{
     convert::record,
@@ -17,6 +16,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, config::Verify};
 use motherlode_server::{LogLocation, open_stores};
+use motherlode_state::{Books, Event};
 use motherlode_tests::{Client, EUR, Process, account, bet, config, reason, serving, start_on, until};
 use std::{
     fs,

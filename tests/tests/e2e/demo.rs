@@ -1,6 +1,5 @@
 //! Demo play (PL-17): the same games and odds for play money, separate from real money.
 
-use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
 use motherlode_proto::{
     ledger::v1::{
         DepositRequest, GetRoundRequest, ListCollectionsRequest, ListExchangeRatesRequest, ListRoundsRequest,
@@ -11,6 +10,7 @@ use motherlode_proto::{
     spin::v1::{AutospinRequest, CloseSessionRequest, OpenSessionRequest, OpenSessionResponse, PlayMode, SpinRequest},
 };
 use motherlode_slots::{latest, latest_games};
+use motherlode_state::{Account as Books, CoinValue, Currency, StreamId};
 use motherlode_tests::{
     Client, EUR, account, campaign, checked, config, play, reason, smallest, stake_on, start, start_on,
 };

@@ -27,11 +27,11 @@ fn export(arguments: &[&str]) -> (String, String) {
 
 fn of_service(address: SocketAddr, what: &str, more: &[&str]) -> String {
     let url = format!("http://{address}");
-    export(&[&[&*url, "--what", what], more].concat()).0
+    export(&[&[what, &*url], more].concat()).0
 }
 
 fn of_log(data: &Path, what: &str, more: &[&str]) -> String {
-    export(&[&[data.to_str().unwrap(), "--what", what], more].concat()).0
+    export(&[&[what, data.to_str().unwrap()], more].concat()).0
 }
 
 fn rows(lines: &str) -> Vec<Value> {
@@ -135,7 +135,7 @@ async fn pl_34_an_export_of_nothing_says_so_and_a_file_is_there_when_it_is_whole
     assert!(!data.path().join("table.csv.part").exists());
     for bad in [&["--from", "2026-02-30"][..], &["--from", "2026-11-21", "--to", "2026-11-20"], &["--operator", "a b"]]
     {
-        let refused = Command::new(PROGRAM).args(["export", place, "--what", "rounds"]).args(bad).output().unwrap();
+        let refused = Command::new(PROGRAM).args(["export", "rounds", place]).args(bad).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{bad:?}");
     }
 }

@@ -1,6 +1,5 @@
 //! Every game from bet to settlement with all choices, across a restart.
 
-use motherlode_books::CoinValue;
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{
@@ -10,6 +9,7 @@ use motherlode_proto::{
     spin::v1::{GetGameRequest, Played, SpinRequest},
 };
 use motherlode_slots::{latest, latest_games};
+use motherlode_state::CoinValue;
 use motherlode_tests::{
     Client, EUR, Force, Server, checked, next_choice, play, reason, replayed, smallest, stake_on, start,
 };

@@ -45,7 +45,7 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
     let server = Server::start(&config, stores, Options::default(), Dealer::from_keys(DrawKeys::none())).await.unwrap();
     let mut tasks = server.tasks();
     let target = format!("http://{}", server.address());
-    let elsewhere = [Kind::Payers, Kind::Witnesses, Kind::Standbys, Kind::ForeignMessages];
+    let elsewhere = [Kind::WalletOutboxes, Kind::Witnesses, Kind::Standbys, Kind::ForeignMessages];
     let here: BTreeSet<_> = Kind::ALL.iter().copied().filter(|kind| !elsewhere.contains(kind)).collect();
     assert_eq!(server.task_kinds(), here);
 
@@ -57,7 +57,14 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
     }
     let answered = health(&["--target", &target]).await;
     assert_eq!(answered.status.code(), Some(0), "all are at work again: {answered:?}");
-    let fatal = [Kind::Steward, Kind::Sweeper, Kind::Trees, Kind::TreeDistrust, Kind::LogDistrust, Kind::Ledgers];
+    let fatal = [
+        Kind::PoolCoordinator,
+        Kind::AbandonedRounds,
+        Kind::Trees,
+        Kind::TreeDistrust,
+        Kind::LogDistrust,
+        Kind::Ledgers,
+    ];
     for kind in fatal {
         assert!(kind.ends_process() && server.end_tasks(kind) == 1, "{kind:?}");
         tasks.wait_for(|tasks| tasks.down.contains(&kind)).await.unwrap();
@@ -65,6 +72,6 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
     let answered = health(&["--target", &target]).await;
     assert_eq!(answered.status.code(), Some(1), "{answered:?}");
     let ended = server.task_failed().await.to_string();
-    assert!(ended.starts_with("the background task steward has ended: it was cancelled"), "{ended}");
+    assert!(ended.starts_with("the background task pool_coordinator has ended: it was cancelled"), "{ended}");
     server.stop().await.unwrap();
 }

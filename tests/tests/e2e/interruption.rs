@@ -64,7 +64,7 @@ impl Timed {
     }
 
     async fn sweep(&self) {
-        self.server.sweeper().sweep().await;
+        self.server.abandoned_rounds().sweep().await;
     }
 
     async fn wait(&mut self, game: &str, account: &Account, wish: Awaiting) -> Played {
@@ -133,7 +133,7 @@ fn bet(game: &str, request_id: &str, account: &Account) -> SpinRequest {
         account: Some(account.clone()),
         game: game.to_owned(),
         stake: Some(Stake {
-            coin_value: motherlode_books::CoinValue(info.limits.coin_values_micros[0]).to_string(),
+            coin_value: motherlode_state::CoinValue(info.limits.coin_values_micros[0]).to_string(),
             lines: info.limits.lines.1,
             coins_per_line: info.limits.coins_per_line.0,
             buy_feature: game == "mystery-elves",
@@ -466,12 +466,12 @@ async fn pl_03_pl_11_sweepers_the_operator_and_the_player_at_once_resolve_each_s
             reason: "test".into(),
             actor: "ann".into(),
         };
-        let sweeper = timed.server.sweeper();
+        let abandoned_rounds = timed.server.abandoned_rounds();
         let (chosen, closed, (), ()) = tokio::join!(
             spin.choose(chooses.clone()),
             other.close_round(closes.clone()),
-            sweeper.sweep(),
-            sweeper.sweep()
+            abandoned_rounds.sweep(),
+            abandoned_rounds.sweep()
         );
         timed.pass(120 * HOUR);
         timed.sweep().await;

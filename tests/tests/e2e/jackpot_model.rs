@@ -1,7 +1,6 @@
 //! Random bets, hits, voids, suspensions, rates and restarts, compared with an independent model of the pool's rules
 //! (BW-11 to BW-19, PL-38). Seeds and clock are fixed.
 
-use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::{Handle, Options};
 use motherlode_proto::{
     jackpot::v1::{DeclareIncidentRequest, ResumePoolRequest, SuspendPoolRequest},
@@ -10,6 +9,7 @@ use motherlode_proto::{
     spin::v1::{Played, SpinRequest},
 };
 use motherlode_server::open_stores;
+use motherlode_state::{Account as Books, Currency};
 use motherlode_tests::{
     Client, Force, Server, account, bet, checked, config, incidents::incident, next_choice, partitions::is_settled,
     pool::POOL, start_with, vials,

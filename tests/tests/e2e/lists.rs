@@ -1,6 +1,5 @@
 //! Lists over gRPC match the log (PL-34).
 
-use motherlode_books::Event;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{SetExchangeRateRequest, VoidRoundRequest, WithdrawRequest},
@@ -10,6 +9,7 @@ use motherlode_proto::{
 use motherlode_runtime::Config;
 use motherlode_server::open_stores;
 use motherlode_slots::latest;
+use motherlode_state::Event;
 use motherlode_tests::{
     Client, EUR, Force, Server, audited, bet, campaign, config, free_round, next_choice,
     operators::{Service, operator},

@@ -32,7 +32,6 @@ mod follow;
 mod games;
 mod health;
 mod history;
-mod holds;
 mod index;
 mod interruption;
 mod jackpot;
@@ -41,6 +40,7 @@ mod jetstream;
 mod jetstream_foreign;
 mod jetstream_tls;
 mod lists;
+mod read_partitions;
 
 mod matrix;
 mod model;

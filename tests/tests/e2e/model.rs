@@ -1,7 +1,6 @@
 //! Random operations, compared with an independent model of the player's view (PL-09, BW-11, DM-16, WF-12, PL-04,
 //! PL-17, PL-18). Seeds are fixed.
 
-use motherlode_books::{Account as Books, CoinValue, Currency};
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{DepositRequest, OpenAccountRequest, SetExchangeRateRequest, VoidRoundRequest, WithdrawRequest},
@@ -9,6 +8,7 @@ use motherlode_proto::{
     spin::v1::{OpenSessionRequest, PlayMode, Played, SpinRequest},
 };
 use motherlode_slots::{Game, latest_games};
+use motherlode_state::{Account as Books, CoinValue, Currency};
 use motherlode_tests::Server;
 use motherlode_tests::{Client, account, campaign, checked, free_round, next_choice, reason, stake_on, start};
 use proptest::{

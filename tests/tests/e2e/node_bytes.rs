@@ -1,13 +1,13 @@
 //! Bound of the writer's memory for other processes' proposals (PL-44).
 
 use crate::PROGRAM;
-use motherlode_books::{Currency, Event, StreamId};
 use motherlode_proto::{
     convert::event::to_log,
     log::v1::{
         Proposal, ProposeRequest, log_service_client::LogServiceClient, not_taken::Cause, verdict::Outcome as Verdict,
     },
 };
+use motherlode_state::{Currency, Event, StreamId};
 use motherlode_tests::{Process, reason};
 use tonic::{Code, Status, transport::Channel};
 use tonic_types::StatusExt;

@@ -1,9 +1,6 @@
 //! Forgeries with nodes' credentials (PL-44): the writer refuses each with a reason and writes nothing.
 
 use crate::PROGRAM;
-use motherlode_books::{
-    ChangeProposed, CoinValue, CollisionShare, Currency, Event, Minor, Nano, PoolTerms, StreamId, Switch,
-};
 use motherlode_ledger::Options;
 use motherlode_log::MemoryStore;
 use motherlode_proto::{
@@ -21,6 +18,9 @@ use motherlode_runtime::{
     connect::{Connection, connect},
 };
 use motherlode_server::{LogLocation, Server};
+use motherlode_state::{
+    ChangeProposed, CoinValue, CollisionShare, Currency, Event, Minor, Nano, PoolTerms, StreamId, Switch,
+};
 use motherlode_tests::{
     Client, EUR, bet, config, dealer,
     operators::{operator, token},
@@ -203,7 +203,7 @@ async fn mf_e2_a_node_proposes_only_the_events_of_its_role() {
             &StreamId::Rates,
             vec![Event::RateSet {
                 currency: Currency::SEK,
-                rate: motherlode_books::FxRate::new(9, -2).unwrap(),
+                rate: motherlode_state::FxRate::new(9, -2).unwrap(),
                 source: "x".to_owned(),
             }],
         ),

@@ -1,16 +1,16 @@
 //! Rounds forged with a spin process's credential (PL-44).
 
 use crate::node_forgeries::{Service, client, join};
-use motherlode_books::{
-    Draw, DrawName, DrawSealed, Event, GenerationBegun, Minor, PlayerState, RoundStarted, SealReason, StartEvidence,
-    StepResolved, StreamId, draw,
-};
 use motherlode_ledger::DrawKeys;
 use motherlode_proto::convert::{play::choice_to_wire, record};
 use motherlode_rounds::{Live, StepEvents, round_name};
 use motherlode_runtime::config::Role;
 use motherlode_slots::{Choice, Outcome};
 use motherlode_spin::Dealer;
+use motherlode_state::{
+    Draw, DrawName, DrawSealed, Event, GenerationBegun, Minor, PlayerState, RoundStarted, SealReason, StartEvidence,
+    StepResolved, StreamId, draw,
+};
 use motherlode_tests::{bet, dealer, reason};
 use prost::Message as _;
 use tonic::Code;

@@ -1,15 +1,15 @@
 //! Events of pools, partitions and campaigns forged with nodes' credentials (PL-44).
 
 use crate::node_forgeries::{Service, acted, client, join, terms};
-use motherlode_books::{
-    Award, Campaign, CoinValue, Currency, Event, FxRate, InternalRequest, LiabilityReserved, Minor, MirroredAward,
-    Nano, PartitionReported, PoolMirrored, PoolStatus, StreamId, StretchEnd,
-};
 use motherlode_proto::{
     ledger::v1::SetExchangeRateRequest, log::v1::verdict::Outcome as Verdict, round::v1::Account, spin::v1::SpinRequest,
 };
 use motherlode_runtime::config::{Role, Rules};
 use motherlode_slots::latest;
+use motherlode_state::{
+    Award, Campaign, CoinValue, Currency, Event, FxRate, InternalRequest, LiabilityReserved, Minor, MirroredAward,
+    Nano, PartitionReported, PoolMirrored, PoolStatus, StreamId, StretchEnd,
+};
 use motherlode_tests::{EUR, Force, bet, campaign, dealer, pool::POOL, reason, smallest, stake_on, vials};
 use tonic::Code;
 
@@ -267,8 +267,8 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     // A reservation without the cap would admit any campaign.
     let reserved = |cap| {
         let player_ids = vec!["bob".into()];
-        let (operator, campaign, highest) = ("acme".into(), "gift".into(), Nano::major(1));
-        let reserved = LiabilityReserved { operator, campaign, players: 1, highest, expires_ms, cap, player_ids };
+        let (operator, campaign, max_liability) = ("acme".into(), "gift".into(), Nano::major(1));
+        let reserved = LiabilityReserved { operator, campaign, players: 1, max_liability, expires_ms, cap, player_ids };
         vec![Event::LiabilityReserved(reserved), acted("acme/c0")]
     };
     assert_eq!(service.refused("spin", &StreamId::System, reserved(Nano::ZERO)).await, "CAP_DIFFERS");
@@ -305,8 +305,8 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_that_cost_more_than_was_reserv
         Some(Event::LiabilityReserved(reserved)) => reserved.clone(),
         other => panic!("{other:?}"),
     };
-    let reserve = async |player: &str, highest| {
-        let reserved = LiabilityReserved { player_ids: vec![player.into()], highest, ..honest.clone() };
+    let reserve = async |player: &str, max_liability| {
+        let reserved = LiabilityReserved { player_ids: vec![player.into()], max_liability, ..honest.clone() };
         let events = [Event::LiabilityReserved(reserved), acted("acme/c0")];
         let id = format!("campaign/acme/{player}/forged");
         let taken = service.propose("spin", 0, &StreamId::System, &id, None, &events).await;
@@ -314,9 +314,9 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_that_cost_more_than_was_reserv
     };
     let grant = |campaign: &Campaign| [Event::CampaignGranted(campaign.clone()), acted("acme/c0")].to_vec();
     let (bob, carol) = (StreamId::player("acme", "bob"), StreamId::player("acme", "carol"));
-    reserve("bob", Nano(honest.highest.0 - 1)).await;
+    reserve("bob", Nano(honest.max_liability.0 - 1)).await;
     assert_eq!(service.refused("spin", &bob, grant(&granted)).await, "RESERVATION_TOO_LOW");
-    reserve("carol", honest.highest).await;
+    reserve("carol", honest.max_liability).await;
     platform.ledger.set_exchange_rate(set_rate("high", "0.1")).await.unwrap();
     let more = Campaign { rounds: granted.rounds + 1, ..granted.clone() };
     assert_eq!(service.refused("spin", &carol, grant(&more)).await, "RESERVATION_TOO_LOW");

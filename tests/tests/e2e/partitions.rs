@@ -1,5 +1,4 @@
 use crate::PROGRAM;
-use motherlode_books::{CoinValue, Event, Nano, StreamId};
 use motherlode_ledger::Handle;
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
@@ -14,6 +13,7 @@ use motherlode_proto::{
 use motherlode_runtime::Config;
 use motherlode_server::open_stores;
 use motherlode_slots::latest;
+use motherlode_state::{CoinValue, Event, Nano, StreamId};
 use motherlode_tests::{
     Client, EUR, Player, Process, Server, audited, bet, commits, config,
     incidents::give_back,

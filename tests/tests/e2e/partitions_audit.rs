@@ -2,9 +2,9 @@
 
 use crate::PROGRAM;
 use motherlode_audit::audit_all;
-use motherlode_books::StreamId;
 use motherlode_runtime::Config;
 use motherlode_server::{LocalLog, LogLocation, copy, open_stores};
+use motherlode_state::StreamId;
 use motherlode_tests::{Client, Player, Server, audited_parts, config, partitions::settled, start_on};
 use serde_json::Value;
 use std::{

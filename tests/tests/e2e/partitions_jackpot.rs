@@ -1,7 +1,6 @@
 //! Concurrent jackpots: decided at home in one order, and paid once in the winner's partition.
 
-use motherlode_books::{Event, Nano, StreamId};
-use motherlode_jackpot::Steward;
+use motherlode_jackpot::PoolCoordinator;
 use motherlode_ledger::{Handle, LedgerApi, Ledgers, Options};
 use motherlode_proto::{
     jackpot::v1::{Award, ListAwardsRequest},
@@ -12,6 +11,7 @@ use motherlode_proto::{
 use motherlode_runtime::Config;
 use motherlode_server::{index_folder, open_stores};
 use motherlode_spin::{Dealer, SpinApi};
+use motherlode_state::{Event, Nano, StreamId};
 use motherlode_tests::{
     Client, EUR, Force, Server, audited, bet, commits, config,
     incidents::give_back,
@@ -97,10 +97,10 @@ async fn bw_16_hits_of_all_partitions_without_their_awards_at_a_crash_are_awarde
             let stores = open_stores(&config).unwrap();
             let index = |partition| index_folder(data.path(), partition);
             let ledgers = Ledgers::open(stores, index, &Options::default()).unwrap();
-            let mut steward = Steward::new(ledgers.clone());
-            steward.ensure_pool(POOL).await.unwrap();
-            steward.keep_up(true).await.unwrap();
-            drop(steward);
+            let mut coordinator = PoolCoordinator::new(ledgers.clone());
+            coordinator.ensure_pool(POOL).await.unwrap();
+            coordinator.keep_up(true).await.unwrap();
+            drop(coordinator);
             let (_stopper, stop) = motherlode_runtime::stop::channel();
             let api =
                 SpinApi::new(ledgers.clone(), scripted(Dealer::from_master([9; 32])), Duration::ZERO, stop.clone());

@@ -1,9 +1,9 @@
 use crate::PROGRAM;
-use motherlode_books::StreamId;
 use motherlode_jetstream::JetStreamStore;
 use motherlode_log::{AppendError, Record, Store as _, hash};
 use motherlode_runtime::{Config, config::Store};
 use motherlode_server::{Copied, LogLocation, copy, open_stores};
+use motherlode_state::StreamId;
 use motherlode_testkit::nats::{Node, toml};
 use motherlode_tests::{Client, Player, Process, Server, config, partitions::settled, serving, start_on, until};
 use serde_json::Value;

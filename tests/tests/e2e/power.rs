@@ -76,7 +76,7 @@ async fn a_full_disk_answers_an_error_keeps_reading_and_goes_on_with_room() {
         }
     };
     assert_eq!((status.code(), reason(&status).as_str()), (Code::Unavailable, "LOG_FULL"));
-    let open = server.ledger().player(&motherlode_books::StreamId::player("acme", "alice")).unwrap().unwrap();
+    let open = server.ledger().player(&motherlode_state::StreamId::player("acme", "alice")).unwrap().unwrap();
     let staked: i64 = open.open_rounds().map(|round| round.started.bet.0).sum();
     assert_eq!(client.balance(&account).await, balance - staked, "reads continue, and no answer is lost");
     disk.set_room(None);

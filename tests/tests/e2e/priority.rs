@@ -24,7 +24,7 @@ fn priorities(process: u32) -> Vec<(i32, u32)> {
 fn uf_03_a_command_that_runs_long_stands_behind_a_service_unless_told_otherwise() {
     let own = priorities(std::process::id())[0];
     // 5 is SCHED_IDLE (sched(7)).
-    for (more, expected) in [(None, (19, 5)), (Some("--full-speed"), own)] {
+    for (more, expected) in [(None, (19, 5)), (Some("--priority=normal"), own)] {
         let mut command = Command::new(PROGRAM);
         command.args(["simulate", "neptune", "--rounds", "10_000_000_000", "--threads", "2"]).args(more);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

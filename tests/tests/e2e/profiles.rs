@@ -1,6 +1,5 @@
 //! Jurisdictions, profiles and limits of sessions (PL-08, PL-16, PL-26), with a manual clock.
 
-use motherlode_books::Event;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, SetExchangeRateRequest},
@@ -11,6 +10,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::Config;
+use motherlode_state::Event;
 use motherlode_tests::{Client, EUR, bet, commits, config, fresh, next_choice, reason, start_fresh, start_with};
 use std::{
     path::Path,

@@ -3,7 +3,6 @@
 use crate::upgrade;
 use bytes::Bytes;
 use motherlode_audit::{Checkpoints, Options as Audited, ShownDraw, Unproven, audit, verify};
-use motherlode_books::{Event, HOME};
 use motherlode_ledger::Options;
 use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
 use motherlode_proofs::{Files, Witness, load, make, of_partition, proofs_folder, restored};
@@ -20,6 +19,7 @@ use motherlode_runtime::{Config, config, stop};
 use motherlode_server::{ServeError, log_folder};
 use motherlode_slots::latest_games;
 use motherlode_spin::Dealer;
+use motherlode_state::{Event, HOME};
 use motherlode_tests::{
     Client, Force, Server, bet, checked, commits, play, reason, scripted, smallest, stake_on, start_on, until,
 };

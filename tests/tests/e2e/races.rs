@@ -2,7 +2,6 @@
 //! and each reseal is logged.
 
 use crate::PROGRAM;
-use motherlode_books::{Dealt, Event, Seal, SealReason, draw};
 use motherlode_proto::{
     convert::record::{Logged, decode},
     ledger::v1::VoidRoundRequest,
@@ -10,6 +9,7 @@ use motherlode_proto::{
     spin::v1::{ChooseRequest, Played},
 };
 use motherlode_server::log_folder;
+use motherlode_state::{Dealt, Event, Seal, SealReason, draw};
 use motherlode_tests::{Cable, Client, EUR, Process, audited, bet, channel, next_choice, reason, until};
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,14 +1,14 @@
 //! A replica's callers get their answers when its link breaks between verdict and record.
 
 use futures_util::{StreamExt, stream};
-use motherlode_books::{Currency, Event, StreamId};
-use motherlode_ledger::{Handle, Held, LogApi, Options, Origin, Proposal, join_all, open};
+use motherlode_ledger::{ChainHead, Handle, LogApi, Options, Origin, Proposal, join_all, open};
 use motherlode_log::MemoryStore;
 use motherlode_proto::log::v1::{
     FollowRecordsRequest, GetHeadRequest, GetHeadResponse, ProposeRequest, ReadRecordsRequest, ReadRecordsResponse,
     log_service_server::{LogService, LogServiceServer},
 };
 use motherlode_runtime::{connect::Credentials, stop};
+use motherlode_state::{Currency, Event, StreamId};
 use std::{
     pin::Pin,
     sync::{
@@ -24,7 +24,7 @@ use tonic::{Request, Response, Status, Streaming, transport::Server, transport::
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,
-    replica: watch::Receiver<Option<watch::Receiver<Held>>>,
+    replica: watch::Receiver<Option<watch::Receiver<ChainHead>>>,
 }
 
 type Answers<T> = Pin<Box<dyn futures_util::Stream<Item = Result<T, Status>> + Send>>;

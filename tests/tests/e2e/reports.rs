@@ -2,7 +2,6 @@
 
 use crate::PROGRAM;
 use crate::apart::shared_stream_key;
-use motherlode_books::{Event, StreamId};
 use motherlode_ledger::{Options, Proposal};
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
@@ -15,6 +14,7 @@ use motherlode_proto::{
     round::v1::Account,
 };
 use motherlode_runtime::{Config, connect::connect};
+use motherlode_state::{Event, StreamId};
 use motherlode_tests::{
     Client, EUR, Force, Process, bet, channel, commits, config, fresh,
     operators::{operator, token},
@@ -320,13 +320,13 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     for batch in 0..40_u64 {
         for number in 0..250 {
             let round = ledger.player(&stream).unwrap().unwrap().rounds_started + 1;
-            let started = motherlode_books::RoundStarted { round, ..(*template).clone() };
-            let win = motherlode_books::Minor(3 * started.bet.0);
+            let started = motherlode_state::RoundStarted { round, ..(*template).clone() };
+            let win = motherlode_state::Minor(3 * started.bet.0);
             let draw = ledger.player(&stream).unwrap().unwrap().draw.unwrap();
             let generations = ledger.generations();
             let (next, next_seal) = ledger.draws().seal(&stream, draw.number + 1, &generations).unwrap();
             let dealt = vec![ledger.draws().dealt(&stream, draw.name(), &generations).unwrap()];
-            let draw = motherlode_books::Draw {
+            let draw = motherlode_state::Draw {
                 number: draw.number,
                 epoch: draw.epoch,
                 generation: draw.generation,
@@ -336,7 +336,7 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
                 next_seal,
                 sealed_by: draw.sealed_by,
             };
-            let step = motherlode_books::StepResolved {
+            let step = motherlode_state::StepResolved {
                 round,
                 step: 1,
                 seed: None,
@@ -389,7 +389,7 @@ async fn statement(reports: &mut Reports, date: &str) -> GetPoolStatementRespons
 }
 
 fn nano(figure: &str) -> i128 {
-    figure.parse::<motherlode_books::Nano>().unwrap().0
+    figure.parse::<motherlode_state::Nano>().unwrap().0
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,13 +6,13 @@ use crate::{
     proofs::{in_folder, signed_in},
     telemetry::{collector, counted, prometheus},
 };
-use motherlode_books::{Event, GenerationBegun, StartEvidence};
 use motherlode_ledger::{DrawKeys, Options, Standing};
 use motherlode_proofs::{Witness, load, make, of_partition};
 use motherlode_proto::{convert::record::decode, round::v1::RoundState, spin::v1::Played};
 use motherlode_runtime::{Config, config, config::Role, stop};
 use motherlode_server::{LogLocation, ServeError, Server, copy, log_folder, open_stores};
 use motherlode_spin::Dealer;
+use motherlode_state::{Event, GenerationBegun, StartEvidence};
 use motherlode_testkit::nats::Node;
 use motherlode_tests::{Client, EUR, Force, account, bet, checked, next_choice, reason, scripted, until};
 use motherlode_tiles::{Checkpoint, KeyKind, Note};

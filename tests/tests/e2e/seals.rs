@@ -1,6 +1,5 @@
 //! Sealed draws: players can verify them, and no reader can compute them before a round is over.
 
-use motherlode_books::{Event, SealReason, StreamId, draw};
 use motherlode_ledger::Options;
 use motherlode_proto::{
     convert::record,
@@ -15,6 +14,7 @@ use motherlode_runtime::Config;
 use motherlode_server::{LogLocation, copy, open_stores};
 use motherlode_slots::{latest, latest_games};
 use motherlode_spin::Dealer;
+use motherlode_state::{Event, SealReason, StreamId, draw};
 use motherlode_tests::{
     Client, EUR, Force, Server, account, audited, bet, checked, config, next_choice, reason, smallest, stake_on, start,
     start_dealt,

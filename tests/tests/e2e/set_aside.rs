@@ -1,6 +1,5 @@
 //! Awards above the account's limit are set aside and paid later (UF-01).
 
-use motherlode_books::{Currency, StreamId};
 use motherlode_ledger::{Ledgers, Options};
 use motherlode_proto::{
     jackpot::v1::ResolveAwardsRequest,
@@ -11,6 +10,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::stop;
 use motherlode_spin::{Dealer, SpinApi};
+use motherlode_state::{Currency, StreamId};
 use motherlode_tests::{
     Client, EUR, Force, Server, bet, checked, config, deposit_of_old, partitions::settled, reason, scripted, start,
     vials,

@@ -1,6 +1,5 @@
 //! Operators' shares of resources (UF-05), and actors named by credentials (UF-08).
 
-use motherlode_books::Event;
 use motherlode_proto::{
     ledger::v1::{
         DepositRequest, GetRoundRequest, GetTransactionRequest, OpenAccountRequest, SetExchangeRateRequest,
@@ -12,6 +11,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_server::open_stores;
+use motherlode_state::Event;
 use motherlode_tests::{
     Client, EUR, Force, Server, bet, campaign, checked, commits, config, fresh,
     operators::{operator, token},
@@ -143,7 +143,7 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     let (closed, by, reference) = of(|event| matches!(event, Event::StepResolved(_)));
     assert_eq!((by, reference), ("acme/c0", ""));
     let Event::StepResolved(step) = closed else { unreachable!() };
-    assert!(matches!(step.automatic, Some(motherlode_books::Automatic::Closed { actor, .. }) if actor == "acme/c0"));
+    assert!(matches!(step.automatic, Some(motherlode_state::Automatic::Closed { actor, .. }) if actor == "acme/c0"));
     assert_eq!(of(|event| matches!(event, Event::CampaignGranted(_))).1, "acme/c0");
     let (cancelled, by, reference) = of(|event| matches!(event, Event::CampaignCancelled { .. }));
     assert_eq!((by, reference), ("acme/c0", "the boss"));

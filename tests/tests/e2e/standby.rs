@@ -1,7 +1,7 @@
 //! A standby ledger reads only new records at a takeover and loses nothing (PL-30).
 
 use crate::PROGRAM;
-use motherlode_proto::report::v1::{GetVitalsRequest, PartitionVitals};
+use motherlode_proto::report::v1::{GetServiceStatusRequest, PartitionStatus};
 use motherlode_runtime::config::Store;
 use motherlode_testkit::nats::{Node, toml};
 use motherlode_tests::{Cable, Client, Player, Process, reason, serving, until};
@@ -138,9 +138,9 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
 
 async fn readers(writer: &Process) -> BTreeMap<(String, u32), u64> {
     let mut client = Client::connect(writer.address).await;
-    let told = client.report.get_vitals(GetVitalsRequest {}).await.unwrap().into_inner();
+    let told = client.report.get_service_status(GetServiceStatusRequest {}).await.unwrap().into_inner();
     let of =
-        |of: PartitionVitals| of.readers.into_iter().map(move |reader| ((reader.name, of.partition), reader.behind));
+        |of: PartitionStatus| of.readers.into_iter().map(move |reader| ((reader.name, of.partition), reader.behind));
     told.partitions.into_iter().flat_map(of).collect()
 }
 

@@ -1,12 +1,12 @@
 //! Starts that serve before the whole log is read and verified.
 
 use crate::PROGRAM;
-use motherlode_books::Event;
 use motherlode_ledger::{Standing, Verification};
 use motherlode_log::{Options, SegmentStore};
 use motherlode_proto::ledger::v1::DepositRequest;
 use motherlode_runtime::{Config, config::Verify};
 use motherlode_server::{index_folder, log_folder, open_stores};
+use motherlode_state::Event;
 use motherlode_tests::{Client, EUR, Server, bet, config, start_on};
 use std::{
     fs,

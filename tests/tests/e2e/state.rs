@@ -1,10 +1,10 @@
 //! After a snapshot of another build, a sample of players is folded again; a difference stops new rounds.
 
 use crate::upgrade::here;
-use motherlode_books::{Books, Event, StreamId, Switch};
 use motherlode_ledger::{Proposal, Standing};
 use motherlode_runtime::{Config, program};
 use motherlode_server::{index_folder, open_stores};
+use motherlode_state::{Books, Event, StreamId, Switch};
 use motherlode_tests::{Client, EUR, Server, account, bet, start_on};
 use std::{
     fs,

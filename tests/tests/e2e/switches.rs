@@ -190,7 +190,7 @@ async fn pl_25_a_pool_is_switched_by_its_suspension() {
     let played = client.spin(bet("b", &bob, "0.01"), None).await.unwrap();
     let logged = server.ledger_of("bob").fetch(played.position).unwrap();
     let contributed = logged.commit.events.iter().find_map(|event| match event {
-        motherlode_books::Event::RoundStarted(started) => Some(started.contribution.is_some()),
+        motherlode_state::Event::RoundStarted(started) => Some(started.contribution.is_some()),
         _ => None,
     });
     assert_eq!(contributed, Some(false), "a new round is outside the pool");

@@ -2,7 +2,6 @@
 
 use crate::PROGRAM;
 use bytes::Bytes;
-use motherlode_books::{Currency, Event, HOME};
 use motherlode_log::{Options, Position, SegmentStore, Store};
 use motherlode_proto::{
     convert::record,
@@ -13,6 +12,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, config};
 use motherlode_server::{LogLocation, log_folder};
+use motherlode_state::{Currency, Event, HOME};
 use motherlode_tests::{Client, Player, checked, start_on};
 use prost::Message;
 use std::{

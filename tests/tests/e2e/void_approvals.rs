@@ -1,9 +1,6 @@
 //! Voids of rounds with a pool (PL-38): the operator proposes, the platform approves, and no voided hit is paid. Hits
 //! of a suspended pool wait (BW-20).
 
-use motherlode_books::{
-    ANYONE, Account as Books, Currency, Event, Minor, Nano, Refused, StreamId, VOID_HOLD_MS, VoidedJackpot,
-};
 use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_proto::{
     jackpot::v1::{
@@ -21,6 +18,9 @@ use motherlode_proto::{
     round::v1::{Account, RoundState, jackpot_win::State},
 };
 use motherlode_runtime::{Config, connect::connect};
+use motherlode_state::{
+    ANYONE, Account as Books, Currency, Event, Minor, Nano, Refused, StreamId, VOID_HOLD_MS, VoidedJackpot,
+};
 use motherlode_tests::{
     Client, EUR, Force, Server, bet, checked, config,
     incidents::incident,
@@ -69,7 +69,7 @@ impl Service {
         [self.client("acme").await, self.client("ann").await, self.client("bob").await]
     }
 
-    fn pool(&self, figure: fn(&motherlode_books::PoolState) -> Nano) -> Nano {
+    fn pool(&self, figure: fn(&motherlode_state::PoolState) -> Nano) -> Nano {
         self.server.ledger().books(|books| figure(books.pool(POOL).unwrap()))
     }
 

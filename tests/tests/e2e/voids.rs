@@ -1,12 +1,12 @@
 //! Voids (PL-04, BW-19, DM-22).
 
-use motherlode_books::{Account as Books, CoinValue, Currency, Nano};
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, VoidRoundRequest, VoidRoundResponse, WithdrawRequest},
     round::v1::{Account, Card, Round, RoundState, SpinKind},
     spin::v1::{Played, SpinRequest},
 };
 use motherlode_slots::{Game, latest, latest_games};
+use motherlode_state::{Account as Books, CoinValue, Currency, Nano};
 use motherlode_tests::Server;
 use motherlode_tests::{
     Client, EUR, Force, checked, incidents::give_back, play, reason, replayed, seamless, smallest, stake_on, start,

@@ -1,5 +1,4 @@
 use futures_util::StreamExt;
-use motherlode_books::Nano;
 use motherlode_ledger::Stores;
 use motherlode_log::{AppendError, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
 use motherlode_proto::{
@@ -9,6 +8,7 @@ use motherlode_proto::{
     spin::v1::{PlayStreamRequest, Played, play_stream_request::Call, play_stream_response::Answer},
 };
 use motherlode_runtime::Config;
+use motherlode_state::Nano;
 use motherlode_tests::{Client, EUR, bet, commits, config, partitions::settled, reason, start_fresh, start_on};
 use prost::Message;
 use std::{

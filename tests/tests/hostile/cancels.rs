@@ -5,7 +5,6 @@
 
 use crate::{PROGRAM, asked};
 use futures_util::future::join_all;
-use motherlode_books::{Commit, Event, StreamId};
 use motherlode_proto::{
     convert::record,
     ledger::v1::{CancelRequestRequest, DepositRequest, RequestOutcome, request_outcome::State},
@@ -16,6 +15,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::{Config, connect::connect};
+use motherlode_state::{Commit, Event, StreamId};
 use motherlode_tests::{
     Client, Process, bet,
     hostile::Target,

@@ -4,7 +4,6 @@
 
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;
-use motherlode_books::Nano;
 use motherlode_proto::{
     jackpot::v1::{DeclareIncidentRequest, Incident, ListIncidentsRequest, VoidsNotReturned},
     ledger::v1::{ApproveChangeRequest, GetRoundRequest, ListChangesRequest, VoidRoundRequest, VoidRoundResponse},
@@ -13,6 +12,7 @@ use motherlode_proto::{
     spin::v1::SkipRoundRequest,
 };
 use motherlode_runtime::connect::connect;
+use motherlode_state::Nano;
 use motherlode_tests::{
     Client, Force, Process, bet,
     hostile::Target,

@@ -10,7 +10,7 @@ use crate::{
 /// Layers, lowest first: a folder imports only earlier ones.
 const FLOORS: [(&str, &[&str]); 2] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
-    ("engine/books", &["values", "events", "statement", "play", "state", "fold"]),
+    ("engine/state", &["values", "events", "statement", "play", "state", "fold"]),
 ];
 
 fn crates() -> Vec<String> {

@@ -15,7 +15,7 @@ const PAGE: &str = "docs/reference/generated/configuration.md";
 
 /// A name is looked up in its own file first, then in this order.
 const SOURCES: [&str; 3] =
-    ["services/runtime/src/config.rs", "services/runtime/src/jurisdiction.rs", "engine/books/src/play/profile.rs"];
+    ["services/runtime/src/config.rs", "services/runtime/src/jurisdiction.rs", "engine/state/src/play/profile.rs"];
 
 struct Section<'a> {
     item: &'a ItemStruct,

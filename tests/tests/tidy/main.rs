@@ -37,7 +37,7 @@ const ENGINE_MAY_USE: [&str; 12] = [
 
 /// Direct dependencies allowed in `rounds`, which reaches gRPC crates only through the messages.
 const ROUNDS_MAY_USE: [&str; 6] =
-    ["motherlode-books", "motherlode-proto", "motherlode-slots", "prost", "prost-types", "thiserror"];
+    ["motherlode-state", "motherlode-proto", "motherlode-slots", "prost", "prost-types", "thiserror"];
 
 /// Forbidden even indirectly: I/O, async, clocks, ambient randomness.
 const ENGINE_MUST_NOT_REACH: [&str; 15] = [
@@ -102,7 +102,7 @@ fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
-    for engine in ["motherlode-slots", "motherlode-books", "motherlode-tiles"] {
+    for engine in ["motherlode-slots", "motherlode-state", "motherlode-tiles"] {
         for direct in beneath(engine, "1") {
             assert!(ENGINE_MAY_USE.contains(&&*direct), "{engine} uses {direct}");
         }
@@ -174,7 +174,7 @@ fn some_crates_never_reach_others_below_them() {
 #[test]
 fn pl_09_no_floating_point_near_money() {
     let near_money = [
-        "engine/books/src",
+        "engine/state/src",
         "services/rounds/src",
         "proto/src",
         "services/ledger/src",

@@ -48,7 +48,7 @@ impl HighestWin {
     }
 
     #[must_use]
-    pub fn said(&self) -> &'static str {
+    pub fn definition(&self) -> &'static str {
         match (self.unlimited, self.collected.is_some()) {
             (true, _) => {
                 "highest win of a round without retriggered free spins; retriggers are unlimited, so a higher win is \

@@ -18,7 +18,7 @@ pub struct Par {
     /// Includes the jackpot's seed, not its increments.
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
-    pub parts: Vec<Part>,
+    pub parts: Vec<ReturnPart>,
     /// Chance of a win or feature.
     pub hit_frequency: Exact,
     /// Without jackpot and double.
@@ -56,7 +56,7 @@ impl PartName {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ReturnPart {
     pub name: PartName,
     pub rtp: Exact,
 }

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::contract::info::GameInfo;
 use crate::contract::nature::Nature;
-use crate::contract::par::{Exact, Par, Part, PartName, decimal, exact, ratio};
+use crate::contract::par::{Exact, Par, PartName, ReturnPart, decimal, exact, ratio};
 
 pub const SEED: PartName = PartName::jackpot("jackpot_seed", "the jackpot's seed");
 pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the jackpot's increments");
@@ -63,7 +63,7 @@ impl Par {
             let increments = jackpot.increments_per_eur * ratio(coin_micros, 1_000_000);
             self.rtp += &jackpot.seed;
             let parts = [(SEED, jackpot.seed), (INCREMENTS, increments.min(jackpot.increments_max))];
-            self.parts.extend(parts.map(|(name, rtp)| Part { name, rtp }));
+            self.parts.extend(parts.map(|(name, rtp)| ReturnPart { name, rtp }));
         }
         self
     }

@@ -113,7 +113,7 @@ impl Ladders {
     }
 
     #[must_use]
-    pub fn of(&self, game: &dyn Game, currency: &str) -> Option<Ladder> {
+    pub fn for_game(&self, game: &dyn Game, currency: &str) -> Option<Ladder> {
         let minor = *self.enabled.get(currency)?;
         let limits = &game.info().limits;
         if limits.by_currency {
@@ -129,7 +129,7 @@ impl Ladders {
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());
-        let highest = versions.filter_map(|of| self.of(*of, currency)?.coins_micros.last().copied());
+        let highest = versions.filter_map(|of| self.for_game(*of, currency)?.coins_micros.last().copied());
         highest.max().unwrap_or_default()
     }
 

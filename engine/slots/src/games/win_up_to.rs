@@ -89,7 +89,7 @@ impl WinUpTo {
         for currency in ladders.currencies() {
             let Some((minor_micros, gamble_max_minor)) = of_currency(currency) else { continue };
             let carried_micros = ladders.highest_coin(game, currency);
-            for coin_micros in ladders.of(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
+            for coin_micros in ladders.for_game(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
                 let paid =
                     highest.paid(&Reach { bet_coins, coin_micros, carried_micros, minor_micros, gamble_max_minor });
                 let bet = exact(bet_coins) * ratio(coin_micros, minor_micros);

@@ -179,14 +179,14 @@ impl Pick {
     }
 
     pub fn reveal(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
-        picked.iter().map(|&object| self.held(object))
+        picked.iter().map(|&object| self.content(object))
     }
 
     pub fn unopened(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
-        (0..self.offer.of).filter(|object| !picked.contains(object)).map(|object| self.held(object))
+        (0..self.offer.of).filter(|object| !picked.contains(object)).map(|object| self.content(object))
     }
 
-    fn held(&self, object: u8) -> Reveal {
+    fn content(&self, object: u8) -> Reveal {
         Reveal { object, coins: self.hidden.get(usize::from(object)).copied().unwrap_or(0) }
     }
 }

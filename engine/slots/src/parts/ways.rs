@@ -28,7 +28,7 @@ impl Counts {
     #[inline]
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
-    pub fn of(self, symbol: u8) -> u8 {
+    pub fn count(self, symbol: u8) -> u8 {
         (self.0.checked_shr(4 * u32::from(symbol)).unwrap_or(0) & 15) as u8
     }
 

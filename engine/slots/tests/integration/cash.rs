@@ -91,7 +91,7 @@ fn pl_35_the_ladders_beside_the_games_hold_what_all_must() {
     let at_least = "EUR USD GBP CAD SEK NOK DKK CHF PLN CZK HUF JPY KWD BRL INR XTS";
     for currency in at_least.split(' ') {
         for game in latest_games() {
-            let ladder = ladders.of(*game, currency).unwrap();
+            let ladder = ladders.for_game(*game, currency).unwrap();
             assert!(ladder.coins_micros.len() >= 4 && ladder.coins_micros.contains(&ladder.default_micros));
             for coin in ladder.coins_micros {
                 assert!(ladders.offers(*game, currency, coin) && !ladders.offers(*game, currency, coin + 1));
@@ -101,7 +101,7 @@ fn pl_35_the_ladders_beside_the_games_hold_what_all_must() {
         }
     }
     assert_eq!(ladders.currencies().count(), 16);
-    assert!(!ladders.enabled("CLF") && ladders.of(dwarf_mine(), "CLF").is_none());
+    assert!(!ladders.enabled("CLF") && ladders.for_game(dwarf_mine(), "CLF").is_none());
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     let clf = ["CLF".to_owned()];
     let ladders = said(&one("neptune", "CLF", "0.0001 0.0002", "0.0001"), &clf).unwrap();
     let neptune = latest("neptune").unwrap();
-    assert_eq!(ladders.of(neptune, "CLF").unwrap().coins_micros, [100, 200]);
-    assert!(ladders.offers(neptune, "CLF", 100) && ladders.of(dwarf_mine(), "CLF").is_none());
+    assert_eq!(ladders.for_game(neptune, "CLF").unwrap().coins_micros, [100, 200]);
+    assert!(ladders.offers(neptune, "CLF", 100) && ladders.for_game(dwarf_mine(), "CLF").is_none());
     assert!(ladders.enabled("XTS") && !ladders.enabled("EUR"), "only what is named, and play money");
     for (game, currency, coins, default, said) in [
         ("solitaire", "EUR", "1", "1", "unknown game solitaire"),
@@ -175,7 +175,7 @@ fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
     let ladders = Ladders::standard(minor_micros).unwrap();
     for game in games() {
         for currency in ladders.currencies() {
-            let listed = ladders.of(&Listed(*game), currency);
+            let listed = ladders.for_game(&Listed(*game), currency);
             for &coin in &game.info().limits.coin_values_micros {
                 let offers = ladders.offers(&Listed(*game), currency, coin);
                 assert_eq!(offers, listed.as_ref().is_some_and(|of| of.coins_micros.contains(&coin)));
@@ -193,7 +193,7 @@ fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
 fn pl_35_an_older_version_offers_of_its_own_list_what_a_currency_allows() {
     let ladders = Ladders::standard(minor_micros).unwrap();
     let old = game("dwarf-mine", "1.0").unwrap();
-    let micros = |currency| ladders.of(old, currency).unwrap().coins_micros;
+    let micros = |currency| ladders.for_game(old, currency).unwrap().coins_micros;
     assert_eq!(micros("EUR"), old.info().limits.coin_values_micros);
     assert_eq!(micros("JPY"), [200_000, 400_000, 1_000_000, 2_000_000]);
     assert!(!ladders.offers(old, "JPY", 40_000) && !ladders.offers(old, "EUR", 5_000_000));

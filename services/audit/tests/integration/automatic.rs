@@ -1,9 +1,9 @@
 //! Automatic steps follow their game's rule (PL-03).
 
 use crate::common::{Tale, audited, divergence, step};
-use motherlode_books::{Automatic, Event};
 use motherlode_proto::convert::record::Logged;
 use motherlode_slots::{Awaiting, Card, Choice, Picked};
+use motherlode_state::{Automatic, Event};
 
 fn chosen(awaiting: Awaiting, choice: Choice) -> Tale {
     let mut tale = Tale::with_players(&["alice"]);

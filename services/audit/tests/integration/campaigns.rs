@@ -1,8 +1,8 @@
 //! Faults of campaigns (PL-18) that the books accept.
 
 use crate::common::{Tale, audited, divergence, player};
-use motherlode_books::{Campaign, CoinValue, Currency, Event, Minor, SettledRound};
 use motherlode_slots::Awaiting;
+use motherlode_state::{Campaign, CoinValue, Currency, Event, Minor, SettledRound};
 
 fn granted(lines: u32, coins_per_line: u32) -> Tale {
     let mut tale = Tale::with_players(&["alice"]);
@@ -29,7 +29,7 @@ fn voided(round: u64, win: i64) -> Vec<Event> {
         actor,
         refund: Minor(0),
         win_taken_back: Minor(win),
-        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        jackpot: motherlode_state::VoidedJackpot::TakenBack,
         settled: None,
     }]
 }

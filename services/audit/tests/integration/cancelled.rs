@@ -1,5 +1,5 @@
 use crate::common::{Tale, audited, divergence, player};
-use motherlode_books::{Currency, Event, Minor};
+use motherlode_state::{Currency, Event, Minor};
 
 #[test]
 fn pl_42_an_effect_of_a_cancelled_request_is_found() {

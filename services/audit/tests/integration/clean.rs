@@ -1,7 +1,7 @@
 use crate::common::{Tale, audited, chained, options, player, segments, store};
 use motherlode_audit::{Comparison, Unusable, audit};
-use motherlode_books::{Currency, Event, Minor, SettledRound};
 use motherlode_log::{LogStart, Tail, hash};
+use motherlode_state::{Currency, Event, Minor, SettledRound};
 use motherlode_testkit::conformance::start_file;
 use std::fs;
 
@@ -57,7 +57,7 @@ fn pl_04_the_void_of_a_settled_round_is_checked_against_its_settlement() {
         actor,
         refund: Minor(150),
         win_taken_back: recalled.win,
-        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        jackpot: motherlode_state::VoidedJackpot::TakenBack,
         settled: None,
     };
     tale.write_recalling(player("alice"), vec![voided], Some(&recalled));

@@ -1,7 +1,7 @@
 use crate::common::{Tale, audited, found, player, step};
-use motherlode_books::{Currency, Event, FxRate, LoggedTerms, Minor, RoundTerms, StreamId};
 use motherlode_proto::convert::record::Logged;
 use motherlode_slots::{Awaiting, Card, Choice, Outcome, Stake};
+use motherlode_state::{Currency, Event, FxRate, LoggedTerms, Minor, RoundTerms, StreamId};
 use prost::Message;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn mine() -> Tale {
         actor,
         refund: Minor(100),
         win_taken_back: Minor(0),
-        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        jackpot: motherlode_state::VoidedJackpot::TakenBack,
         settled: None,
     };
     tale.write(player("dora"), vec![voided, changed(&[("red", 0), ("red_micros", 0)])]);
@@ -281,7 +281,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         actor,
         refund: Minor(100),
         win_taken_back: Minor(25),
-        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        jackpot: motherlode_state::VoidedJackpot::TakenBack,
         settled: None,
     };
     tale.write(player("eve"), vec![voided]);

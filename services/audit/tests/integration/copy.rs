@@ -1,12 +1,12 @@
 use crate::common::{Tale, chained, options, store};
 use bytes::Bytes;
 use motherlode_audit::{CopyReport, audit, audit_copy, digest};
-use motherlode_books::{Currency, Event, FxRate, Minor, StreamId, Switch};
 use motherlode_log::{genesis, hash};
 use motherlode_proto::convert::{
     copied::{self, Copied},
     record::{self, Logged},
 };
+use motherlode_state::{Currency, Event, FxRate, Minor, StreamId, Switch};
 use std::collections::BTreeMap;
 
 fn tale() -> Tale {

@@ -1,5 +1,5 @@
 use crate::common::{Tale, audited, divergence, player};
-use motherlode_books::{Currency, DayLimits, Event, Minor, SessionOpened};
+use motherlode_state::{Currency, DayLimits, Event, Minor, SessionOpened};
 use std::num::NonZeroU32;
 
 fn opened(session: u8, loss: i64, bet: i64) -> Event {

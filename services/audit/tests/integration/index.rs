@@ -1,8 +1,8 @@
 use crate::common::{Tale, chained, player, step, store};
 use motherlode_audit::{Comparison, Options, Report, audit};
-use motherlode_books::{Currency, Event, Minor};
 use motherlode_ledger::index::{Index, ProjectedBalance};
 use motherlode_log::SegmentStore;
+use motherlode_state::{Currency, Event, Minor};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -34,7 +34,7 @@ fn index(options: &Options) -> Index {
 
 fn put(options: &Options, balance: ProjectedBalance) {
     let index = index(options);
-    let held = index.mark().unwrap().held().unwrap();
+    let held = index.mark().unwrap().head().unwrap();
     index.put_balances(&[balance]).unwrap();
     index.sync(held).unwrap();
     index.close().unwrap();

@@ -2,9 +2,9 @@
 
 use crate::common::{Tale, audited, chained, divergence, found, options, player, pool, step, store};
 use motherlode_audit::{Report, audit};
-use motherlode_books::{CoinValue, DrawSealed, Event, SealReason, draw};
 use motherlode_ledger::DrawKeys;
 use motherlode_proto::convert::record::{Logged, Proposer};
+use motherlode_state::{CoinValue, DrawSealed, Event, SealReason, draw};
 
 fn audited_with_keys(log: &[Logged], key: [u8; 32]) -> Report {
     let folder = tempfile::tempdir().unwrap();

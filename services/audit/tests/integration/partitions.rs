@@ -1,10 +1,10 @@
-//! A steward's false statement is found where it was made.
+//! A coordinator's false statement is found where it was made.
 
 use crate::common::{POOL, Tale, chained, pool, store_partition, terms};
 use motherlode_audit::{Divergence, Options, Whole, audit_all};
-use motherlode_books::*;
 use motherlode_proto::convert::record::Logged;
 use motherlode_slots::Awaiting;
+use motherlode_state::*;
 
 const PARTITIONS: u32 = 3;
 
@@ -48,7 +48,7 @@ impl Tales {
             actor,
             refund: Minor(150),
             win_taken_back: Minor(0),
-            jackpot: motherlode_books::VoidedJackpot::TakenBack,
+            jackpot: motherlode_state::VoidedJackpot::TakenBack,
             settled: None,
         };
         self.0[partition as usize].write(crate::common::player(&waiter(partition)), vec![voided]);
@@ -361,7 +361,7 @@ fn bw_20_a_mirror_that_is_not_what_home_says_is_found() {
     let spin = |tales: &mut Tales| tales.spin(1);
     lie(spin, |mirror| mirror.home_position -= 1);
     lie(spin, |mirror| mirror.home_position += 1);
-    lie(spin, |mirror| mirror.pooled_to -= 1);
+    lie(spin, |mirror| mirror.pooled_position -= 1);
     lie(spin, |mirror| mirror.status = PoolStatus::Suspended);
     lie(spin, |mirror| (mirror.terms.version, mirror.terms.contribution_ppm) = (2, 0));
     let hit = |tales: &mut Tales| tales.hit(1);
@@ -444,7 +444,7 @@ fn change(event: &mut Event, spoil: u8, copied: bool) {
         },
         // The next position can also be valid: a commit of the pool without a change for this partition.
         (Event::PoolMirrored(mirror), 0) => mirror.home_position += 1_000,
-        (Event::PoolMirrored(mirror), 1) => mirror.pooled_to = mirror.pooled_to.saturating_sub(1),
+        (Event::PoolMirrored(mirror), 1) => mirror.pooled_position = mirror.pooled_position.saturating_sub(1),
         (Event::PoolMirrored(mirror), 2) => mirror.decided_to = mirror.decided_to.saturating_sub(1),
         (Event::PoolMirrored(mirror), 3) => {
             mirror.status = match mirror.status {

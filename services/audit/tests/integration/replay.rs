@@ -1,6 +1,5 @@
 use crate::common::{Tale, chained, change_outcome, player, segments, step, store};
 use motherlode_audit::{ReplayError, Replayed, replay};
-use motherlode_books::{Currency, Event, Minor, StreamId};
 use motherlode_ledger::rounds;
 use motherlode_log::{Options as StoreOptions, SegmentStore};
 use motherlode_proto::{
@@ -9,6 +8,7 @@ use motherlode_proto::{
 };
 use motherlode_rounds::{Award, draws::no_key, wire};
 use motherlode_slots::Awaiting;
+use motherlode_state::{Currency, Event, Minor, StreamId};
 use prost::Message;
 use std::{fs, sync::Arc};
 

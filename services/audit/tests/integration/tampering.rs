@@ -2,9 +2,9 @@
 
 use crate::common::{Tale, audited, chained, change_outcome, divergence, found, options, segments, step, store};
 use motherlode_audit::audit;
-use motherlode_books::{Event, Nano, PoolTerms, StreamId, Switch};
 use motherlode_proto::{convert::record::Logged, round::v1::Outcome};
 use motherlode_slots::Awaiting;
+use motherlode_state::{Event, Nano, PoolTerms, StreamId, Switch};
 use prost::Message;
 use std::{fs, sync::Arc};
 
@@ -108,7 +108,7 @@ fn bw_02_a_bet_that_is_not_its_coins_is_found_even_when_the_books_agree() {
 fn bw_11_a_changed_or_dropped_contribution_is_found() {
     let tale = Tale::of_everything();
     let at = tale.find(|event| matches!(event, Event::RoundStarted(_)));
-    let change = |change: fn(&mut Option<motherlode_books::Contribution>)| {
+    let change = |change: fn(&mut Option<motherlode_state::Contribution>)| {
         found(&tale, at, |logged| {
             let Event::RoundStarted(started) = &mut logged.commit.events[0] else { unreachable!() };
             let started = Arc::make_mut(started);
@@ -162,7 +162,7 @@ fn pl_02_a_round_is_settled_exactly_when_it_waits_for_nothing() {
     });
     assert_eq!(unsettled.what, "the round is over");
     let settled = found(&tale, over + 1, |logged| {
-        logged.commit.events.push(Event::RoundSettled { round: open, win: motherlode_books::Minor(0) });
+        logged.commit.events.push(Event::RoundSettled { round: open, win: motherlode_state::Minor(0) });
     });
     assert!(settled.what.starts_with("the settlement differs"), "{settled}");
 }
@@ -171,7 +171,7 @@ fn pl_02_a_round_is_settled_exactly_when_it_waits_for_nothing() {
 fn bw_16_an_award_that_is_not_the_hits_price_is_found() {
     let tale = Tale::of_everything();
     let at = tale.find(|event| matches!(event, Event::JackpotAwarded(_)));
-    let change = |change: fn(&mut motherlode_books::Award)| {
+    let change = |change: fn(&mut motherlode_state::Award)| {
         found(&tale, at, |logged| {
             for event in &mut logged.commit.events {
                 if let Event::JackpotAwarded(award) = event {

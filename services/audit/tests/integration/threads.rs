@@ -1,9 +1,9 @@
 use crate::common::{Tale, chained, change_outcome, options, segments, step, store};
 use bytes::Bytes;
 use motherlode_audit::{Options, Report, audit};
-use motherlode_books::{Event, Minor, Shared, StreamId};
 use motherlode_log::{genesis, hash};
 use motherlode_proto::convert::record::{Logged, encode};
+use motherlode_state::{CommonState, Event, Minor, StreamId};
 use proptest::{prelude::*, sample::Index};
 use std::{fs, path::Path, sync::LazyLock};
 
@@ -137,7 +137,7 @@ static SOUND: LazyLock<Vec<Logged>> = LazyLock::new(|| {
 /// Workers do not wait for the record, since its stream is not the one that changes shared state.
 #[test]
 fn pl_06_a_record_that_is_handed_out_as_a_players_and_is_none_is_told() {
-    let at = SOUND.iter().position(|logged| Shared::is_changed_by(&logged.commit)).expect("a pool is opened");
+    let at = SOUND.iter().position(|logged| CommonState::is_changed_by(&logged.commit)).expect("a pool is opened");
     let name = SOUND[at].commit.stream.to_string();
     let mut previous = genesis(0);
     let record = |(place, logged): (usize, &Logged)| {

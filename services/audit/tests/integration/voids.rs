@@ -1,6 +1,6 @@
 use crate::common::{Tale, audited, divergence, found, player};
-use motherlode_books::{Currency, Event, Minor, SettledRound};
 use motherlode_slots::{Awaiting, Outcome, Stake};
+use motherlode_state::{Currency, Event, Minor, SettledRound};
 
 const BLUE: usize = 2;
 const RED: usize = 3;
@@ -54,7 +54,7 @@ fn voided(round: u64, refund: Minor, win_taken_back: Minor) -> Event {
         actor,
         refund,
         win_taken_back,
-        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        jackpot: motherlode_state::VoidedJackpot::TakenBack,
         settled: None,
     }
 }

@@ -65,7 +65,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
 async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -> Status {
     let mut call = http::Request::post("/motherlode/Unknown").body(Body::empty()).unwrap_or_default();
     take_along(&request, &mut call);
-    let answered = app.backend.of("", "").oneshot(call).await;
+    let answered = app.backend.route("", "").oneshot(call).await;
     let status = answered.ok().and_then(|answer| Status::from_header_map(answer.headers()));
     match (status, many) {
         (Some(status), _) if status.code() != Code::Unimplemented => status,
@@ -93,7 +93,7 @@ async fn send(
     take_along(&request, &mut call);
     let let_in = LetIn::new(&request);
     *call.body_mut() = Body::new(Message::new(request.into_body(), method.input(), app.message_bytes_max));
-    let part = app.backend.of(service, method.name());
+    let part = app.backend.route(service, method.name());
     let answer = part.oneshot(call).await.map_err(Status::from_error)?;
     let refused = Status::from_header_map(answer.headers()).filter(|status| status.code() != Code::Ok);
     if let Some(status) = refused {

@@ -88,7 +88,7 @@ fn short(figure: &str) -> String {
 }
 
 fn symbols(game: &str, told: &GetGameResponse) -> Markup {
-    let Some(whole) = sprite::of(game) else { return Markup::default() };
+    let Some(whole) = sprite::for_game(game) else { return Markup::default() };
     let known = sprite::ids(game, &told.summary.clone().unwrap_or_default().rules_version);
     let embedded = sprite::embedded(whole, &known.iter().cloned().collect());
     let shown = |at: usize, of: &Symbol| {

@@ -16,7 +16,6 @@ use axum::{
     response::{Redirect, Response},
 };
 use maud::{Markup, html};
-use motherlode_books::HOME;
 use motherlode_proto::{
     jackpot::v1::{
         Award, GetPoolRequest, ListAwardsRequest, Pool, PoolStatus, ResumePoolRequest, SuspendPoolRequest,
@@ -24,6 +23,7 @@ use motherlode_proto::{
     },
     report::v1::{GetPoolStatementRequest, GetPoolStatementResponse, PoolMeters},
 };
+use motherlode_state::HOME;
 
 /// The counters' interval (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;

@@ -13,7 +13,7 @@ use maud::{Markup, PreEscaped, html};
 use motherlode_proto::{
     ledger::v1::GetLogStatusRequest,
     report::v1::{
-        GetIdentityRequest, GetVitalsRequest, ListReturnsRequest, ListSignificantEventsRequest, PartitionVitals,
+        GetIdentityRequest, GetServiceStatusRequest, ListReturnsRequest, ListSignificantEventsRequest, PartitionStatus,
         SignificantKind,
     },
 };
@@ -136,14 +136,14 @@ pub(crate) fn tile(name: &str, figure: &str) -> Markup {
 }
 
 async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
-    if !visit.may("GetVitals") {
+    if !visit.may("GetServiceStatus") {
         return Ok(Markup::default());
     }
-    let answer = visit.api.report().get_vitals(GetVitalsRequest {}).await;
+    let answer = visit.api.report().get_service_status(GetServiceStatusRequest {}).await;
     section("The last minute", answer, |told| {
         let rounds: Vec<_> = told.seconds.iter().map(|second| second.rounds).collect();
         let calls: Vec<_> = told.seconds.iter().map(|second| second.calls).collect();
-        let row = |of: &PartitionVitals| {
+        let row = |of: &PartitionStatus| {
             let writer = match (of.written_here, of.writable) {
                 (true, true) => "this process, takes appends",
                 (true, false) => "this process, takes none",
@@ -174,7 +174,7 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-fn readers(partitions: &[PartitionVitals]) -> Markup {
+fn readers(partitions: &[PartitionStatus]) -> Markup {
     let rows: Vec<_> = partitions
         .iter()
         .flat_map(|of| of.readers.iter().map(|reader| (of.partition, reader)))
@@ -262,9 +262,9 @@ mod tests {
     #[test]
     fn pl_30_who_follows_the_log_is_shown_with_its_lag() {
         let reader = LogReader { name: "spin-1".into(), behind: 1_200, since_time: None };
-        let of = PartitionVitals { partition: 3, readers: vec![reader], ..PartitionVitals::default() };
-        let told = readers(&[PartitionVitals::default(), of]).into_string();
+        let of = PartitionStatus { partition: 3, readers: vec![reader], ..PartitionStatus::default() };
+        let told = readers(&[PartitionStatus::default(), of]).into_string();
         assert!(told.contains("<th scope=\"row\">spin-1</th><td>3</td>") && told.contains("<td>1,200</td>"), "{told}");
-        assert_eq!(readers(&[PartitionVitals::default()]).into_string(), "");
+        assert_eq!(readers(&[PartitionStatus::default()]).into_string(), "");
     }
 }

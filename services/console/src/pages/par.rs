@@ -15,7 +15,7 @@ pub(crate) async fn page(Path(named): Path<(String, String)>, visit: Visit) -> R
             li { a href=(path) { "The game" } }
             li { a href={ (path) "/reels" } { "Its reels" } }
         }
-        (sheet(&told, par::Part::Figures).await?)
+        (sheet(&told, par::SheetPart::Figures).await?)
     };
     Ok(layout::page(&visit, &format!("{}: PAR sheet", told.title), content).await)
 }
@@ -29,12 +29,12 @@ pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> 
             li { a href={ (path) "/par" } { "PAR sheet" } }
         }
         p.note { "The strips themselves, stop by stop, are on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
-        (sheet(&told, par::Part::Reels).await?)
+        (sheet(&told, par::SheetPart::Reels).await?)
     };
     Ok(layout::page(&visit, &format!("{}: reels", told.title), content).await)
 }
 
-async fn sheet(told: &GetGameResponse, part: par::Part) -> Result<Markup, Failure> {
+async fn sheet(told: &GetGameResponse, part: par::SheetPart) -> Result<Markup, Failure> {
     let (cash, told) = (cash(told), told.clone());
     let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
     let missing = "This process does not have the service's model, so it cannot show the sheet.";

@@ -150,7 +150,7 @@ async fn collections(visit: &Visit, account: &Account) -> Result<Markup, Failure
                     value: of.value,
                 };
                 let figures: Vec<_> = of.figures.iter().map(figure).collect();
-                let (pictured, told) = shelf::of(&of.game, &figures, &account.currency_code);
+                let (pictured, told) = shelf::draw(&of.game, &figures, &account.currency_code);
                 vec![html! { (of.game) }, html! { (scope) }, html! { (drawn(&pictured)) (told) }]
             };
             let symbols = games.iter().map(|game| drawn(&shelf::embedded(game)));

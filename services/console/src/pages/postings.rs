@@ -3,8 +3,8 @@
 use super::parts::table;
 use crate::text::{eur, money};
 use maud::{Markup, html};
-use motherlode_books::Account as Books;
 use motherlode_proto::round::v1::{Awaiting, JackpotWin, Money, Round, RoundState, jackpot_win};
+use motherlode_state::Account as Books;
 
 struct Posting {
     when: String,
@@ -14,7 +14,7 @@ struct Posting {
 }
 
 pub(super) fn shown(round: &Round) -> Markup {
-    let rows: Vec<_> = of(round)
+    let rows: Vec<_> = postings(round)
         .into_iter()
         .map(|Posting { when, from, to, amount }| {
             vec![html! { (when) }, html! { span.cash { (amount) } }, html! { (from) }, html! { (to) }]
@@ -33,7 +33,7 @@ pub(super) fn shown(round: &Round) -> Markup {
     }
 }
 
-fn of(round: &Round) -> Vec<Posting> {
+fn postings(round: &Round) -> Vec<Posting> {
     let account = round.account.clone().unwrap_or_default();
     let (operator, player) = (account.operator_id.as_str(), account.player_id.as_str());
     let player = Books::Player { operator, player }.to_string();
@@ -123,7 +123,7 @@ mod tests {
 
     fn of_player(round: &Round) -> i64 {
         let cents = |amount: &str| amount.replace(" EUR", "").replace(['.', ','], "").parse::<i64>().unwrap();
-        let rows = of(round).into_iter();
+        let rows = postings(round).into_iter();
         rows.map(|row| match (row.from.as_str(), row.to.as_str()) {
             ("player/acme/alice", _) => -cents(&row.amount),
             (_, "player/acme/alice") => cents(&row.amount),
@@ -135,10 +135,10 @@ mod tests {
     #[test]
     fn pl_09_a_rounds_postings_come_to_what_its_player_has_more() {
         let round = settled();
-        assert_eq!((of(&round).len(), of_player(&round)), (4, 700 - 150), "bet, contribution, half, the rest");
+        assert_eq!((postings(&round).len(), of_player(&round)), (4, 700 - 150), "bet, contribution, half, the rest");
         let void = Void { refund: euro(150), win_taken_back: euro(700), ..Void::default() };
         let voided = Round { void: Some(void), state: RoundState::Voided.into(), ..round.clone() };
-        assert_eq!((of(&voided).len(), of_player(&voided)), (7, 0), "all of it is undone");
+        assert_eq!((postings(&voided).len(), of_player(&voided)), (7, 0), "all of it is undone");
         let free = Round { campaign_id: "welcome".into(), contribution_eur: String::new(), ..round.clone() };
         assert_eq!(of_player(&free), 700, "a free round costs its player nothing");
         let open = Round { state: RoundState::Open.into(), steps: round.steps[..2].to_vec(), ..round.clone() };

@@ -166,7 +166,7 @@ const COLUMNS: &[Column] = &[
     column("increments", Kind::Text),
     column("reserve_before", Kind::Text),
     column("reserve", Kind::Text),
-    column("hits", Kind::Place),
+    column("hits", Kind::Integer),
     column("difference", Kind::Text),
 ];
 

@@ -207,7 +207,7 @@ pub(super) fn table<M: prost::Message>(
         "jsonl" => {
             let line = |mut text: String, of: &M| {
                 // Writing to a string cannot fail.
-                let _ = writeln!(text, "{}", json::of(message, of));
+                let _ = writeln!(text, "{}", json::value(message, of));
                 text
             };
             let text = all.iter().fold(String::new(), line);
@@ -248,9 +248,9 @@ const EVENTS_COLUMNS: &[Column] = &[
     column("actor", Kind::Text),
     column("approver", Kind::Text),
     column("reason", Kind::Text),
-    column("partition", Kind::Place),
-    column("position", Kind::Place),
-    column("number", Kind::Place),
+    column("partition", Kind::Integer),
+    column("position", Kind::Integer),
+    column("number", Kind::Integer),
 ];
 
 const RETURNS_COLUMNS: &[Column] = &[
@@ -258,12 +258,12 @@ const RETURNS_COLUMNS: &[Column] = &[
     column("rules_version", Kind::Text),
     column("currency", Kind::Text),
     column("coin_value", Kind::Text),
-    column("lines", Kind::Place),
-    column("coins_per_line", Kind::Place),
+    column("lines", Kind::Integer),
+    column("coins_per_line", Kind::Integer),
     column("buy_feature", Kind::Text),
-    column("rounds", Kind::Place),
-    column("bets_minor", Kind::Place),
-    column("wins_minor", Kind::Place),
+    column("rounds", Kind::Integer),
+    column("bets_minor", Kind::Integer),
+    column("wins_minor", Kind::Integer),
     column("rtp", Kind::Text),
     column("theoretical_rtp", Kind::Text),
     column("out_of_band", Kind::Text),

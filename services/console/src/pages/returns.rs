@@ -39,7 +39,7 @@ fn total(of: &Return) -> Vec<Markup> {
         _ => "by stake",
     };
     let named = [html! { (of.game) " " (of.rules_version) }, html! { (of.currency_code) ", " (weighed) }];
-    named.into_iter().chain(held(of)).collect()
+    named.into_iter().chain(comparison(of)).collect()
 }
 
 fn features(total: &Return) -> Markup {
@@ -66,7 +66,7 @@ fn at_stakes(mut all: Vec<Return>) -> Markup {
         let stake = of.stake.clone().unwrap_or_default();
         let bought = if stake.buy_feature { ", the feature bought" } else { "" };
         let staked = html! { (money(of.bet.as_ref())) ": " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) (bought) };
-        [html! { (of.rules_version) }, staked].into_iter().chain(held(of)).collect()
+        [html! { (of.rules_version) }, staked].into_iter().chain(comparison(of)).collect()
     };
     let head = ["Rules", "Bet", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
     html! {
@@ -78,7 +78,7 @@ fn at_stakes(mut all: Vec<Return>) -> Markup {
     }
 }
 
-fn held(of: &Return) -> [Markup; 5] {
+fn comparison(of: &Return) -> [Markup; 5] {
     [
         html! { (count(of.rounds)) },
         html! { (percent(&of.held_rtp)) },

@@ -6,7 +6,7 @@ use super::{
 use crate::{
     document,
     failure::Failure,
-    json as told, layout,
+    json, layout,
     text::money,
     visit::{Form, Visit},
 };
@@ -16,7 +16,6 @@ use axum::{
 };
 use http::{HeaderName, HeaderValue};
 use maud::{Markup, html};
-use motherlode_books::StreamId;
 use motherlode_picture::round::{self as picture, Section};
 use motherlode_proto::{
     ledger::v1::{GetLogStatusRequest, GetRoundRequest, VoidRoundRequest},
@@ -24,6 +23,7 @@ use motherlode_proto::{
     round::v1::{JackpotWin, Round, RoundState, jackpot_win},
     spin::v1::CloseRoundRequest,
 };
+use motherlode_state::StreamId;
 
 /// Text drawings, in bytes.
 const LETTERS_MAX: usize = 20_000;
@@ -177,7 +177,7 @@ fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
 
 pub(crate) async fn json(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
-    let text = told::pretty(&told::of("motherlode.round.v1.Round", &round));
+    let text = json::pretty(&json::value("motherlode.round.v1.Round", &round));
     Ok(([(http::header::CONTENT_TYPE, "application/json; charset=utf-8")], text).into_response())
 }
 

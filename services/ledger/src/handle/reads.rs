@@ -1,8 +1,8 @@
 use super::{Handle, Way};
-use crate::{error::FetchError, index::Held};
-use motherlode_books::Books;
+use crate::{error::FetchError, index::ChainHead};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
+use motherlode_state::Books;
 use std::{io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
@@ -16,7 +16,7 @@ impl Handle {
     }
 
     /// Record of the snapshot loaded at startup.
-    pub fn rests_on(&self) -> Held {
+    pub fn rests_on(&self) -> ChainHead {
         self.shared.rests_on
     }
 
@@ -24,8 +24,8 @@ impl Handle {
         self.books(Books::players_in_memory) as u64
     }
 
-    pub fn players_read(&self) -> u64 {
-        self.shared.players.players_read()
+    pub fn player_reloads(&self) -> u64 {
+        self.shared.players.player_reloads()
     }
 
     /// First failed read of a player.

@@ -1,5 +1,5 @@
 use super::*;
-use motherlode_books::NextDraw;
+use motherlode_state::NextDraw;
 use std::{
     collections::BTreeMap,
     fs,
@@ -77,7 +77,7 @@ fn pl_30_the_latest_state_of_each_player_is_found_before_and_after_a_merge() {
     assert!(runs < 9, "some were merged: {runs}");
     players.store.collect(&players.ids());
     assert_eq!(files(folder.path()).len(), runs);
-    assert!(players.players_read() > 300);
+    assert!(players.player_reloads() > 300);
 }
 
 #[test]

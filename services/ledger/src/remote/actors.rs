@@ -2,12 +2,12 @@
 
 use super::kinds::kind_name;
 use crate::append::{AppendError, Proposal};
-use motherlode_books::{Automatic, Event, HOME, InternalRequest, StreamId};
 use motherlode_runtime::{
     Reason,
     access::Roles,
     config::{Operator, PLATFORM},
 };
+use motherlode_state::{Automatic, Event, HOME, InternalRequest, StreamId};
 use std::collections::BTreeMap;
 
 #[derive(Debug)]

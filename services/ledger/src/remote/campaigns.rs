@@ -4,8 +4,8 @@ use crate::{
     append::{AppendError, Proposal},
     handle::Handle,
 };
-use motherlode_books::{Campaign, Currency, Event, FxRate, HOME, LiabilityReserved, Nano, StreamId};
 use motherlode_runtime::Reason;
+use motherlode_state::{Campaign, Currency, Event, FxRate, HOME, LiabilityReserved, Nano, StreamId};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, fmt};
 
@@ -40,7 +40,7 @@ impl CampaignCosts {
         campaign: &Campaign,
     ) -> Result<bool, AppendError> {
         let Some(highest) = &self.highest else { return Ok(true) };
-        let is_enough = |cost: &Option<Nano>| cost.is_some_and(|cost| cost <= reserved.highest);
+        let is_enough = |cost: &Option<Nano>| cost.is_some_and(|cost| cost <= reserved.max_liability);
         if let Some((at, of, cost)) = &*self.last.lock()
             && *at == position
             && of == campaign
@@ -108,7 +108,7 @@ pub(super) fn check(
                 match (home, found) {
                     (Some(home), Some((position, reserved))) => {
                         if !costs.is_covered(home, (position, &reserved), campaign)? {
-                            let highest = reserved.highest;
+                            let highest = reserved.max_liability;
                             let reason =
                                 format!("campaign {} can cost more than the reserved {highest} EUR", campaign.id);
                             return Err(AppendError::not_allowed(Reason::ReservationTooLow, reason));

@@ -1,13 +1,14 @@
 //! Permitted events by node role and stream.
 
 use crate::append::{AppendError, Proposal};
-use motherlode_books::{Currency, Event, HOME, InternalRequest, StreamId};
 use motherlode_runtime::{Reason, access::Roles};
+use motherlode_state::{Currency, Event, HOME, InternalRequest, StreamId};
 
 /// KIND_NOT_ALLOWED names the first forbidden event.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
-    let place = Place { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
+    let place =
+        StreamContext { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
     if events.contains(&Event::RequestCancelled) && !is_cancellable(stream, request_id) {
         let reason = format!("the internal request {request_id} on {stream} is never cancelled");
         return Err(AppendError::not_allowed(Reason::KindNotAllowed, reason));
@@ -29,19 +30,20 @@ pub(super) fn kind_name(event: &Event) -> String {
     format!("{event:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
-struct Place<'a> {
+struct StreamContext<'a> {
     stream: &'a StreamId,
     copies: bool,
 }
 
-fn is_allowed(roles: Roles, place: &Place<'_>, event: &Event) -> bool {
+fn is_allowed(roles: Roles, place: &StreamContext<'_>, event: &Event) -> bool {
     roles.meets(proposers(place, event).and(Roles::NODES))
 }
 
 #[must_use]
 pub fn may_propose(roles: &str, stream: &StreamId, partition: u32, request_id: &str, event: &Event) -> bool {
     let named = |role: Roles| roles.split(' ').any(|name| name == role.to_string());
-    let place = Place { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
+    let place =
+        StreamContext { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
     let all = [Roles::NODE_SPIN, Roles::NODE_JACKPOT, Roles::NODE_LEDGER];
     all.into_iter().any(|role| named(role) && is_allowed(role, &place, event))
 }
@@ -56,7 +58,7 @@ const LEDGER: Roles = Roles::NODE_LEDGER;
 /// home. Ledger: the wallet, voids, reports, changes.
 ///
 /// No default: each new kind of event needs a decision.
-fn proposers(place: &Place<'_>, event: &Event) -> Roles {
+fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
     let is_player = matches!(place.stream, StreamId::Player { .. });
     match event {
         Event::AccountOpened { currency } if *currency == Currency::PLAY => SPIN.or(LEDGER),

@@ -21,9 +21,9 @@ use crate::{
     append::{AppendError, Proposal},
     handle::Handle,
 };
-use motherlode_books::Nano;
 use motherlode_proto::convert::record::Proposer;
 use motherlode_runtime::{Caller, access::Roles};
+use motherlode_state::Nano;
 use std::{collections::BTreeMap, sync::Arc};
 
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ use crate::{
     generations::EpochNames,
     handle::Handle,
 };
-use motherlode_books::{DrawName, DrawSealed, Epoch, Event, Generations, PlayerState, Seal, SealReason, StreamId};
 use motherlode_rounds::check::{Before, Mismatch, check as check_steps};
 use motherlode_runtime::Reason;
+use motherlode_state::{DrawName, DrawSealed, Epoch, Event, Generations, PlayerState, Seal, SealReason, StreamId};
 use std::sync::Arc;
 
 /// Without operators, seals under unknown keys are not checked: processes may have separate key files.

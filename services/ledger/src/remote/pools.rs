@@ -4,8 +4,8 @@ use crate::{
     append::{AppendError, Proposal},
     handle::Handle,
 };
-use motherlode_books::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 use motherlode_runtime::Reason;
+use motherlode_state::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 
 /// A conflict means that this process lacks the other partition's positions.
 pub(super) fn check(
@@ -16,17 +16,17 @@ pub(super) fn check(
     if ledger.partition() != HOME
         && let Some(position) = InternalRequest::copied_position(&proposal.request_id)
     {
-        return check_copy(ledger, proposal, held(all, HOME), position);
+        return check_copy(ledger, proposal, loaded(all, HOME), position);
     }
     for event in &proposal.events {
         match (event, &proposal.stream) {
             (Event::PoolMirrored(mirrored), StreamId::Pool(pool)) => {
                 check_version(ledger, proposal)?;
-                check_mirror(ledger, pool, mirrored, held(all, HOME))?;
+                check_mirror(ledger, pool, mirrored, loaded(all, HOME))?;
             }
             (Event::PartitionReported(report), StreamId::Pool(pool)) => {
                 check_version(ledger, proposal)?;
-                match held(all, report.partition) {
+                match loaded(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
                     // This process may not have the partition (`ledger.holds`).
                     None if report.partition < partitions => {}
@@ -42,7 +42,7 @@ pub(super) fn check(
     Ok(())
 }
 
-fn held(all: &[Handle], partition: u32) -> Option<&Handle> {
+fn loaded(all: &[Handle], partition: u32) -> Option<&Handle> {
     all.iter().find(|ledger| ledger.partition() == partition)
 }
 

@@ -1,9 +1,9 @@
 //! Superseded rules versions (PL-41), which take new bets only if the configuration names them.
 
 use crate::append::AppendError;
-use motherlode_books::Event;
 use motherlode_runtime::{Reason, config::Rules};
 use motherlode_slots::{game, latest};
+use motherlode_state::Event;
 use std::{collections::BTreeSet, sync::Arc};
 
 #[derive(Debug, Clone, Default)]

@@ -4,14 +4,14 @@
 use super::link::{Client, Link, status_text};
 use crate::{
     append::{AppendError, Proposal},
+    core::{LedgerCore, is_by},
     queue::{Message, Proposed, QueueSlot, Reply, Verdict, answer},
-    shared::{Shared, is_by},
     standing::Standing,
     wire::{outcome_from_wire, proposal_to_wire},
 };
-use motherlode_books::StreamId;
 use motherlode_log::Position;
-use motherlode_proto::log::v1::{self, ProposeRequest, ProposeResponse, Verdict as Judged};
+use motherlode_proto::log::v1::{self, ProposeRequest, ProposeResponse, Verdict as WireVerdict};
+use motherlode_state::StreamId;
 use prost::Message as _;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 pub(super) struct Forwarder {
-    shared: Arc<Shared>,
+    shared: Arc<LedgerCore>,
     link: Arc<Link>,
     inbox: mpsc::Receiver<Message>,
     outstanding_max: usize,
@@ -39,7 +39,7 @@ pub(super) struct Forwarder {
     tickets: u64,
     unsent: VecDeque<u64>,
     /// Verdicts by the position that the replica must apply first.
-    decided: BTreeMap<Position, Vec<Decided>>,
+    decided: BTreeMap<Position, Vec<ForwardedProposal>>,
 }
 
 struct Outstanding {
@@ -50,7 +50,7 @@ struct Outstanding {
     _slot: QueueSlot,
 }
 
-struct Decided {
+struct ForwardedProposal {
     stream: StreamId,
     request_id: String,
     reply: Reply,
@@ -64,7 +64,7 @@ enum Over {
 
 impl Forwarder {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<LedgerCore>,
         link: Arc<Link>,
         inbox: mpsc::Receiver<Message>,
         outstanding_max: usize,
@@ -195,7 +195,7 @@ impl Forwarder {
     }
 
     fn hear(&mut self, message: ProposeResponse) -> Result<(), String> {
-        for Judged { ticket, outcome } in message.verdicts {
+        for WireVerdict { ticket, outcome } in message.verdicts {
             let decided = outcome_from_wire(outcome).map_err(|error| error.to_string())?;
             let (rests_on, verdict) = match decided {
                 Ok(position) => (position, Ok(())),
@@ -205,7 +205,7 @@ impl Forwarder {
             };
             if let Some(Outstanding { proposal, reply, .. }) = self.outstanding.remove(&ticket) {
                 let Proposal { stream, request_id, .. } = proposal;
-                self.decided.entry(rests_on).or_default().push(Decided {
+                self.decided.entry(rests_on).or_default().push(ForwardedProposal {
                     stream,
                     request_id: request_id.into(),
                     reply,
@@ -233,7 +233,7 @@ impl Forwarder {
         };
         let commit = &commit;
         answer(ready.into_iter().flat_map(|(position, all)| {
-            all.into_iter().map(move |Decided { stream, request_id, reply, verdict }| {
+            all.into_iter().map(move |ForwardedProposal { stream, request_id, reply, verdict }| {
                 (reply, verdict.and_then(|()| commit(position, &stream, &request_id)))
             })
         }));

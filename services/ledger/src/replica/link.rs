@@ -1,6 +1,6 @@
 //! Link to the writer, found by concurrent queries, so a hanging candidate causes no delay.
 
-use crate::{error::FIRST_POSITION, handle::is_taking_over, index::Held};
+use crate::{error::FIRST_POSITION, handle::is_taking_over, index::ChainHead};
 use futures_util::future::select_all;
 use motherlode_log::Position;
 use motherlode_proto::log::v1::{GetHeadRequest, GetHeadResponse, log_service_client::LogServiceClient};
@@ -32,7 +32,7 @@ pub struct Origin {
 }
 
 pub(super) struct Head {
-    pub(super) held: Held,
+    pub(super) chain: ChainHead,
     pub(super) partitions: u32,
 }
 
@@ -138,7 +138,7 @@ impl Link {
         *self.contact.lock() = Contact { answered: asked, takeover: None, is_unconfirmed: false };
         let GetHeadResponse { position, hash, partitions } = answer.into_inner();
         let hash = hash.try_into().map_err(|_| "the log's end has no hash".to_owned())?;
-        Ok(Head { held: Held { position, hash }, partitions })
+        Ok(Head { chain: ChainHead { position, hash }, partitions })
     }
 }
 

@@ -55,7 +55,7 @@ pub fn join(
         let (here, link) = (origin.partitions, Arc::new(Link::new(origin, partition)));
         let asking = Arc::clone(&link);
         let head = runtime.handle().spawn(async move { asking.head().await }).await;
-        let Head { held: head, partitions } = head.map_err(|error| OpenError::Origin(error.to_string()))?;
+        let Head { chain: head, partitions } = head.map_err(|error| OpenError::Origin(error.to_string()))?;
         if partitions != here {
             return Err(OpenError::Origin(format!(
                 "its log has {partitions} partitions, not {here} as configured here"
@@ -117,7 +117,7 @@ fn start(
 async fn heads(link: Arc<Link>, mut asked: mpsc::UnboundedReceiver<Asking>) {
     let mut waiting = vec![];
     while asked.recv_many(&mut waiting, usize::MAX).await > 0 {
-        let head = link.head().await.held;
+        let head = link.head().await.chain;
         for asking in waiting.drain(..) {
             let _ = asking.send(head.position);
         }

@@ -2,7 +2,7 @@
 //! the writer reports that it may be replaced.
 
 use super::link::{Contact, Link};
-use crate::{options::Options, shared::Shared, standing::Hindrance};
+use crate::{core::LedgerCore, options::Options, standing::Hindrance};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
@@ -45,7 +45,7 @@ impl Bounds {
     }
 }
 
-pub(super) async fn watch(link: Arc<Link>, shared: Arc<Shared>, bounds: Bounds) {
+pub(super) async fn watch(link: Arc<Link>, shared: Arc<LedgerCore>, bounds: Bounds) {
     let asking = async {
         loop {
             link.head().await;

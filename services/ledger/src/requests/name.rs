@@ -1,7 +1,7 @@
 //! Names of requests: 64 bits of a hash with a random key per folder.
 
-use motherlode_books::StreamId;
 use motherlode_log::Position;
+use motherlode_state::StreamId;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;

@@ -3,9 +3,9 @@ use super::{
     stretch::Stretch,
 };
 use crate::{error::OpenError, options::Options};
-use motherlode_books::StreamId;
 use motherlode_log::{Hash, Position, ReadError, Reader};
 use motherlode_proto::convert::record;
+use motherlode_state::StreamId;
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError, Writer, filter_hash};
 use parking_lot::RwLock;
 use std::sync::{Arc, OnceLock, mpsc::SyncSender};

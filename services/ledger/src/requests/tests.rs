@@ -2,9 +2,9 @@
 
 use super::{Name, Requests, table::REQUESTS};
 use crate::{chain::record_hash, error::OpenError, options::Options, requests::Key};
-use motherlode_books::{Commit, StreamId};
 use motherlode_log::{MemoryStore, Position, Reader, Store as _};
 use motherlode_proto::convert::record::{self, Logged};
+use motherlode_state::{Commit, StreamId};
 use motherlode_views::{Checkpoint, Store};
 use proptest::prelude::*;
 use std::{

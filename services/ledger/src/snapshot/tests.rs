@@ -76,7 +76,7 @@ fn state_version_another_state_has_another_digest() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let tables = |folder: &Path, rounds_started| {
         let players = Players::new(&views(folder, 0), usize::MAX);
-        let mut state = motherlode_books::PlayerState::default();
+        let mut state = motherlode_state::PlayerState::default();
         state.rounds_started = rounds_started;
         let mut written = Written::default();
         players.write(vec![(key("acme", "ann"), Arc::new(state))], 1, &mut written).unwrap();

@@ -3,9 +3,9 @@ use crate::{
     players::{Changed, Players, Written, key},
     recovery::fold,
 };
-use motherlode_books::{Books, Currency, Event, Minor};
 use motherlode_log::{Hash, LogStart, MemoryStore, Store, genesis};
 use motherlode_proto::convert::record::{Logged, encode};
+use motherlode_state::{Books, Currency, Event, Minor};
 use motherlode_testkit::logs::{self, Log};
 use std::cell::Cell;
 
@@ -43,7 +43,7 @@ fn mf_34_1_a_sample_is_folded_to_the_state_of_the_whole_fold() {
                 let expected =
                     books.players().filter(|(operator, name, _)| sample.has(&format!("player/{operator}/{name}")));
                 assert_eq!(sample.players.len(), expected.count(), "{at}");
-                let difference = sample.share.difference(&books.shared(), |stream| sample.has(&stream.to_string()));
+                let difference = sample.share.difference(&books.common(), |stream| sample.has(&stream.to_string()));
                 assert_eq!(difference, None, "{at}");
             }
         }
@@ -99,7 +99,7 @@ fn check(log: &Log, records: u64, change: impl Fn(&StreamId, &mut PlayerState)) 
     let mut written = Written::default();
     players.write(books.players().map(changed).collect::<Vec<Changed>>(), records, &mut written).unwrap();
     players.take(written);
-    let (players, shared) = (players.fixed(), books.shared());
+    let (players, shared) = (players.fixed(), books.common());
     (folder, StateCheck { partition: log.partition, reader: reader(log), position: records, players, shared })
 }
 
@@ -136,7 +136,7 @@ fn mf_34_1_what_players_are_judged_by_is_compared_as_well() {
         let found = logs::all().iter().any(|log| {
             (1..=log.records.len() as u64).any(|records| {
                 let (_folder, check) = check(log, records, |_, _| ());
-                let shared = books(log, records - 1).shared();
+                let shared = books(log, records - 1).common();
                 let (_, failure, _) = run(StateCheck { shared, ..check }, ANOTHER);
                 failure.is_some_and(|failure| failure.contains(what))
             })

@@ -1,9 +1,9 @@
 //! Reads of archived records (PL-37) are refused.
 
-use motherlode_books::{Currency, Event, Minor, StreamId};
-use motherlode_ledger::{AppendError, FetchError, Handle, Held, OpenError, Options, Proposal, Recovered, rounds};
+use motherlode_ledger::{AppendError, ChainHead, FetchError, Handle, OpenError, Options, Proposal, Recovered, rounds};
 use motherlode_log::{LogStart, MemoryStore, ReadError, Store, hash};
 use motherlode_runtime::{Reason, Refusal};
+use motherlode_state::{Currency, Event, Minor, StreamId};
 use motherlode_testkit::{archiving::ArchivingStore, logs};
 use std::path::Path;
 
@@ -120,7 +120,7 @@ fn pl_37_a_start_without_the_first_records_is_refused_as_archived() {
     let (first, kept) = (11, &golden.records[10..]);
     let mut store = MemoryStore::starting(0, LogStart { first, previous: hash(&golden.records[9]) });
     store.append(10, kept).unwrap();
-    let (folder, end) = (tempfile::tempdir().unwrap(), Held { position: store.end(), hash: store.head() });
+    let (folder, end) = (tempfile::tempdir().unwrap(), ChainHead { position: store.end(), hash: store.head() });
     let recovered = Recovered::recover(0, store.reader(), end, folder.path(), &Options::default());
     assert!(matches!(recovered.map(drop), Err(OpenError::Archived(11))));
     let opened = motherlode_ledger::open(Box::new(store), folder.path(), Options::default());

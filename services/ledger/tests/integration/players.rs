@@ -1,9 +1,9 @@
 //! Books with few players in memory answer like books with all.
 
-use motherlode_books::{Books, Currency, Event, FxRate, Minor, PlayerState, StreamId};
 use motherlode_ledger::{AppendError, Handle, Options, Proposal};
 use motherlode_log::SegmentStore;
 use motherlode_runtime::{Reason, Refusal};
+use motherlode_state::{Books, Currency, Event, FxRate, Minor, PlayerState, StreamId};
 use proptest::prelude::*;
 use std::{fs, path::PathBuf};
 
@@ -133,14 +133,14 @@ async fn pl_30_a_start_reads_no_player_before_it_is_asked_for() {
     let before = states(&ledger);
     ledger.close().await;
     let ledger = folder.open(usize::MAX);
-    assert_eq!((ledger.players_in_memory(), ledger.players_read()), (0, 0));
+    assert_eq!((ledger.players_in_memory(), ledger.player_reloads()), (0, 0));
     let again = ledger.append(deposit(3, "first".into(), true)).await.unwrap();
     assert_eq!((again.commit.position, ledger.durable()), (4, PLAYERS as u64));
     assert_eq!(ledger.player(&StreamId::player("acme", "nobody")).unwrap(), None);
-    assert_eq!((ledger.players_in_memory(), ledger.players_read()), (0, 0));
+    assert_eq!((ledger.players_in_memory(), ledger.player_reloads()), (0, 0));
     let twice = ledger.append(deposit(5, "second".into(), true)).await.unwrap_err();
     assert!(matches!(twice, AppendError::Refused(_)), "the account is open: {twice:?}");
-    assert_eq!((ledger.players_in_memory(), ledger.players_read()), (1, 1));
+    assert_eq!((ledger.players_in_memory(), ledger.player_reloads()), (1, 1));
     assert_eq!(states(&ledger), before);
     ledger.close().await;
 }

@@ -1,6 +1,6 @@
-use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
+use motherlode_state::{Currency, Event, StreamId};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc;
 

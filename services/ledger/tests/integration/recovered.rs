@@ -1,6 +1,6 @@
-use motherlode_books::{Books, Currency, Event, Minor, StreamId};
-use motherlode_ledger::{Handle, Held, Ledgers, OpenError, Options, Proposal, Recovered, Stores};
+use motherlode_ledger::{ChainHead, Handle, Ledgers, OpenError, Options, Proposal, Recovered, Stores};
 use motherlode_log::{AppendError, Chained, Hash, LogStart, MemoryStore, Position, ReadError, Reader, Record, Store};
+use motherlode_state::{Books, Currency, Event, Minor, StreamId};
 use std::{
     path::Path,
     sync::{Arc, Mutex},
@@ -29,8 +29,8 @@ impl Log {
         std::mem::take(&mut self.reader.folded.lock().unwrap())
     }
 
-    fn held(&self) -> Held {
-        Held { position: self.end(), hash: self.head() }
+    fn held(&self) -> ChainHead {
+        ChainHead { position: self.end(), hash: self.head() }
     }
 
     fn load(&self, index: &Path) -> Recovered {
@@ -147,7 +147,7 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         assert_eq!(ledger.books(Books::clone), books);
         ledger.close().await;
         let index = motherlode_ledger::index::Index::open(&standbys).unwrap();
-        assert_eq!(index.mark().unwrap().held().map(|held| held.position), Some(90));
+        assert_eq!(index.mark().unwrap().head().map(|held| held.position), Some(90));
         assert_eq!(index.balances().map(Result::unwrap).map(|balance| balance.amount).sum::<i64>(), 4_500);
         index.close().unwrap();
     }

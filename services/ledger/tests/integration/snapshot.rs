@@ -1,8 +1,8 @@
 //! A start folds the records after the snapshot, and never uses a damaged one.
 
-use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, Handle, OpenError, Options, Proposal};
 use motherlode_log::{Chained, Hash, LogStart, Position, ReadError, Reader, Record, SegmentStore, Store};
+use motherlode_state::{Books, Currency, Event, Minor, StreamId};
 use std::{
     collections::BTreeSet,
     fs,
@@ -257,7 +257,7 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
     fs::remove_dir_all(one.log()).unwrap();
     fs::rename(other.log(), one.log()).unwrap();
     match one.try_open().map(|_| ()) {
-        Err(OpenError::Shortened { end: 6, held: 10, by }) => assert_eq!(by, one.views()),
+        Err(OpenError::Shortened { end: 6, acknowledged: 10, by }) => assert_eq!(by, one.views()),
         opened => panic!("{opened:?}"),
     }
 }
@@ -272,7 +272,7 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     assert_eq!(whole(&ledger), before, "and folded once");
     ledger.close().await;
     let index = motherlode_ledger::index::Index::open(&folder.index()).unwrap();
-    assert_eq!(index.mark().unwrap().held().map(|held| held.position), Some(10));
+    assert_eq!(index.mark().unwrap().head().map(|held| held.position), Some(10));
     assert_eq!(index.balances().map(Result::unwrap).map(|balance| balance.amount).sum::<i64>(), 500);
     index.close().unwrap();
 }

@@ -1,8 +1,8 @@
 //! The writer judges a group while the previous one is appended.
 
-use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
 use motherlode_ledger::{AppendError, Handle, Options, Proposal, Standing, Verdicts};
 use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
+use motherlode_state::{Currency, Event, Minor, Refused, StreamId};
 use std::{
     io,
     sync::{

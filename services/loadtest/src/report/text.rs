@@ -90,7 +90,7 @@ mod tests {
         options::Thresholds,
         report::tests::report,
     };
-    use motherlode_books::Nano;
+    use motherlode_state::Nano;
 
     #[test]
     fn what_failed_is_said_and_lines_fit_a_terminal() {

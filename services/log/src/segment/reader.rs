@@ -28,14 +28,14 @@ const READ_MIN: u64 = 64 * 1024;
 const READ_MAX: u64 = 1024 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SegmentReader {
     pub disk: Arc<dyn Disk>,
     pub dir: PathBuf,
     pub start: LogStart,
     pub index: RwLock<Index>,
 }
 
-impl Reader for Shared {
+impl Reader for SegmentReader {
     fn first(&self) -> Position {
         self.start.first
     }
@@ -73,10 +73,10 @@ impl Reader for Shared {
         let full = self.index.read().full(upto);
         for (first, used, last) in full {
             let path = self.dir.join(name_of(first));
-            let file = self.disk.open(&path, Access::Read).map_err(|error| of(&path, &error))?;
+            let file = self.disk.open(&path, Access::Read).map_err(|error| with_path(&path, &error))?;
             let mut offset = used;
             loop {
-                let bytes = file.read_up_to(READ_MAX, offset).map_err(|error| of(&path, &error))?;
+                let bytes = file.read_up_to(READ_MAX, offset).map_err(|error| with_path(&path, &error))?;
                 if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
                     let (offset, position) = (offset + at as u64, last + 1);
                     let reason = "bytes after the last block of a full segment".to_owned();
@@ -93,7 +93,7 @@ impl Reader for Shared {
 }
 
 struct Blocks<'a> {
-    shared: &'a Shared,
+    shared: &'a SegmentReader,
     lookup: Lookup,
     position: Position,
     window: Window,
@@ -101,12 +101,12 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn open(shared: &'a Shared, lookup: Lookup) -> Result<Self, ReadError> {
+    fn open(shared: &'a SegmentReader, lookup: Lookup) -> Result<Self, ReadError> {
         let file = match &lookup.file {
             Some(file) => Arc::clone(file),
             None => {
                 let path = shared.dir.join(name_of(lookup.segment));
-                shared.disk.open(&path, Access::Read).map_err(|error| of(&path, &error))?
+                shared.disk.open(&path, Access::Read).map_err(|error| with_path(&path, &error))?
             }
         };
         let (position, window) = (lookup.position, Window::new(file, lookup.offset));
@@ -135,7 +135,7 @@ impl<'a> Blocks<'a> {
     fn fill(&mut self, needed: usize) -> Result<(), ReadError> {
         if self.window.bytes.len() < needed {
             let ahead = self.ahead.min(self.lookup.used - self.window.offset);
-            self.window.fill(needed, ahead).map_err(|error| of(&self.file(), &error))?;
+            self.window.fill(needed, ahead).map_err(|error| with_path(&self.file(), &error))?;
             self.ahead = READ_MAX.min(2 * self.ahead);
         }
         Ok(())
@@ -150,6 +150,6 @@ impl<'a> Blocks<'a> {
     }
 }
 
-fn of(file: &Path, error: &io::Error) -> io::Error {
+fn with_path(file: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", file.display()))
 }

@@ -13,7 +13,7 @@ use super::{
     format::{MAX_BLOCK, SEGMENT_HEADER, SegmentHeader, block_bytes, body_bytes, encode_block},
     index::Index,
     outline::Outline,
-    reader::Shared,
+    reader::SegmentReader,
     scan::{MAX_SEGMENT, Step, Tail, Walk, name_of},
 };
 use crate::{
@@ -50,7 +50,7 @@ pub struct SegmentStore {
     partition: u32,
     options: Options,
     head: Hash,
-    shared: Arc<Shared>,
+    shared: Arc<SegmentReader>,
     active: Option<Active>,
     spare: Option<Active>,
     /// Whether the next segment's name may not be durable, so that a new file must replace it.
@@ -145,7 +145,7 @@ impl SegmentStore {
             partition,
             options,
             head: walk.head,
-            shared: Arc::new(Shared { disk, dir: dir.to_owned(), start, index: RwLock::new(index) }),
+            shared: Arc::new(SegmentReader { disk, dir: dir.to_owned(), start, index: RwLock::new(index) }),
             active,
             spare: None,
             rolling: false,
@@ -210,7 +210,7 @@ impl SegmentStore {
         };
         next.begin(first, &header)?;
         self.rolling = true;
-        let Shared { disk, dir, .. } = &*self.shared;
+        let SegmentReader { disk, dir, .. } = &*self.shared;
         disk.rename(&dir.join(UNFINISHED), &dir.join(name_of(first)))?;
         self.folder.sync()?;
         self.rolling = false;
@@ -239,7 +239,7 @@ impl SegmentStore {
     }
 
     fn write_outlines(&mut self) {
-        let Shared { disk, dir, index, .. } = &*self.shared;
+        let SegmentReader { disk, dir, index, .. } = &*self.shared;
         for (segment, head) in self.full.drain(..) {
             let outline = index.read().outline(self.partition, segment, head);
             let _ = outline.map(|outline| outline.write(&**disk, dir));

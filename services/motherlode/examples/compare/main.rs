@@ -87,7 +87,7 @@ struct Turn {
 }
 
 impl Turn {
-    fn of(&self, way: Way) -> Cell {
+    fn cell(&self, way: Way) -> Cell {
         self.cells[way as usize]
     }
 }
@@ -174,7 +174,7 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
                     Way::Unary => played(&service, args, in_flight, false, time).await?,
                     Way::Stream => played(&service, args, in_flight, true, time).await?,
                 };
-                eprintln!("{in_flight} in flight, turn {}: {way:?} {:?}", number + 1, turn.of(way));
+                eprintln!("{in_flight} in flight, turn {}: {way:?} {:?}", number + 1, turn.cell(way));
             }
             eprintln!("  a sync {:.3} ms", turn.sync_ms);
             turns.push(turn);

@@ -16,7 +16,7 @@ pub async fn measure(
     table: &[(usize, Vec<Turn>)],
 ) -> Result<(), Box<dyn Error>> {
     let rates = table.iter().map(|(_, turns)| {
-        let mut rates: Vec<f64> = turns.iter().map(|turn| turn.of(Way::Unary).rate).collect();
+        let mut rates: Vec<f64> = turns.iter().map(|turn| turn.cell(Way::Unary).rate).collect();
         rates.sort_by(f64::total_cmp);
         rates.get(rates.len() / 2).copied().unwrap_or(0.0)
     });

@@ -7,29 +7,29 @@ fn cpu(one: Cell, other: Cell) -> Option<f64> {
 }
 
 fn server_us(turn: &Turn, way: Way) -> Option<f64> {
-    Some(turn.of(way).cost?.0.cpu_us_per_round)
+    Some(turn.cell(way).cost?.0.cpu_us_per_round)
 }
 
 fn client_us(turn: &Turn, way: Way) -> Option<f64> {
-    Some(turn.of(way).cost?.1.cpu_us_per_round)
+    Some(turn.cell(way).cost?.1.cpu_us_per_round)
 }
 
 const FIGURES: [Figure; 19] = [
-    ("unary CPU / echo CPU", |turn| cpu(turn.of(Way::Unary), turn.of(Way::Echo))),
-    ("unary CPU / lean echo's CPU", |turn| cpu(turn.of(Way::Unary), turn.of(Way::Lean))),
-    ("PlayStream CPU / echo CPU", |turn| cpu(turn.of(Way::Stream), turn.of(Way::Echo))),
+    ("unary CPU / echo CPU", |turn| cpu(turn.cell(Way::Unary), turn.cell(Way::Echo))),
+    ("unary CPU / lean echo's CPU", |turn| cpu(turn.cell(Way::Unary), turn.cell(Way::Lean))),
+    ("PlayStream CPU / echo CPU", |turn| cpu(turn.cell(Way::Stream), turn.cell(Way::Echo))),
     ("unary context switches / echo's", |turn| {
-        Some(turn.of(Way::Unary).cost?.0.switches_per_round / turn.of(Way::Echo).cost?.0.switches_per_round)
+        Some(turn.cell(Way::Unary).cost?.0.switches_per_round / turn.cell(Way::Echo).cost?.0.switches_per_round)
     }),
-    ("unary rate / echo rate", |turn| Some(turn.of(Way::Unary).rate / turn.of(Way::Echo).rate)),
-    ("PlayStream rate / echo rate", |turn| Some(turn.of(Way::Stream).rate / turn.of(Way::Echo).rate)),
-    ("PlayStream rate / unary rate", |turn| Some(turn.of(Way::Stream).rate / turn.of(Way::Unary).rate)),
-    ("unary rate / file rate", |turn| Some(turn.of(Way::Unary).rate / turn.of(Way::File).rate)),
-    ("unary p50 / echo p50", |turn| Some(turn.of(Way::Unary).p50 / turn.of(Way::Echo).p50)),
-    ("unary p99 / echo p99", |turn| Some(turn.of(Way::Unary).p99 / turn.of(Way::Echo).p99)),
-    ("unary p50 / file p50", |turn| Some(turn.of(Way::Unary).p50 / turn.of(Way::File).p50)),
+    ("unary rate / echo rate", |turn| Some(turn.cell(Way::Unary).rate / turn.cell(Way::Echo).rate)),
+    ("PlayStream rate / echo rate", |turn| Some(turn.cell(Way::Stream).rate / turn.cell(Way::Echo).rate)),
+    ("PlayStream rate / unary rate", |turn| Some(turn.cell(Way::Stream).rate / turn.cell(Way::Unary).rate)),
+    ("unary rate / file rate", |turn| Some(turn.cell(Way::Unary).rate / turn.cell(Way::File).rate)),
+    ("unary p50 / echo p50", |turn| Some(turn.cell(Way::Unary).p50 / turn.cell(Way::Echo).p50)),
+    ("unary p99 / echo p99", |turn| Some(turn.cell(Way::Unary).p99 / turn.cell(Way::Echo).p99)),
+    ("unary p50 / file p50", |turn| Some(turn.cell(Way::Unary).p50 / turn.cell(Way::File).p50)),
     // With more in flight, calls wait for earlier ones and share a sync.
-    ("unary p50 / one fdatasync", |turn| (turn.in_flight == 1).then_some(turn.of(Way::Unary).p50 / turn.sync_ms)),
+    ("unary p50 / one fdatasync", |turn| (turn.in_flight == 1).then_some(turn.cell(Way::Unary).p50 / turn.sync_ms)),
     ("echo: server CPU, us", |turn| server_us(turn, Way::Echo)),
     ("lean echo: server CPU, us", |turn| server_us(turn, Way::Lean)),
     ("unary: server CPU, us", |turn| server_us(turn, Way::Unary)),

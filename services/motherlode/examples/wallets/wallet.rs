@@ -2,8 +2,8 @@
 
 use motherlode_proto::wallet::v1::{
     CloseRoundRequest, CloseRoundResponse, CreditRequest, CreditResponse, DebitRequest, DebitResponse,
-    GetBalanceRequest, GetBalanceResponse, OpenFreeRoundRequest, OpenFreeRoundResponse, Outcome, Result as Told,
-    RollbackRequest, RollbackResponse,
+    GetBalanceRequest, GetBalanceResponse, OpenFreeRoundRequest, OpenFreeRoundResponse, Outcome,
+    Result as WalletResult, RollbackRequest, RollbackResponse,
     wallet_service_server::{WalletService, WalletServiceServer},
 };
 use std::{
@@ -39,7 +39,7 @@ pub fn serve(ms: Option<u64>) -> Result<(), Box<dyn Error>> {
 }
 
 impl Wallet {
-    async fn told(&self, id: String) -> Option<Told> {
+    async fn result(&self, id: String) -> Option<WalletResult> {
         match self.takes {
             None => pending().await,
             Some(Duration::ZERO) => {}
@@ -47,7 +47,7 @@ impl Wallet {
         }
         let first = self.applied.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
         let outcome = if first { Outcome::Done } else { Outcome::DoneBefore };
-        Some(Told { outcome: outcome.into(), balance_minor: Some(1_000_000), ..Told::default() })
+        Some(WalletResult { outcome: outcome.into(), balance_minor: Some(1_000_000), ..WalletResult::default() })
     }
 }
 
@@ -58,26 +58,26 @@ impl WalletService for Wallet {
     }
 
     async fn debit(&self, request: Request<DebitRequest>) -> Result<Response<DebitResponse>, Status> {
-        Ok(Response::new(DebitResponse { result: self.told(request.into_inner().transaction_id).await }))
+        Ok(Response::new(DebitResponse { result: self.result(request.into_inner().transaction_id).await }))
     }
 
     async fn credit(&self, request: Request<CreditRequest>) -> Result<Response<CreditResponse>, Status> {
-        Ok(Response::new(CreditResponse { result: self.told(request.into_inner().transaction_id).await }))
+        Ok(Response::new(CreditResponse { result: self.result(request.into_inner().transaction_id).await }))
     }
 
     async fn rollback(&self, request: Request<RollbackRequest>) -> Result<Response<RollbackResponse>, Status> {
         let id = format!("rollback of {}", request.into_inner().transaction_id);
-        Ok(Response::new(RollbackResponse { result: self.told(id).await }))
+        Ok(Response::new(RollbackResponse { result: self.result(id).await }))
     }
 
     async fn open_free_round(
         &self,
         request: Request<OpenFreeRoundRequest>,
     ) -> Result<Response<OpenFreeRoundResponse>, Status> {
-        Ok(Response::new(OpenFreeRoundResponse { result: self.told(request.into_inner().transaction_id).await }))
+        Ok(Response::new(OpenFreeRoundResponse { result: self.result(request.into_inner().transaction_id).await }))
     }
 
     async fn close_round(&self, request: Request<CloseRoundRequest>) -> Result<Response<CloseRoundResponse>, Status> {
-        Ok(Response::new(CloseRoundResponse { result: self.told(request.into_inner().transaction_id).await }))
+        Ok(Response::new(CloseRoundResponse { result: self.result(request.into_inner().transaction_id).await }))
     }
 }

@@ -11,9 +11,9 @@ pub use args::Args;
 
 use super::{DAMAGED, Failure, Format, NO_LOG, progress::shown, say};
 use motherlode_audit::{Digest, Options, Whole, audit_all, digest};
-use motherlode_books::HOME;
 use motherlode_ledger::DrawKeys;
 use motherlode_server::{LocalLog, copy_folder, log_folder};
+use motherlode_state::HOME;
 use std::{sync::Arc, time::Instant};
 
 pub fn run(args: &Args) -> Result<(), Failure> {
@@ -86,10 +86,10 @@ fn digests(args: &Args, whole: &Whole, options: &[Options], operator: &str) -> R
 mod tests {
     use super::{sums::*, *};
     use crate::commands::config_file::LogAccess;
-    use motherlode_books::Currency;
     use motherlode_runtime::Config;
     use motherlode_server::{Server, open_stores};
     use motherlode_spin::Dealer;
+    use motherlode_state::Currency;
     use std::{fs, path::Path};
 
     async fn data() -> tempfile::TempDir {

@@ -1,7 +1,7 @@
 //! Change feed on standard output: a line of JSON per record, with the partition and position to resume after (PL-34).
 
 use super::{Failure, sink::Sink, tie::Tie};
-use crate::{figures::iso, told};
+use crate::{event_json, figures::iso};
 use motherlode_jetstream::Last;
 use motherlode_proto::{
     convert::{play::hex, record},
@@ -12,14 +12,14 @@ use std::io::{self, ErrorKind, Write};
 
 pub(super) struct Feed {
     partition: u32,
-    held: u64,
+    position: u64,
     tie: Tie,
 }
 
 impl Feed {
     pub(super) fn new(partition: u32, after: Last) -> Self {
-        let (tie, held) = Tie::after(partition, after);
-        Self { partition, held, tie }
+        let (tie, position) = Tie::after(partition, after);
+        Self { partition, position, tie }
     }
 }
 
@@ -28,30 +28,30 @@ impl Sink for Feed {
         self.partition
     }
 
-    fn held(&self) -> u64 {
-        self.held
+    fn position(&self) -> u64 {
+        self.position
     }
 
     /// Lines written before a stream broke are not repeated.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
-        for stored in self.tie.told(&message)? {
-            if stored.position <= self.held {
+        for stored in self.tie.records(&message)? {
+            if stored.position <= self.position {
                 return Err(Failure::found(format!(
                     "the service sent position {} after {}",
-                    stored.position, self.held
+                    stored.position, self.position
                 )));
             }
             let line = line(self.partition, stored.position, &stored.record)? + "\n";
             output.write_all(line.as_bytes()).map_err(failed)?;
-            self.held = stored.position;
+            self.position = stored.position;
         }
         output.flush().map_err(failed)?;
-        self.held = self.held.max(message.sent_position);
+        self.position = self.position.max(message.sent_position);
         Ok(())
     }
 
-    fn told(&self) -> Result<(), Failure> {
+    fn report(&self) -> Result<(), Failure> {
         Ok(())
     }
 }
@@ -59,7 +59,7 @@ impl Sink for Feed {
 pub(super) fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String, Failure> {
     let malformed = |error| Failure::found(format!("position {position} of partition {partition}: {error}"));
     let commit = record::decode(bytes).map_err(malformed)?.commit;
-    let events = told::events(bytes)?.into_iter().map(|(kind, event)| json!({"kind": kind, "event": event}));
+    let events = event_json::events(bytes)?.into_iter().map(|(kind, event)| json!({"kind": kind, "event": event}));
     let line = json!({
         "partition": partition,
         "position": position,

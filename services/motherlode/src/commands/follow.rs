@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{client, target::Target};
 use futures_util::future::try_join_all;
-use motherlode_books::HOME;
 use motherlode_jetstream::Last;
 use motherlode_proto::ledger::v1::{FollowLogRequest, ledger_service_client::LedgerServiceClient};
 use motherlode_runtime::{connect::Connection, stop};
 use motherlode_server::Backup;
+use motherlode_state::HOME;
 use std::{collections::BTreeMap, path::PathBuf, rc::Rc};
 use tonic::Status;
 
@@ -52,7 +52,7 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     let one = |part: &str| {
         let mut words = part.split(':');
         let (partition, position) = (words.next()?, words.next()?);
-        let (partition, position) = (motherlode_books::number(partition)?, motherlode_books::number(position)?);
+        let (partition, position) = (motherlode_state::number(partition)?, motherlode_state::number(position)?);
         let sha256 = words.next();
         let is_hash =
             |word: &str| word.len() == 64 && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -101,7 +101,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 // Before connecting: an unusable copy fails first.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
-                copies.iter().try_for_each(Sink::told)
+                copies.iter().try_for_each(Sink::report)
             }
             None => follow_all(args, &mut vec![], |partition| Ok(Feed::new(partition, after(partition)))).await,
         }
@@ -142,9 +142,9 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     let mut goal = Some(goal);
     let (mut failures, mut wait) = (0, FIRST_WAIT);
     loop {
-        let before = sink.held();
+        let before = sink.position();
         let Some(broken) = stream(&mut ledger, sink, &mut goal, args.once).await? else { return Ok(()) };
-        if sink.held() > before {
+        if sink.position() > before {
             (failures, wait) = (0, FIRST_WAIT);
         }
         failures += 1;
@@ -164,7 +164,7 @@ async fn stream(
     goal: &mut Option<u64>,
     once: bool,
 ) -> Result<Option<Status>, Failure> {
-    let request = FollowLogRequest { after_position: sink.held(), partition: sink.partition() };
+    let request = FollowLogRequest { after_position: sink.position(), partition: sink.partition() };
     let mut messages = match ledger.follow_log(request).await {
         Ok(response) => response.into_inner(),
         Err(status) => return Ok(Some(status)),
@@ -181,7 +181,7 @@ async fn stream(
             if once {
                 return Ok(None);
             }
-            sink.told()?;
+            sink.report()?;
         }
     }
 }

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{figures, target::Target};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use motherlode_books::CoinValue;
 use motherlode_loadtest::{Options, Report, Thresholds};
+use motherlode_state::CoinValue;
 use std::{cell::Cell, time::Duration};
 
 #[derive(Debug, Clone, clap::Args)]

@@ -2,13 +2,13 @@
 //! record.
 
 use super::{Failure, config_file::LogAccess, say};
-use motherlode_books::HOME;
 use motherlode_log::{Position, Record, hash, previous_hash};
 use motherlode_proto::convert::{
     play::hex,
     record::{self, Logged},
 };
 use motherlode_server::{LogLocation, RecordsError};
+use motherlode_state::HOME;
 use std::{collections::VecDeque, fmt::Write};
 
 #[derive(Debug, Clone, clap::Args)]
@@ -134,7 +134,7 @@ fn logged(record: &Record) -> Result<Logged, Failure> {
 
 fn line(logged: &Logged) -> String {
     let commit = &logged.commit;
-    let kind = |event: &motherlode_books::Event| {
+    let kind = |event: &motherlode_state::Event| {
         let shown = format!("{event:?}");
         let end = shown.find(|letter: char| !letter.is_alphanumeric());
         shown[..end.unwrap_or(shown.len())].to_owned()

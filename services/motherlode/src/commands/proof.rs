@@ -9,8 +9,7 @@ use crate::{
     client::{self, insist},
     target::Target,
 };
-use motherlode_books::Event;
-use motherlode_ledger::rounds::is_of;
+use motherlode_ledger::rounds::is_for;
 use motherlode_log::Record;
 use motherlode_proofs::{Files, load, of_partition, proof_of, proofs_folder};
 use motherlode_proto::{
@@ -19,6 +18,7 @@ use motherlode_proto::{
 };
 use motherlode_rounds::draws;
 use motherlode_runtime::Config;
+use motherlode_state::Event;
 use motherlode_tiles::VerifierKey;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +96,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
             continue;
         }
         let logged = record::decode(&found.bytes).map_err(Failure::found)?;
-        let (events, of_round) = (&logged.commit.events, is_of(&logged, *number));
+        let (events, of_round) = (&logged.commit.events, is_for(&logged, *number));
         if let Some(draw) = draws::used(events, *number).next() {
             sealing.extend(sealed.take_if(|(number, _)| *number == draw).map(|(_, record)| record));
         }

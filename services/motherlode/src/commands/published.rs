@@ -4,7 +4,7 @@ use super::{
     Failure, NO_STREAM,
     feed::line,
     say,
-    sink::{FAILURES_MAX, FIRST_WAIT, LAST_WAIT, Sink, of},
+    sink::{FAILURES_MAX, FIRST_WAIT, LAST_WAIT, Sink, partition_suffix},
     tie::Tie,
 };
 use motherlode_jetstream::{Entry, Feed, FeedError, Last};
@@ -15,7 +15,7 @@ use tokio::{sync::Mutex, time::sleep};
 
 pub(super) struct Published {
     partition: u32,
-    held: u64,
+    position: u64,
     tie: Tie,
     /// Shared by all partitions: their messages form one sequence.
     feed: Rc<Mutex<Feed>>,
@@ -40,8 +40,8 @@ impl Published {
     }
 
     pub(super) fn new(partition: u32, after: Last, feed: Rc<Mutex<Feed>>, once: bool) -> Self {
-        let (tie, held) = Tie::after(partition, after);
-        Self { partition, held, tie, feed, once }
+        let (tie, position) = Tie::after(partition, after);
+        Self { partition, position, tie, feed, once }
     }
 }
 
@@ -50,8 +50,8 @@ impl Sink for Published {
         self.partition
     }
 
-    fn held(&self) -> u64 {
-        self.held
+    fn position(&self) -> u64 {
+        self.position
     }
 
     /// Retries while the outcome is unknown.
@@ -61,7 +61,7 @@ impl Sink for Published {
             let sha256 = hex(&motherlode_log::hash(&stored.record));
             Ok(Entry { partition: self.partition, position: stored.position, sha256, payload })
         };
-        let entries = self.tie.told(&message)?.iter().map(entry).collect::<Result<Vec<_>, Failure>>()?;
+        let entries = self.tie.records(&message)?.iter().map(entry).collect::<Result<Vec<_>, Failure>>()?;
         let (mut failures, mut wait) = (0, FIRST_WAIT);
         while let Err(error) = { self.feed.lock().await.publish(&entries).await } {
             failures += 1;
@@ -72,12 +72,12 @@ impl Sink for Published {
             sleep(wait).await;
             wait = (wait * 2).min(LAST_WAIT);
         }
-        self.held = self.held.max(message.sent_position);
+        self.position = self.position.max(message.sent_position);
         Ok(())
     }
 
-    fn told(&self) -> Result<(), Failure> {
-        say(&format!("Published up to log position {}{}.\n", self.held, of(self.partition)))
+    fn report(&self) -> Result<(), Failure> {
+        say(&format!("Published up to log position {}{}.\n", self.position, partition_suffix(self.partition)))
     }
 }
 

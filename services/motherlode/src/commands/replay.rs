@@ -6,9 +6,9 @@ mod json;
 use super::{DAMAGED, Failure, NO_LOG, config_file::LogAccess, say};
 use crate::draw;
 use motherlode_audit::{ReplayError, Replayed, replay};
-use motherlode_books::{StreamId, is_id, number};
 use motherlode_picture::round::{page_of, sections, text_of};
 use motherlode_rounds::{draws::no_key, wire};
+use motherlode_state::{StreamId, is_id, number};
 use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
 #[derive(Debug, Clone, clap::Args)]
@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
     Failure::unusable(format!("the log has no round {number} of {stream}"))
-        .with_step("Rounds are named operator/player/number; `motherlode export --what rounds PLACE` lists them")
+        .with_step("Rounds are named operator/player/number; `motherlode export rounds PLACE` lists them")
 }
 
 /// The round as in `GetRound`, with the verdict on each step.
@@ -88,7 +88,7 @@ pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: 
     let _ = view.complete(&no_key);
     let round = wire::round(view, stream);
     if format == Picture::Json {
-        return super::json(&json::of(&round, replayed));
+        return super::json(&json::to_json(&round, replayed));
     }
     let mut sections = sections(&round, format == Picture::Text && draw::colour_wanted(&stdout()));
     let steps = replayed.view.steps.iter().zip(&replayed.differs).zip(1..);

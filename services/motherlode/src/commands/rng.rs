@@ -11,9 +11,9 @@
 
 use super::{Failure, simulate};
 use crate::figures;
-use motherlode_books::{StreamId, draw};
 use motherlode_rounds::round_name;
 use motherlode_slots::{Draws, Seed};
+use motherlode_state::{StreamId, draw};
 use std::{
     io::{self, BufWriter, ErrorKind, Write},
     num::NonZeroU32,

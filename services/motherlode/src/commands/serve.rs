@@ -41,13 +41,13 @@ pub struct Args {
     ledger: Vec<String>,
     /// Partitions written by this process, for the role ledger; others are read from --ledger. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
-    writes: Vec<u32>,
+    write_partitions: Vec<u32>,
     /// Partitions loaded by this process, for the roles spin and ledger, in addition to partition 0 and its written
     /// ones. Calls for players of others are refused with PARTITION_ELSEWHERE. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
-    holds: Vec<u32>,
-    /// Verify full segments of the log in the background (behind), or the whole log before the first answer (all).
-    /// Default behind.
+    read_partitions: Vec<u32>,
+    /// Verify full segments of the log in the background (background), or the whole log before the first answer
+    /// (all). Default background.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
     /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.
@@ -83,11 +83,11 @@ impl Args {
         if !self.ledger.is_empty() {
             config.ledger.targets.clone_from(&self.ledger);
         }
-        if !self.writes.is_empty() {
-            config.ledger.writes = self.writes.iter().copied().collect();
+        if !self.write_partitions.is_empty() {
+            config.ledger.write_partitions = self.write_partitions.iter().copied().collect();
         }
-        if !self.holds.is_empty() {
-            config.ledger.holds = self.holds.iter().copied().collect();
+        if !self.read_partitions.is_empty() {
+            config.ledger.read_partitions = self.read_partitions.iter().copied().collect();
         }
         config.draws.accept_loss = self.restored;
         config.draws.accept_lost_keys = self.draw_keys_lost;

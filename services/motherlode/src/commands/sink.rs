@@ -1,7 +1,7 @@
 use super::{Failure, say};
-use motherlode_books::HOME;
 use motherlode_proto::ledger::v1::FollowLogResponse;
 use motherlode_server::Backup;
+use motherlode_state::HOME;
 use std::time::Duration;
 
 pub(super) const FAILURES_MAX: u32 = 10;
@@ -10,9 +10,9 @@ pub(super) const LAST_WAIT: Duration = Duration::from_secs(8);
 
 pub(super) trait Sink {
     fn partition(&self) -> u32;
-    fn held(&self) -> u64;
+    fn position(&self) -> u64;
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure>;
-    fn told(&self) -> Result<(), Failure>;
+    fn report(&self) -> Result<(), Failure>;
 }
 
 impl Sink for Backup {
@@ -20,21 +20,21 @@ impl Sink for Backup {
         Self::partition(self)
     }
 
-    fn held(&self) -> u64 {
-        Self::held(self)
+    fn position(&self) -> u64 {
+        Self::position(self)
     }
 
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         Ok(Self::take(self, message).map(|_| ())?)
     }
 
-    fn told(&self) -> Result<(), Failure> {
-        let of = of(self.partition());
-        say(&format!("Copied up to log position {}{of}: {} records.\n", self.held(), self.records()))
+    fn report(&self) -> Result<(), Failure> {
+        let of = partition_suffix(self.partition());
+        say(&format!("Copied up to log position {}{of}: {} records.\n", self.position(), self.records()))
     }
 }
 
-pub(super) fn of(partition: u32) -> String {
+pub(super) fn partition_suffix(partition: u32) -> String {
     match partition {
         HOME => String::new(),
         partition => format!(" of partition {partition}"),

@@ -1,7 +1,7 @@
 use super::Failure;
-use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
 use motherlode_slots::{Game, Stake, games, latest};
+use motherlode_state::{CoinValue, Currency};
 
 /// In millionths, if offered; else the game's smallest.
 const COIN_MICROS: u64 = 100_000;
@@ -24,7 +24,7 @@ pub struct StakeArgs {
 
 impl StakeArgs {
     #[must_use]
-    pub fn of(&self, game: &dyn Game) -> Stake {
+    pub fn for_game(&self, game: &dyn Game) -> Stake {
         let limits = &game.info().limits;
         let coins = &limits.coin_values_micros;
         let usual = coins.iter().find(|micros| **micros == COIN_MICROS).or(coins.first());
@@ -38,8 +38,8 @@ impl StakeArgs {
 
     #[must_use]
     pub fn in_currency(&self, game: &dyn Game, currency: Currency) -> Stake {
-        let stake = self.of(game);
-        let begin = || offer::standard().of(game, currency.code()).map(|ladder| ladder.default_micros);
+        let stake = self.for_game(game);
+        let begin = || offer::standard().for_game(game, currency.code()).map(|ladder| ladder.default_micros);
         match (self.coin_value, currency) {
             (None, Currency::EUR | Currency::PLAY) | (Some(_), _) => stake,
             (None, _) => Stake { coin_value_micros: begin().unwrap_or(stake.coin_value_micros), ..stake },
@@ -47,7 +47,7 @@ impl StakeArgs {
     }
 
     pub fn checked(&self, game: &dyn Game) -> Result<Stake, Failure> {
-        let stake = self.of(game);
+        let stake = self.for_game(game);
         game.check_stake(&stake).map_err(|refused| {
             let limits = &game.info().limits;
             let ((fewest, most), (least, top)) = (limits.lines, limits.coins_per_line);

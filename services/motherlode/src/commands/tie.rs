@@ -22,7 +22,7 @@ impl Tie {
         (Self { partition, to }, held)
     }
 
-    pub(super) fn told<'a>(&mut self, message: &'a FollowLogResponse) -> Result<&'a [LogRecord], Failure> {
+    pub(super) fn records<'a>(&mut self, message: &'a FollowLogResponse) -> Result<&'a [LogRecord], Failure> {
         let records = message.records.as_slice();
         let Some((position, had)) = self.to.as_ref().filter(|(position, _)| message.sent_position >= *position) else {
             return Ok(records);
@@ -66,17 +66,17 @@ mod tests {
         let (mut tie, held) = tied(5, sha256(5));
         assert_eq!(held, 4, "the record itself is asked for again");
         // A heartbeat precedes the first record.
-        assert!(tie.told(&message(&[], 4)).unwrap().is_empty());
+        assert!(tie.records(&message(&[], 4)).unwrap().is_empty());
         let (first, next) = (message(&[5, 7], 8), message(&[9], 9));
-        assert_eq!(tie.told(&first).unwrap(), &first.records[1..]);
-        assert_eq!(tie.told(&next).unwrap(), &next.records[..]);
+        assert_eq!(tie.records(&first).unwrap(), &first.records[1..]);
+        assert_eq!(tie.records(&next).unwrap(), &next.records[..]);
         for (sha256, sent) in
             [(sha256(4), message(&[5], 5)), (sha256(5), message(&[6], 6)), (sha256(5), message(&[], 9))]
         {
-            let failure = tied(5, sha256).0.told(&sent).unwrap_err();
+            let failure = tied(5, sha256).0.records(&sent).unwrap_err();
             assert!(failure.message.contains("another log"), "{}", failure.message);
         }
         let (mut untied, held) = Tie::after(0, Last { position: 5, sha256: None });
-        assert_eq!((held, untied.told(&next).unwrap().len()), (5, 1));
+        assert_eq!((held, untied.records(&next).unwrap().len()), (5, 1));
     }
 }

@@ -6,8 +6,8 @@ use super::{
     say,
 };
 use motherlode_audit::{Proven, ShownDraw, verify};
-use motherlode_books::SealReason;
 use motherlode_proto::convert::play::hex;
+use motherlode_state::SealReason;
 use motherlode_tiles::{Checkpoint, KeyKind, Policy, Proof, VerifierKey};
 use std::path::{Path, PathBuf};
 

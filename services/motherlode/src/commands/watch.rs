@@ -6,9 +6,9 @@ use crate::{
     draw, figures,
     target::Target,
 };
-use motherlode_books::Currency;
 use motherlode_proto::jackpot::v1::{PoolStatus, WatchCountersRequest, WatchCountersResponse};
 use motherlode_runtime::stop;
+use motherlode_state::Currency;
 use std::{
     io::{self, ErrorKind, Write},
     time::Duration,

@@ -2,9 +2,9 @@ use super::{
     pen::{Hue, Pen},
     window,
 };
-use motherlode_books::CoinValue;
 use motherlode_proto::round::v1::{CarriedFigure, Witch};
 use motherlode_slots::{GameInfo, SymbolRole};
+use motherlode_state::CoinValue;
 
 /// In unlocking order (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];

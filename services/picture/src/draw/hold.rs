@@ -38,7 +38,7 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
     lines
 }
 
-pub(crate) fn is_of(spin: &SpinResult) -> bool {
+pub(crate) fn is_for(spin: &SpinResult) -> bool {
     spin.kind() == SpinKind::HoldAndWin
 }
 

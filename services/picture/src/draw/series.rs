@@ -6,9 +6,9 @@ use super::{
     window,
 };
 use crate::figures::{coins, counted, grouped};
-use motherlode_books::Currency;
 use motherlode_proto::round::v1::{MeanCoinValue, Outcome, SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
+use motherlode_state::Currency;
 use std::collections::BTreeSet;
 
 const ACROSS: usize = 4;

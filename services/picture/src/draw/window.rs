@@ -1,8 +1,8 @@
 use super::pen::{Hue, Pen};
 use crate::figures::{coins, counted, grouped, minor_units};
-use motherlode_books::Currency;
 use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult, Win};
 use motherlode_slots::{GameInfo, SymbolInfo, SymbolRole};
+use motherlode_state::Currency;
 use std::{cmp::Reverse, collections::BTreeMap};
 
 const CELL: usize = 14;

@@ -1,12 +1,12 @@
 //! "Win up to" over all stakes of the standard ladders (WF-04, PL-43).
 
 use crate::figures::grouped;
-use motherlode_books::{CoinValue, Currency};
 use motherlode_slots::{
     Game, HighestWin, Ladders, Stake, bought, by_lines, chance_of_gambled,
     par::{Par, decimal, scientific},
     win_up_to,
 };
+use motherlode_state::{CoinValue, Currency};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Highest {
@@ -27,7 +27,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     if stake.buy_feature {
         let of: HighestWin = game.highest_win(stake).ok()?;
         let (bets, chance) = (decimal(&of.bets.floor(), 0), of.chance());
-        return Some(Highest { bets, chance, says: of.said(), ..Highest::default() });
+        return Some(Highest { bets, chance, says: of.definition(), ..Highest::default() });
     }
     let minor = |code: &str| Some(minor_micros(code.parse().ok()?));
     let ladders = Ladders::standard(minor).ok()?;
@@ -48,7 +48,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     Some(Highest {
         bets: decimal(&top.bets.floor(), 0),
         chance: format!("1e{}", top.chance_exponent),
-        says: by_lines.first()?.1.said(),
+        says: by_lines.first()?.1.definition(),
         at,
         gambled_bets: gambled.map_or_else(String::new, |bets| decimal(&bets.floor(), 0)),
         gambled_chance: chance.unwrap_or_default(),

@@ -9,7 +9,6 @@ pub mod report;
 
 use crate::figures::{chance, grouped, number, once_in, percent};
 use crate::markup::{Markup, page as whole, plain, table, tag};
-use motherlode_books::{CoinValue, Nano};
 use motherlode_proto::{
     convert::play::hex,
     spin::v1::{GetGameResponse, JackpotReturns},
@@ -18,6 +17,7 @@ use motherlode_slots::{
     Game, Par, PoolTerms, Stake,
     par::{Exact, decimal},
 };
+use motherlode_state::{CoinValue, Nano};
 use parts::{list, note, section};
 pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
@@ -28,7 +28,7 @@ pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum SheetPart {
     Figures,
     Reels,
 }
@@ -38,7 +38,7 @@ const COIN_MICROS: u64 = 100_000;
 
 /// Returns a part of the sheet if this program has the same model. May take seconds.
 #[must_use]
-pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<Markup> {
+pub fn part(told: &GetGameResponse, cash: &[CashReport], part: SheetPart) -> Option<Markup> {
     let summary = told.summary.as_ref()?;
     let game = motherlode_slots::game(&summary.game, &summary.rules_version)?;
     if hex(&game.model_hash()) != summary.model_hash {
@@ -62,7 +62,7 @@ pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<M
         StakeReport::new(game, &stake, &par),
         par.exactness
     ));
-    let of = if part == Part::Reels { sheet.reels(false) } else { sheet.figures() };
+    let of = if part == SheetPart::Reels { sheet.reels(false) } else { sheet.figures() };
     Some([at, of].into())
 }
 
@@ -326,7 +326,7 @@ mod tests {
                 jackpot_returns: Some(returns),
                 ..GetGameResponse::default()
             };
-            part(&told, &[], Part::Figures).unwrap().to_string()
+            part(&told, &[], SheetPart::Figures).unwrap().to_string()
         };
         // 94.10 % and 1.5 times the seed's 0.50 %; the increments at 0.10 of 10 EUR are a hundredth of 1 %.
         let now = sheet(returns.clone());

@@ -1,9 +1,9 @@
 use crate::figures;
-use motherlode_books::CoinValue;
 use motherlode_slots::{
     Game, GameInfo, Par, PartName, Stake,
     par::{Combination, ReelSet},
 };
+use motherlode_state::CoinValue;
 use serde::Serialize;
 use std::fmt;
 

@@ -60,7 +60,7 @@ impl Mixed {
     }
 
     fn verdicts(&self, theory: Theory) -> Vec<Verdict> {
-        let part = |at: usize, weight| Part { weight, wins: &self.wins[at], theory };
+        let part = |at: usize, weight| Stratum { weight, wins: &self.wins[at], theory };
         let played: Vec<_> = (0..4).filter(|at| self.wins[*at].rounds > 0).collect();
         let levels = played.iter().map(|at| verdict(&[part(*at, 1.0)], 0.0));
         let by_stake: Vec<_> = played.iter().map(|at| part(*at, self.stakes[*at].0)).collect();
@@ -108,7 +108,7 @@ fn pl_23_the_false_alarm_rate_is_within_the_stated_one() {
             for round in 1..=3_000_u32 {
                 wins.add(toy.play(&mut draws));
                 let look = round <= 50 || round.is_multiple_of(100);
-                left |= look && verdict_at(&[Part { weight: 1.0, wins: &wins, theory }], 0.0, 0.1).out_of_band;
+                left |= look && verdict_at(&[Stratum { weight: 1.0, wins: &wins, theory }], 0.0, 0.1).out_of_band;
             }
             out += u32::from(left);
         }
@@ -149,11 +149,11 @@ fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() 
     (0..1_000).for_each(|_| many.add(0.0));
     let mut one = Wins::default();
     one.add(0.0);
-    let of = |parts: &[Part<'_>]| verdict(parts, 0.0).effective_rounds;
-    let alike = Part { weight: 7.0, wins: &many, theory };
+    let of = |parts: &[Stratum<'_>]| verdict(parts, 0.0).effective_rounds;
+    let alike = Stratum { weight: 7.0, wins: &many, theory };
     assert!((of(&[alike]) - 1_000.0).abs() < 1e-6);
     // (1,000 + 1,000)^2 / (1,000 + 1,000,000).
-    let mixed = [Part { weight: 1.0, wins: &many, theory }, Part { weight: 1_000.0, wins: &one, theory }];
+    let mixed = [Stratum { weight: 1.0, wins: &many, theory }, Stratum { weight: 1_000.0, wins: &one, theory }];
     assert!((of(&mixed) - 4_000_000.0 / 1_001_000.0).abs() < 1e-9);
 }
 
@@ -163,7 +163,7 @@ fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     let theory = Toy::sound().theory();
     for rounds in [1_u64, 100, 10_000, 1_000_000, 100_000_000] {
         let wins = Wins { rounds, ..Wins::default() };
-        let Verdict { above, below, .. } = verdict(&[Part { weight: 1.0, wins: &wins, theory }], 0.0);
+        let Verdict { above, below, .. } = verdict(&[Stratum { weight: 1.0, wins: &wins, theory }], 0.0);
         let error = theory.std_dev / (rounds as f64).sqrt();
         assert!((5.0..10.0).contains(&(above / error)), "{rounds}: {}", above / error);
         assert!((4.0..7.5).contains(&(below / error)), "{rounds}: {}", below / error);
@@ -176,10 +176,10 @@ fn pl_23_one_great_win_neither_alarms_nor_hides_anything() {
     let theory = Toy::sound().theory();
     let mut wins = Wins::default();
     (0..10_000).for_each(|_| wins.add(0.0));
-    let before = verdict(&[Part { weight: 1.0, wins: &wins, theory }], 0.0);
+    let before = verdict(&[Stratum { weight: 1.0, wins: &wins, theory }], 0.0);
     wins.add(100_000.0);
-    let after = verdict(&[Part { weight: 1.0, wins: &wins, theory }], 0.0);
+    let after = verdict(&[Stratum { weight: 1.0, wins: &wins, theory }], 0.0);
     assert!(after.rtp > 9.0 && !after.out_of_band && after.above <= before.above, "{after:?}");
     (0..2_000).for_each(|_| wins.add(100.0));
-    assert!(verdict(&[Part { weight: 1.0, wins: &wins, theory }], 0.0).out_of_band);
+    assert!(verdict(&[Stratum { weight: 1.0, wins: &wins, theory }], 0.0).out_of_band);
 }

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{events::Filter, follower::Follower};
-use motherlode_books::{Bet, Currency, Event, FxRate, RoundKey, StreamId};
 use motherlode_ledger::{Options, Proposal};
 use motherlode_log::SegmentStore;
 use motherlode_proto::convert::record::Logged;
+use motherlode_state::{Bet, Currency, Event, FxRate, RoundKey, StreamId};
 use motherlode_testkit::{digests, logs, shape::Shape};
 use std::{collections::BTreeMap, path::PathBuf};
 

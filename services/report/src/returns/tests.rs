@@ -1,8 +1,8 @@
 use super::*;
-use motherlode_books::{CoinValue, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use motherlode_proto::convert::play::{choice_to_wire, write_outcome};
 use motherlode_rounds::terms_to_log;
 use motherlode_slots::{Carried, Draws, Outcome, Stake, Terms};
+use motherlode_state::{CoinValue, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use prost::Message;
 use std::borrow::Cow;
 
@@ -76,7 +76,7 @@ impl Player {
     }
 
     /// Collects at the highest coin value, then plays at a low one while a collection lacks one crystal.
-    fn play(&mut self, rounds: u32) -> Found {
+    fn play(&mut self, rounds: u32) -> ReturnList {
         let coins = &self.game.info().limits.coin_values_micros;
         let (low, high) = (*coins.iter().find(|coin| **coin >= 40_000).unwrap(), *coins.last().unwrap());
         for _ in 0..rounds {
@@ -86,8 +86,8 @@ impl Player {
         self.report()
     }
 
-    fn report(&self) -> Found {
-        self.returns.report(&Wanted { game: String::new(), operator: None, out_of_band_only: false, days: false })
+    fn report(&self) -> ReturnList {
+        self.returns.report(&ReturnFilter { game: String::new(), operator: None, out_of_band_only: false, days: false })
     }
 }
 

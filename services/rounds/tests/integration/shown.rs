@@ -1,10 +1,10 @@
-use motherlode_books::{Currency, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use motherlode_proto::{
     convert::play::choice_to_wire,
     round::v1::{self, MarkKind, SpinKind},
 };
 use motherlode_rounds::{Live, shown, terms_to_log};
 use motherlode_slots::{self as slots, Awaiting, Carried, Choice, Game, Stake, Terms, games};
+use motherlode_state::{Currency, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use prost::Message;
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn played(game: &'static dyn Game, coin_micros: u64, buy_feature: bool, carried:
         model_hash: game.model_hash(),
         currency: Currency::EUR,
         bet: Minor(100),
-        coin_value: motherlode_books::CoinValue(coin_micros),
+        coin_value: motherlode_state::CoinValue(coin_micros),
         stake: LoggedTerms::Terms(terms_to_log(&stake, &terms, game.carries())),
         rate: FxRate::ONE,
         contribution: None,

@@ -1,8 +1,8 @@
-use motherlode_books::{
-    CoinValue, Commit, Currency, Event, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms, StreamId,
-};
 use motherlode_proto::convert::record::Logged;
 use motherlode_rounds::Fold;
+use motherlode_state::{
+    CoinValue, Commit, Currency, Event, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms, StreamId,
+};
 
 fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after: i64) -> Logged {
     let started = RoundStarted {
@@ -31,7 +31,7 @@ fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after
             actor,
             refund: Minor(refund),
             win_taken_back: Minor(taken_back),
-            jackpot: motherlode_books::VoidedJackpot::TakenBack,
+            jackpot: motherlode_state::VoidedJackpot::TakenBack,
             settled: None,
         },
     ];

@@ -4,7 +4,7 @@ use crate::{
     refusal::Refusal,
     roles::Roles,
 };
-use motherlode_books::ANYONE;
+use motherlode_state::ANYONE;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 

@@ -96,7 +96,7 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.report.v1.ReportService/GetRoundPage", VIEW),
     own("/motherlode.report.v1.ReportService/GetIdentity", ANY),
     platform("/motherlode.report.v1.ReportService/RunSelfCheck"),
-    platforms("/motherlode.report.v1.ReportService/GetVitals", AUDIT.or(ADMIN)),
+    platforms("/motherlode.report.v1.ReportService/GetServiceStatus", AUDIT.or(ADMIN)),
     own("/motherlode.proof.v1.ProofService/GetCheckpoint", ANY),
     own("/motherlode.proof.v1.ProofService/GetRoundProof", VIEW),
     own("/motherlode.proof.v1.ProofService/GetConsistency", ANY),

@@ -79,7 +79,7 @@ impl Share {
         Ok(())
     }
 
-    pub(super) fn beside(&self, bytes: usize) -> Result<Self, Full> {
+    pub(super) fn take_more(&self, bytes: usize) -> Result<Self, Full> {
         self.budget.take(&self.operator, bytes)
     }
 
@@ -149,8 +149,8 @@ mod tests {
         let mut share = budget.take(&a, 30).unwrap();
         let part = share.split(10).unwrap();
         assert!(share.split(21).is_none());
-        let beside = share.beside(70).unwrap();
-        assert!(part.beside(1).is_err());
+        let beside = share.take_more(70).unwrap();
+        assert!(part.take_more(1).is_err());
         drop(share);
         assert_eq!(budget.state.lock().taken[&a], 80);
         drop((part, beside));

@@ -11,19 +11,19 @@ use std::{
 };
 use tonic::{Status, body::Body};
 
-struct Part {
+struct CountedBytes {
     bytes: Bytes,
     _share: Share,
 }
 
-impl AsRef<[u8]> for Part {
+impl AsRef<[u8]> for CountedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
 pub(super) fn counted(bytes: Bytes, share: Share) -> Bytes {
-    Bytes::from_owner(Part { bytes, _share: share })
+    Bytes::from_owner(CountedBytes { bytes, _share: share })
 }
 
 type Polled = Option<Result<Frame<Bytes>, Status>>;
@@ -66,7 +66,7 @@ impl Outward {
                 return Poll::Ready(Some(Ok(trailers)));
             }
         };
-        let share = match self.call.beside(bytes.len()) {
+        let share = match self.call.take_more(bytes.len()) {
             Ok(share) => share,
             Err(full) => match self.call.split(bytes.len()) {
                 Some(share) => share,

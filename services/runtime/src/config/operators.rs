@@ -8,7 +8,7 @@ use super::{
     seamless::{Seamless, WalletKind},
 };
 use crate::{civil, roles::Roles};
-use motherlode_books::is_name;
+use motherlode_state::is_name;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, fmt};

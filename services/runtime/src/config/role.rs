@@ -62,10 +62,10 @@ pub struct LedgerTargets {
     /// Addresses, such as "https://ledger-0:50051". Each partition's writer is found among them.
     pub targets: Vec<String>,
     /// Partitions that a `ledger` process writes; default: all. Others are replicas.
-    pub writes: BTreeSet<u32>,
-    /// Partitions of a `spin` or `ledger` process; default: all. Partition 0 and `writes` are included. Calls for other
+    pub write_partitions: BTreeSet<u32>,
+    /// Partitions of a `spin` or `ledger` process; default: all. Partition 0 and `write_partitions` are included. Calls for other
     /// partitions are refused with PARTITION_ELSEWHERE.
-    pub holds: BTreeSet<u32>,
+    pub read_partitions: BTreeSet<u32>,
     /// Token file.
     pub token_file: Option<PathBuf>,
     /// Root certificate for https, PEM.
@@ -99,19 +99,20 @@ impl LedgerTargets {
 
     pub(super) fn check(&self, role: Role, partitions: u32) -> Result<(), ConfigError> {
         let fault = |fault: &str| Err(ConfigError::Ledger { fault: fault.to_owned() });
-        if !self.writes.is_empty() && role != Role::Ledger {
-            return fault("writes is for the role ledger only");
+        if !self.write_partitions.is_empty() && role != Role::Ledger {
+            return fault("write_partitions is for the role ledger only");
         }
-        if !self.holds.is_empty() && !matches!(role, Role::Spin | Role::Ledger) {
-            return fault("holds is for the roles spin and ledger: the others need all partitions");
+        if !self.read_partitions.is_empty() && !matches!(role, Role::Spin | Role::Ledger) {
+            return fault("read_partitions is for the roles spin and ledger: the others need all partitions");
         }
-        if self.holds.iter().chain(&self.writes).any(|partition| *partition >= partitions) {
-            return fault("writes or holds names an unknown partition");
+        if self.read_partitions.iter().chain(&self.write_partitions).any(|partition| *partition >= partitions) {
+            return fault("write_partitions or read_partitions names an unknown partition");
         }
-        if self.writes.is_empty() && !self.holds.is_empty() && role == Role::Ledger {
-            return fault("holds needs writes: a process that writes all partitions has them all");
+        if self.write_partitions.is_empty() && !self.read_partitions.is_empty() && role == Role::Ledger {
+            return fault("read_partitions needs write_partitions: a process that writes all partitions has them all");
         }
-        let elsewhere = !self.writes.is_empty() && (0..partitions).any(|partition| !self.writes.contains(&partition));
+        let elsewhere = !self.write_partitions.is_empty()
+            && (0..partitions).any(|partition| !self.write_partitions.contains(&partition));
         if elsewhere && self.targets.is_empty() {
             return fault("targets must name the processes that write the other partitions");
         }

@@ -2,11 +2,11 @@
 
 use crate::connect::Credentials;
 use http::Uri;
-use motherlode_books::is_text;
+use motherlode_state::is_text;
 use serde::{Deserialize, Serialize};
 use std::{fs, io, net::IpAddr, path::PathBuf};
 
-/// Keeper of the players' money.
+/// Where the players' money is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WalletKind {

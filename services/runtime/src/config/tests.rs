@@ -113,22 +113,23 @@ fn a_role_without_the_log_needs_to_know_where_it_is() {
         assert!(checked(&format!("role = \"{role}\"")).unwrap_err().contains("ledger: targets must name"));
     }
     assert!(checked("[ledger]\nkey = \"k\"").unwrap_err().contains("go together"));
-    let part = |of: &str, writes: &str| checked(&format!("{of}\npartitions = 3\n{targets}\nwrites = {writes}"));
+    let part =
+        |of: &str, writes: &str| checked(&format!("{of}\npartitions = 3\n{targets}\nwrite_partitions = {writes}"));
     assert_eq!(part("role = \"ledger\"", "[0, 2]"), Ok(()));
     assert!(part("role = \"ledger\"", "[3]").unwrap_err().contains("unknown partition"));
     assert!(part("role = \"spin\"", "[0]").unwrap_err().contains("for the role ledger"));
     let holding = |of: &str, rest: &str| checked(&format!("role = \"{of}\"\npartitions = 3\n{targets}\n{rest}"));
-    assert_eq!(holding("spin", "holds = [2]"), Ok(()));
-    assert_eq!(holding("ledger", "writes = [1]\nholds = [2]"), Ok(()));
-    assert!(holding("spin", "holds = [3]").unwrap_err().contains("unknown partition"));
-    assert!(holding("jackpot", "holds = [1]").unwrap_err().contains("for the roles spin and ledger"));
-    assert!(holding("ledger", "holds = [1]").unwrap_err().contains("holds needs writes"));
-    let held = |rest: &str| Config::parse(&format!("partitions = 4\n[ledger]\n{rest}")).unwrap().holds();
+    assert_eq!(holding("spin", "read_partitions = [2]"), Ok(()));
+    assert_eq!(holding("ledger", "write_partitions = [1]\nread_partitions = [2]"), Ok(()));
+    assert!(holding("spin", "read_partitions = [3]").unwrap_err().contains("unknown partition"));
+    assert!(holding("jackpot", "read_partitions = [1]").unwrap_err().contains("for the roles spin and ledger"));
+    assert!(holding("ledger", "read_partitions = [1]").unwrap_err().contains("read_partitions needs write_partitions"));
+    let held = |rest: &str| Config::parse(&format!("partitions = 4\n[ledger]\n{rest}")).unwrap().read_partitions();
     assert_eq!(held(""), [0, 1, 2, 3].into());
-    assert_eq!(held("writes = [1]\nholds = [3]"), [0, 1, 3].into());
-    let alone = checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrites = [1]");
+    assert_eq!(held("write_partitions = [1]\nread_partitions = [3]"), [0, 1, 3].into());
+    let alone = checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrite_partitions = [1]");
     assert!(alone.unwrap_err().contains("that write the other partitions"));
-    assert_eq!(checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrites = [0, 1]"), Ok(()));
+    assert_eq!(checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrite_partitions = [0, 1]"), Ok(()));
     assert!(Config::parse("role = \"god\"").is_err());
     assert!(Config::parse("[ledger]\ntarget = \"x\"").is_err());
 }

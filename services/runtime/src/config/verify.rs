@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Verify {
     /// Full segments after the start, in the background; damage then stops new rounds.
     #[default]
-    Behind,
+    Background,
     /// The whole log before the first answer.
     All,
 }
@@ -18,9 +18,9 @@ impl std::str::FromStr for Verify {
 
     fn from_str(name: &str) -> Result<Self, String> {
         match name {
-            "behind" => Ok(Self::Behind),
+            "background" => Ok(Self::Background),
             "all" => Ok(Self::All),
-            _ => Err("must be behind or all".to_owned()),
+            _ => Err("must be background or all".to_owned()),
         }
     }
 }

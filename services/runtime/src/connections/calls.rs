@@ -94,7 +94,7 @@ pub(super) struct Arriving {
 
 pub(super) enum Arrived {
     Whole,
-    Part,
+    Partial,
     /// The next read returns the error.
     Broken,
 }
@@ -112,7 +112,7 @@ pub(super) fn arrived(stream: &mut RecvStream, read: &mut Vec<Bytes>, context: &
             Poll::Ready(Some(Ok(part))) => read.push(part),
             Poll::Ready(None) => return Arrived::Whole,
             Poll::Ready(Some(Err(_))) => return Arrived::Broken,
-            Poll::Pending => return Arrived::Part,
+            Poll::Pending => return Arrived::Partial,
         }
     }
 }

@@ -49,7 +49,7 @@ impl Handshakes {
         ["done", "failed", "late", "displaced"]
             .iter()
             .for_each(|how| counter.add(0, &[KeyValue::new("outcome", *how)]));
-        let slots = Slots(Arc::new(Shared { most, state: Mutex::default() }));
+        let slots = Slots(Arc::new(SlotPool { most, state: Mutex::default() }));
         let observed = Arc::downgrade(&slots.0);
         meter
             .u64_observable_gauge("motherlode.tls.handshakes_waiting")
@@ -111,9 +111,9 @@ fn computing() -> Option<(Handle, oneshot::Sender<()>)> {
 }
 
 #[derive(Clone)]
-struct Slots(Arc<Shared>);
+struct Slots(Arc<SlotPool>);
 
-struct Shared {
+struct SlotPool {
     most: usize,
     state: Mutex<State>,
 }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn slots(most: usize) -> Slots {
-        Slots(Arc::new(Shared { most, state: Mutex::default() }))
+        Slots(Arc::new(SlotPool { most, state: Mutex::default() }))
     }
 
     fn displaced(slot: &Slot) -> bool {

@@ -127,8 +127,8 @@ where
                         return direct.begin(call.head, message, call.respond, call.under_way);
                     }
                 }
-                Arrived::Part if patient && length(&call.read) <= COMING_BYTES_MAX => return self.coming.push(call),
-                Arrived::Part | Arrived::Broken => {}
+                Arrived::Partial if patient && length(&call.read) <= COMING_BYTES_MAX => return self.coming.push(call),
+                Arrived::Partial | Arrived::Broken => {}
             }
         }
         let Coming { mut head, read, stream, respond, under_way } = call;

@@ -1,5 +1,5 @@
 use super::{
-    rounds::{self, Place},
+    rounds::{self, Ticket},
     table::Connection,
 };
 use std::{
@@ -9,7 +9,7 @@ use std::{
 
 pub(super) struct InTurn {
     connection: Arc<Connection>,
-    place: Option<Place>,
+    place: Option<Ticket>,
 }
 
 impl InTurn {

@@ -31,7 +31,7 @@ struct Lane {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Ticket {
     share: usize,
     age: u64,
 }
@@ -42,7 +42,7 @@ impl Round {
     }
 
     /// Admits a task, or keeps its waker. Returns whether it was admitted.
-    fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Place>, waker: &Waker) -> bool {
+    fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
         // The caller of its connection may have become known.
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);
@@ -57,13 +57,13 @@ impl Round {
         }
         let place = place.get_or_insert_with(|| {
             self.newest += 1;
-            Place { share, age: self.newest }
+            Ticket { share, age: self.newest }
         });
         lane.waiting.insert(place.age, waker.clone());
         false
     }
 
-    fn leave(&mut self, place: Place) {
+    fn leave(&mut self, place: Ticket) {
         if let Some(lane) = self.lanes.get_mut(&place.share) {
             lane.waiting.remove(&place.age);
         }
@@ -96,7 +96,7 @@ pub(super) fn spend(share: usize, work: usize) {
 }
 
 /// Like `Round::enter`; `most` is the operator's work per round.
-pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Place>, waker: &Waker) -> bool {
+pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
     let (entered, begins) = ROUND.with_borrow_mut(|round| {
         let begins = round.lanes.is_empty();
         (round.enter((share, most), place, waker), begins)
@@ -107,7 +107,7 @@ pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Place>, wa
     entered
 }
 
-pub(super) fn leave(place: Place) {
+pub(super) fn leave(place: Ticket) {
     // A thread that ends has no round.
     let _ = ROUND.try_with(|round| round.borrow_mut().leave(place));
 }

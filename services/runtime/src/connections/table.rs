@@ -102,9 +102,9 @@ pub fn network(address: IpAddr) -> IpAddr {
 /// progress is closed only for an address with at least two fewer, so an address with many connections mainly displaces
 /// its own. Credentials share their operator's connections likewise.
 #[derive(Clone)]
-pub struct Table(Arc<Shared>);
+pub struct Table(Arc<TableInner>);
 
-struct Shared {
+struct TableInner {
     turns: Turns,
     bounds: Bounds,
     began: Instant,
@@ -123,7 +123,7 @@ struct State {
 pub struct Connection {
     id: u64,
     peer: IpAddr,
-    table: Arc<Shared>,
+    table: Arc<TableInner>,
     greeted: AtomicBool,
     began: Instant,
     /// `None` without operators.
@@ -156,7 +156,7 @@ impl Table {
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         let turns = Turns::new(bounds.weights.clone());
-        Self(Arc::new(Shared { turns, bounds, began: Instant::now(), state: Mutex::default() }))
+        Self(Arc::new(TableInner { turns, bounds, began: Instant::now(), state: Mutex::default() }))
     }
 
     #[must_use]
@@ -272,7 +272,7 @@ enum Kind {
     Busy,
 }
 
-impl Shared {
+impl TableInner {
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }

@@ -2,7 +2,7 @@
 //! `_OTHER`.
 
 use http::{Request, Response};
-use motherlode_report::Calls;
+use motherlode_report::CallCounters;
 use motherlode_runtime::access::CALLS;
 use opentelemetry::{KeyValue, global, metrics::Histogram};
 use std::{
@@ -15,13 +15,13 @@ use tower::{Layer, Service};
 
 #[derive(Debug, Clone)]
 pub struct CallMetrics {
-    counts: Calls,
+    counts: CallCounters,
     duration: Option<Histogram<f64>>,
 }
 
 impl CallMetrics {
     #[must_use]
-    pub fn new(counts: Calls, exports: bool) -> Self {
+    pub fn new(counts: CallCounters, exports: bool) -> Self {
         let duration = exports.then(|| {
             let meter = global::meter("motherlode");
             let duration = meter.f64_histogram("rpc.server.call.duration").with_unit("s");

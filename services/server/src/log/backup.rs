@@ -17,7 +17,7 @@ pub struct Backup {
     data: PathBuf,
     partition: u32,
     kept: Option<CopyStore>,
-    held: Position,
+    position: Position,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ impl Backup {
     pub fn open(data: &Path, partition: u32) -> Result<Self, BackupError> {
         let (log, own_copy) = (log_folder(data, partition), copy_folder(data, partition));
         let (whole, own) = (log.is_dir(), own_copy.is_dir());
-        let mut copy = Self { data: data.to_owned(), partition, kept: None, held: 0 };
+        let mut copy = Self { data: data.to_owned(), partition, kept: None, position: 0 };
         match (whole, own) {
             (false, false) => {}
             (true, true) => {
@@ -69,7 +69,7 @@ impl Backup {
             }
             (true, false) => {
                 let store = open(&log, partition)?;
-                copy.held = store.end();
+                copy.position = store.end();
                 copy.kept = Some(CopyStore { operator: String::new(), store });
             }
             (false, true) => {
@@ -78,7 +78,7 @@ impl Backup {
                     let last = store.reader().read(store.end(), 1, 0)?;
                     let last = last.first().ok_or(BackupError::NoLast)?;
                     let Copied { operator, position, .. } = copied::decode(&last.bytes)?;
-                    copy.held = position;
+                    copy.position = position;
                     copy.kept = Some(CopyStore { operator, store });
                 }
             }
@@ -93,8 +93,8 @@ impl Backup {
 
     /// Source position of the last record, or 0.
     #[must_use]
-    pub fn held(&self) -> Position {
-        self.held
+    pub fn position(&self) -> Position {
+        self.position
     }
 
     #[must_use]
@@ -119,12 +119,12 @@ impl Backup {
             }
         };
         kept.append(records)?;
-        self.held = last;
+        self.position = last;
         Ok(())
     }
 
     fn check(&self, records: &[LogRecord], dense: bool) -> Result<(), BackupError> {
-        let mut last = self.held;
+        let mut last = self.position;
         for LogRecord { position, partition, .. } in records {
             if *partition != self.partition || *position <= last || (dense && *position != last + 1) {
                 return Err(BackupError::Order { position: *position, partition: *partition, last });

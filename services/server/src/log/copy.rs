@@ -8,9 +8,9 @@ use super::{
     location::{LogError, LogLocation},
     records::{Records, RecordsError},
 };
-use motherlode_books::HOME;
 use motherlode_log::{AppendError, Hash, Position, ReadError, Record, Store, genesis, hash};
 use motherlode_proto::convert::record;
+use motherlode_state::HOME;
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},

@@ -6,9 +6,9 @@ use super::{
     location::LogLocation,
     records::RecordsError,
 };
-use motherlode_books::HOME;
 use motherlode_log::Options;
 use motherlode_runtime::{Config, ConfigError};
+use motherlode_state::HOME;
 use std::{
     io,
     path::{Path, PathBuf},

@@ -1,11 +1,11 @@
 use super::layout::log_folder;
-use motherlode_books::{HOME, number};
 use motherlode_jetstream::{self as jetstream, JetStreamStore};
 use motherlode_log::{self as log, SegmentStore, Store};
 use motherlode_runtime::{
     Config, ConfigError,
     config::{self, Verify},
 };
+use motherlode_state::{HOME, number};
 use std::{collections::BTreeSet, fmt, fs, io, path::PathBuf};
 
 #[derive(Debug, Clone)]
@@ -83,7 +83,7 @@ impl LogLocation {
 
     fn open_to_serve(&self, partition: u32, verify: Verify) -> Result<Box<dyn Store>, LogError> {
         match (self, verify) {
-            (Self::Folder { data, segment_bytes }, Verify::Behind) => {
+            (Self::Folder { data, segment_bytes }, Verify::Background) => {
                 let folder = log_folder(data, partition);
                 let store = SegmentStore::open_by_outlines(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
@@ -93,9 +93,14 @@ impl LogLocation {
     }
 
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
-        self.check_partitions(config.partitions, &config.writes())?;
+        self.check_partitions(config.partitions, &config.write_partitions())?;
         // Last to first: the first implies all others.
-        config.writes().into_iter().rev().map(|partition| self.open_to_serve(partition, config.verify)).collect()
+        config
+            .write_partitions()
+            .into_iter()
+            .rev()
+            .map(|partition| self.open_to_serve(partition, config.verify))
+            .collect()
     }
 
     /// Checks that the log has these partitions, or that its creation was interrupted. A folder must have no others.

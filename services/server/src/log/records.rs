@@ -13,7 +13,7 @@ const BATCH_RECORDS: usize = 4096;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
-    #[error("{location}: no log there{}", of(*partition))]
+    #[error("{location}: no log there{}", partition_suffix(*partition))]
     Missing { location: Box<LogLocation>, partition: Option<u32> },
     /// A stream can only be read from its first message.
     #[error("{0}: a stream is copied from its first record only; name a data folder")]
@@ -30,7 +30,7 @@ pub enum RecordsError {
     Messages(#[from] ReadError),
 }
 
-fn of(partition: Option<u32>) -> String {
+fn partition_suffix(partition: Option<u32>) -> String {
     partition.map_or_else(String::new, |partition| format!(" of partition {partition}"))
 }
 

@@ -52,7 +52,7 @@ impl CatchUp {
     }
 
     fn follow(&mut self, replica: impl Future<Output = Result<Replica, ServeError>> + Send + 'static) {
-        let (stops, told): (Vec<_>, Vec<_>) = self.config.writes().into_iter().map(|_| channel()).unzip();
+        let (stops, told): (Vec<_>, Vec<_>) = self.config.write_partitions().into_iter().map(|_| channel()).unzip();
         let (config, options, port) = (self.config.clone(), self.options.clone(), self.port);
         self.stops = stops;
         self.following = Some(tokio::spawn(async move {

@@ -86,7 +86,7 @@ pub(crate) async fn serve(
 
 pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
     let mut replica = Replica::new(config)?;
-    LogLocation::from_config(config).check_partitions(config.partitions, &config.writes())?;
+    LogLocation::from_config(config).check_partitions(config.partitions, &config.write_partitions())?;
     replica.open(&BTreeMap::new())
 }
 
@@ -124,7 +124,7 @@ impl Candidate {
     }
 
     async fn take_over(&self, catch_up: &mut CatchUp, silent: &AtomicBool) -> Result<Opened, ServeError> {
-        let writes: Vec<_> = self.config.writes().into_iter().collect();
+        let writes: Vec<_> = self.config.write_partitions().into_iter().collect();
         loop {
             let last_epochs = tokio::select! {
                 vacant = vacant(&self.config.store, &writes, silent) => match vacant {
@@ -142,7 +142,8 @@ impl Candidate {
             };
             let (mut replica, config) = (catch_up.stop().await?, self.config.clone());
             let opening = spawn_blocking(move || {
-                let checked = LogLocation::from_config(&config).check_partitions(config.partitions, &config.writes());
+                let checked =
+                    LogLocation::from_config(&config).check_partitions(config.partitions, &config.write_partitions());
                 let opened = checked.and_then(|()| replica.open(&last_epochs));
                 (replica, opened)
             });

@@ -3,7 +3,7 @@
 
 use crate::log::{layout::index_folder, location::LogError};
 use motherlode_jetstream::{self as jetstream, Absent, Following, JetStreamStore, Presence};
-use motherlode_ledger::{self as ledger, Held, Options, Recovered, Stores};
+use motherlode_ledger::{self as ledger, ChainHead, Options, Recovered, Stores};
 use motherlode_log::{Disk, LockGuard, OsDisk, ReadError, Store};
 use motherlode_runtime::{Config, config};
 use std::{
@@ -30,7 +30,8 @@ impl Replica {
         OsDisk.create_dir(&config.data).map_err(failed)?;
         let lock = OsDisk.lock(&config.data.join("lock")).map_err(failed)?;
         let lock = lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?;
-        let partitions = config.writes().into_iter().map(|number| PartitionReplica::new(config, number)).collect();
+        let partitions =
+            config.write_partitions().into_iter().map(|number| PartitionReplica::new(config, number)).collect();
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
@@ -136,7 +137,7 @@ impl PartitionReplica {
                 Some(ledger) => ledger.catch_up()?,
                 None if following.has_all_found() => {
                     let (position, hash) = following.verified();
-                    let (end, folder) = (Held { position, hash }, index_folder(&config.data, self.number));
+                    let (end, folder) = (ChainHead { position, hash }, index_folder(&config.data, self.number));
                     self.ledger = Some(Recovered::recover(self.number, following.reader(), end, &folder, options)?);
                     tracing::info!(partition = self.number, position, "the log is loaded");
                 }

@@ -96,11 +96,11 @@ impl Table {
 
     fn round(&self, played: &Played) -> Round {
         let number = played.round_id.rsplit('/').next().unwrap().parse().unwrap();
-        rounds::read(&self.ledger, &motherlode_books::StreamId::player("acme", "alice"), number).unwrap().unwrap()
+        rounds::read(&self.ledger, &motherlode_state::StreamId::player("acme", "alice"), number).unwrap().unwrap()
     }
 
     fn rounds_started(&self) -> u64 {
-        let alice = motherlode_books::StreamId::player("acme", "alice");
+        let alice = motherlode_state::StreamId::player("acme", "alice");
         self.ledger.books(|books| books.player(&alice).unwrap().rounds_started)
     }
 

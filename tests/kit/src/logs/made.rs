@@ -5,7 +5,7 @@ use super::{
     Log,
     world::{EUR, POOL, World, player, revealed, settled, step, terms},
 };
-use motherlode_books::{
+use motherlode_state::{
     ANYONE, Automatic, Campaign, ChangeProposed, CollisionShare, Currency, DayLimits, DebitAsked, Event,
     GenerationBegun, Incident, InternalRequest, LiabilityReserved, LoggedTerms, Minor, PoolState, PoolTerms,
     RoundStarted, SealReason, SessionOpened, StartEvidence, StepResolved, StreamId, Switch, VoidedJackpot,
@@ -49,7 +49,7 @@ fn wallet() -> World {
     let bet = |world: &mut World, name: &str, request_id: &str, win: i64| {
         let started = world.bet(name, "neptune", EUR, 300);
         let round = started.round;
-        let confirmed = Event::DebitConfirmed { amount: Minor(300), told: Minor(7_700), answer: None };
+        let confirmed = Event::DebitConfirmed { amount: Minor(300), reported_balance: Minor(7_700), answer: None };
         let events = vec![confirmed, Event::RoundStarted(started.into()), step(round, 1, win), settled(round, win)];
         world.write_named(player(name), request_id, events);
     };
@@ -57,8 +57,13 @@ fn wallet() -> World {
         ask(&mut world, "alice", request_id);
         bet(&mut world, "alice", request_id, win);
     }
-    let paid =
-        Event::CreditPaid { request_id: "r1".into(), currency: EUR, amount: Minor(500), told: Minor(0), answer: None };
+    let paid = Event::CreditPaid {
+        request_id: "r1".into(),
+        currency: EUR,
+        amount: Minor(500),
+        reported_balance: Minor(0),
+        answer: None,
+    };
     world.write(player("alice"), vec![paid]);
     ask(&mut world, "bob", "r4");
     world.write_named(player("bob"), "r4", vec![Event::DebitRefused { reason: "no funds".into(), code: 0 }]);
@@ -262,7 +267,7 @@ fn system() -> World {
             operator: "acme".into(),
             campaign: campaign.into(),
             players: 2,
-            highest: highest.parse().expect("a figure"),
+            max_liability: highest.parse().expect("a figure"),
             expires_ms: world.now_ms + 20 * DAY_MS,
             cap: "5000".parse().expect("a figure"),
             player_ids: vec!["ann".into(), "ben".into()],

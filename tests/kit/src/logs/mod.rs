@@ -6,10 +6,10 @@ mod rounds;
 mod world;
 
 use bytes::Bytes;
-use motherlode_books::{
+use motherlode_proto::convert::record::{self, Logged};
+use motherlode_state::{
     CollisionShare, Decision, Event, LoggedTerms, PoolStatus, SealReason, StartEvidence, StretchEnd, VoidedJackpot,
 };
-use motherlode_proto::convert::record::{self, Logged};
 use std::collections::BTreeSet;
 
 pub struct Log {

@@ -5,7 +5,7 @@ use super::{
     made::{exchange, free_bet, incident, session, void_of_a_bet},
     world::{EUR, POOL, World, player, settled, step, terms},
 };
-use motherlode_books::{
+use motherlode_state::{
     ANYONE, Campaign, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor, PoolTerms, RoundStarted,
     RoundTerms, StreamId, Switch, VoidedJackpot,
 };
@@ -144,7 +144,7 @@ fn wallet(world: &mut World) {
     ask(world, "v1");
     let started = world.bet("vic", "neptune", USD, 300);
     let round = started.round;
-    let confirmed = Event::DebitConfirmed { amount: Minor(300), told: Minor(7_700), answer: None };
+    let confirmed = Event::DebitConfirmed { amount: Minor(300), reported_balance: Minor(7_700), answer: None };
     let events = vec![confirmed, Event::RoundStarted(started.into()), step(round, 1, 500), settled(round, 500)];
     world.write_named(player("vic"), "v1", events);
     ask(world, "v2");

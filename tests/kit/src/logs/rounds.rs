@@ -4,7 +4,7 @@ use super::{
     Log,
     world::{EUR, World, player, settled, step},
 };
-use motherlode_books::{DebitAsked, DebitFacts, Event, InternalRequest, Minor, WalletAnswer};
+use motherlode_state::{DebitAsked, DebitFacts, Event, InternalRequest, Minor, WalletAnswer};
 
 pub(super) fn all() -> Vec<Log> {
     vec![Log { name: "made-wallet-rounds".into(), partition: 0, records: rounds().records }]
@@ -34,7 +34,8 @@ fn rounds() -> World {
         let started = world.bet("rita", "neptune", EUR, 300);
         let round = started.round;
         let answer = WalletAnswer { transaction_id: "w-1".into(), balance_unknown: true, bonus: Minor(100) };
-        let confirmed = Event::DebitConfirmed { amount: Minor(300), told: Minor(0), answer: Some(Box::new(answer)) };
+        let confirmed =
+            Event::DebitConfirmed { amount: Minor(300), reported_balance: Minor(0), answer: Some(Box::new(answer)) };
         let session = Event::OperatorSession { session: "op-7".into() };
         let events =
             vec![confirmed, Event::RoundStarted(started.into()), step(round, 1, win), settled(round, win), session];
@@ -56,7 +57,7 @@ fn rounds() -> World {
         request_id: "r2".into(),
         currency: EUR,
         amount: Minor(500),
-        told: Minor(700),
+        reported_balance: Minor(700),
         answer: None,
     };
     world.write(player("rita"), vec![paid]);

@@ -1,11 +1,11 @@
 use bytes::Bytes;
-use motherlode_books::{
+use motherlode_log::{Hash, genesis, hash};
+use motherlode_proto::convert::record::{Logged, encode};
+use motherlode_state::{
     Award, Books, Commit, Contribution, Currency, Dealt, Draw, DrawSealed, Event, FxRate, Minor, PoolStatus, PoolTerms,
     RoundStarted, RoundTerms, SealReason, SettledRound, StepResolved, StreamId, UnpaidAward, VoidedJackpot,
     contribution, draw,
 };
-use motherlode_log::{Hash, genesis, hash};
-use motherlode_proto::convert::record::{Logged, encode};
 
 pub(super) const POOL: &str = "bewitched";
 pub(super) const EUR: Currency = Currency::EUR;
@@ -89,7 +89,7 @@ impl World {
             currency,
             bet: Minor(bet),
             coin_value: "0.2".parse().expect("a coin value"),
-            stake: motherlode_books::LoggedTerms::Terms(terms),
+            stake: motherlode_state::LoggedTerms::Terms(terms),
             rate,
             contribution: pool.map(|pool| Contribution {
                 pool: game.into(),
@@ -222,6 +222,6 @@ pub(super) fn terms(version: u32) -> PoolTerms {
         seed: "20000".parse().expect("a figure"),
         base_coin: "10".parse().expect("a coin value"),
         refresh_ms: 3_000,
-        collision_share: motherlode_books::CollisionShare::Full,
+        collision_share: motherlode_state::CollisionShare::Full,
     }
 }

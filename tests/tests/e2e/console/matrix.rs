@@ -148,7 +148,7 @@ impl Names {
     async fn new(service: &Service) -> Self {
         let (_, over, open) = rounds(service).await;
         let position = round(service, &over).await.steps[0].position;
-        let ledger = service.server.ledgers().of(&motherlode_books::StreamId::player("acme", "alice")).unwrap();
+        let ledger = service.server.ledgers().for_stream(&motherlode_state::StreamId::player("acme", "alice")).unwrap();
         let record = format!("{}/{position}", ledger.partition());
         Self { over, open, record }
     }

@@ -2,7 +2,6 @@
 
 use super::{Browser, Page, Service, rounds, service};
 use crate::PROGRAM;
-use motherlode_books::{Event, StreamId};
 use motherlode_proto::{
     jackpot::v1::{DeclareIncidentRequest, Incident, SuspendPoolRequest},
     ledger::v1::{
@@ -10,6 +9,7 @@ use motherlode_proto::{
         set_switch_request::State,
     },
 };
+use motherlode_state::{Event, StreamId};
 use motherlode_tests::{Client, account, commits, config, incidents::incident, reason, start_fresh};
 use std::collections::BTreeSet;
 use tonic::{Code, Status};
@@ -351,7 +351,7 @@ async fn at_d3_a_record_of_a_switch_says_off_and_on() {
     }
     let url = format!("http://{}", server.address());
     let exported = tokio::task::spawn_blocking(move || {
-        let arguments = ["export", &url, "--what", "events", "--format", "jsonl"];
+        let arguments = ["export", "events", &url, "--format", "jsonl"];
         let output = std::process::Command::new(PROGRAM).args(arguments).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()

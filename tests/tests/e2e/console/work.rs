@@ -24,7 +24,7 @@ async fn pl_30_a_record_is_found_by_its_hash_by_whom_it_concerns() {
     let service = service().await;
     let (_, over, _) = rounds(&service).await;
     let position = super::round(&service, &over).await.steps[0].position;
-    let ledger = service.server.ledgers().of(&motherlode_books::StreamId::player("acme", "alice")).unwrap();
+    let ledger = service.server.ledgers().for_stream(&motherlode_state::StreamId::player("acme", "alice")).unwrap();
     let record = ledger.records(position, 1, usize::MAX).unwrap();
     let digits = hex(&hash(&record[0].bytes));
     let mut own = Browser::logged_in(service.server.console(), "acme-audit").await;

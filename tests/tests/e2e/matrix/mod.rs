@@ -6,7 +6,6 @@ mod pages;
 mod raw;
 mod rows;
 
-use motherlode_books::{Event, StreamId};
 use motherlode_ledger::PROPOSAL_BYTES_MAX;
 use motherlode_log::{Position, hash};
 use motherlode_proto::{
@@ -22,6 +21,7 @@ use motherlode_runtime::{
     access::{CALLS, Call},
     connect::{Connection, Credentials, connect},
 };
+use motherlode_state::{Event, StreamId};
 use motherlode_tests::Server;
 use motherlode_tests::{Client, campaign, commits, config, operators::operator, seamless, start_fresh, until};
 use prost::Message;
@@ -125,12 +125,12 @@ impl Service {
         answered
     }
 
-    /// Checks that nothing was logged, except by the steward after a pool's retirement.
+    /// Checks that nothing was logged, except by the coordinator after a pool's retirement.
     fn assert_no_effect(&self, path: &str, before: Position) {
         for logged in commits(self.server.ledger(), before + 1) {
             let commit = &logged.commit;
-            let stewards = matches!(commit.stream, StreamId::Pool(_)) && !commit.request_id.starts_with(REQUEST);
-            assert!(stewards, "{path}: {commit:?} was logged");
+            let coordinators = matches!(commit.stream, StreamId::Pool(_)) && !commit.request_id.starts_with(REQUEST);
+            assert!(coordinators, "{path}: {commit:?} was logged");
         }
     }
 
@@ -260,7 +260,7 @@ impl Service {
 impl Service {
     fn record_of(&self, player: &str) -> Vec<u8> {
         let stream = StreamId::player("acme", player);
-        let ledger = self.server.ledgers().of(&stream).unwrap();
+        let ledger = self.server.ledgers().for_stream(&stream).unwrap();
         let last = commits(ledger, 1).filter(|logged| logged.commit.stream == stream).last().unwrap();
         let record = ledger.records(last.commit.position, 1, usize::MAX).unwrap();
         hash(&record[0].bytes).to_vec()

@@ -323,7 +323,7 @@ pub const ROWS: &[Row] = &[
     }),
     plain("/motherlode.report.v1.ReportService/GetIdentity", None, |_| vec![]),
     plain("/motherlode.report.v1.ReportService/RunSelfCheck", None, |_| vec![]),
-    plain("/motherlode.report.v1.ReportService/GetVitals", None, |_| vec![]),
+    plain("/motherlode.report.v1.ReportService/GetServiceStatus", None, |_| vec![]),
     plain("/motherlode.proof.v1.ProofService/GetCheckpoint", None, |_| vec![]),
     row("/motherlode.proof.v1.ProofService/GetRoundProof", NO_ROUND, |it| {
         proof::GetRoundProofRequest { round_id: it.round.clone(), ..Default::default() }.encode_to_vec()

@@ -5,7 +5,6 @@ use super::{
     scripted::{End, Fault, Wallet},
     until,
 };
-use motherlode_books::{Account as Books, Currency};
 use motherlode_proto::{
     ledger::v1::{CancelRequestRequest, VoidRoundRequest, request_outcome::State},
     report::v1::{ListSignificantEventsRequest, SignificantKind},
@@ -13,6 +12,7 @@ use motherlode_proto::{
     spin::v1::{AutospinRequest, Played, SpinRequest},
 };
 use motherlode_slots::latest;
+use motherlode_state::{Account as Books, Currency};
 use motherlode_tests::{Client, Force, bet, campaign, free_round, next_choice, operators::Certificates, reason};
 use std::{
     fs,

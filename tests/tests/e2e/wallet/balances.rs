@@ -10,7 +10,6 @@ use crate::{
     upgrade::{here, lay},
 };
 use bytes::Bytes;
-use motherlode_books::{Commit, Currency, DebitAsked, Event, InternalRequest, Minor, StreamId};
 use motherlode_log::{Hash, Record, genesis, hash};
 use motherlode_proto::{
     convert::record::{self, Logged},
@@ -20,6 +19,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::Config;
 use motherlode_server::LogLocation;
+use motherlode_state::{Commit, Currency, DebitAsked, Event, InternalRequest, Minor, StreamId};
 use motherlode_tests::{Client, Force, audited, bet, next_choice, partitions, vials};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -67,7 +67,7 @@ fn row(of: &Transaction) -> Row {
 
 fn exported(data: &Path) -> BTreeMap<String, Vec<Row>> {
     let output = Command::new(PROGRAM)
-        .args(["export", data.to_str().unwrap(), "--what", "transactions", "--format", "jsonl"])
+        .args(["export", "transactions", data.to_str().unwrap(), "--format", "jsonl"])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -177,7 +177,7 @@ fn by_player(rows: &[Row]) -> Vec<Row> {
 
 fn due(world: &World, player: &str) -> i64 {
     let stream = StreamId::player("acme", player);
-    let player = world.server.ledgers().of(&stream).unwrap().player(&stream).unwrap().unwrap();
+    let player = world.server.ledgers().for_stream(&stream).unwrap().player(&stream).unwrap().unwrap();
     player.wallet().unwrap().dues.iter().map(|due| due.amount.0).sum()
 }
 

@@ -1,11 +1,11 @@
 //! Purpose of each call to a wallet (PL-39): what arrived at the wallet is compared with the log, round by round.
 
-use super::scripted::{Arrived, Asked, End, Wallet};
-use motherlode_books::{Automatic, Event, RoundStarted, StreamId};
+use super::scripted::{Arrived, End, Wallet, WalletRequest};
 use motherlode_proto::{
     convert::record::Logged,
     wallet::v1::{Context, CreditKind, RoundEnd},
 };
+use motherlode_state::{Automatic, Event, RoundStarted, StreamId};
 use ring::digest::{SHA256, digest};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -53,11 +53,11 @@ pub fn once(arrived: &[Arrived]) -> Vec<Arrived> {
 fn without_attempt(call: &Arrived) -> Arrived {
     let mut plain = call.clone();
     let context = match &mut plain.call {
-        Asked::Debit(request) => &mut request.context,
-        Asked::Open(request) => &mut request.context,
-        Asked::Credit(request) => &mut request.context,
-        Asked::Rollback(request) => &mut request.context,
-        Asked::Close(request) => &mut request.context,
+        WalletRequest::Debit(request) => &mut request.context,
+        WalletRequest::Open(request) => &mut request.context,
+        WalletRequest::Credit(request) => &mut request.context,
+        WalletRequest::Rollback(request) => &mut request.context,
+        WalletRequest::Close(request) => &mut request.context,
     };
     let Some(Context { attempt, .. }) = context else { panic!("{call:?} has no context") };
     assert!(*attempt > 0, "{call:?}");
@@ -85,7 +85,7 @@ pub fn reconcile(wallet: &Wallet, commits: &[Arc<Logged>], player: &str) {
         );
         assert!(context.position > 0 && context.create_time.is_some(), "{call:?}");
         assert_eq!(round.round_uuid, uuid(&format!("round/{}", round.opening_transaction_id)), "{call:?}");
-        if let Asked::Rollback(request) = &call.call {
+        if let WalletRequest::Rollback(request) = &call.call {
             assert_eq!(request.rolled_back_uuid, uuid(&request.transaction_id));
             assert_eq!(round.opening_transaction_id, request.transaction_id);
             continue;
@@ -105,13 +105,13 @@ pub fn reconcile(wallet: &Wallet, commits: &[Arc<Logged>], player: &str) {
             assert_eq!(round.end(), RoundEnd::Unspecified, "{call:?}");
         }
         match &call.call {
-            Asked::Credit(request) => {
+            WalletRequest::Credit(request) => {
                 assert_eq!(round.round_id, format!("acme/{player}/{}", started.round));
                 let of_round = paid.entry(round.round_uuid.clone()).or_default();
                 *of_round.entry(request.kind).or_default() += request.amount.as_ref().unwrap().amount_minor;
                 assert_eq!(request.kind() == CreditKind::Jackpot, request.jackpot.is_some(), "{call:?}");
             }
-            Asked::Close(_) => assert!(round.closed, "{call:?}"),
+            WalletRequest::Close(_) => assert!(round.closed, "{call:?}"),
             _ => assert_eq!((&*round.round_id, round.closed), ("", false), "{call:?}"),
         }
     }

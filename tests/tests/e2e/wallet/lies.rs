@@ -5,11 +5,11 @@ use super::{
     scripted::{End, Fault, Wallet},
     until,
 };
-use motherlode_books::{Account as Books, Currency};
 use motherlode_proto::{
     ledger::v1::request_outcome::State,
     report::v1::{ListRevenueRequest, Revenue},
 };
+use motherlode_state::{Account as Books, Currency};
 use motherlode_tests::{Force, bet, next_choice, reason};
 use std::sync::atomic::Ordering;
 use tonic::Code;

@@ -5,11 +5,10 @@ use super::{
     DEBIT_MS, bet_within, cancelled,
     facts::once,
     json, rounds,
-    scripted::{Arrived, Asked, Fault, Wallet},
+    scripted::{Arrived, Fault, Wallet, WalletRequest},
     until,
     world::World,
 };
-use motherlode_books::{Event, StreamId};
 use motherlode_proto::{
     ledger::v1::{RetryWalletCallsRequest, VoidRoundRequest},
     report::v1::{ListSignificantEventsRequest, SignificantKind},
@@ -18,6 +17,7 @@ use motherlode_proto::{
     wallet::v1::{CreditKind, DebitKind, ReasonCode, RollbackReason, RoundEnd},
 };
 use motherlode_slots::latest;
+use motherlode_state::{Event, StreamId};
 use motherlode_tests::{Client, Force, bet, campaign, commits, free_round, next_choice, reason, vials};
 use std::sync::atomic::Ordering;
 use tonic_types::StatusExt;
@@ -72,7 +72,7 @@ async fn pl_39_a_lost_round_is_reported_as_ended_and_a_won_one_by_its_credit() {
         world.settled(&["alice"]).await;
         assert_eq!(ids(&world), ["debit/acme/alice/lost", "close/acme/alice/1/lost"]);
         let calls = arrived(&world);
-        let Asked::Debit(debit) = &calls[0].call else { panic!("{calls:?}") };
+        let WalletRequest::Debit(debit) = &calls[0].call else { panic!("{calls:?}") };
         assert_eq!(debit.kind(), DebitKind::Bet);
         let round = calls[1].round();
         assert_eq!((&*round.round_id, round.end(), round.step), ("acme/alice/1", RoundEnd::Played, 1));
@@ -82,7 +82,7 @@ async fn pl_39_a_lost_round_is_reported_as_ended_and_a_won_one_by_its_credit() {
         let win = won(&mut client, "won", &alice).await;
         world.settled(&["alice"]).await;
         let last = arrived(&world).pop().unwrap();
-        assert!(win > 0 && matches!(last.call, Asked::Credit(_)), "{last:?}");
+        assert!(win > 0 && matches!(last.call, WalletRequest::Credit(_)), "{last:?}");
         assert_eq!((last.round().closed, last.round().end()), (true, RoundEnd::Played));
         world.reconciled(&["alice"]).await;
     }
@@ -108,12 +108,12 @@ async fn pl_39_voids_jackpots_and_closed_rounds_have_their_own_forms() {
     world.settled(&["alice"]).await;
     let by_void = |id: &str| arrived(&world).into_iter().find(|call| call.id.ends_with(id)).unwrap();
     for id in ["void-lost", "void-open"] {
-        let Asked::Credit(credit) = by_void(id).call else { panic!("{id}") };
+        let WalletRequest::Credit(credit) = by_void(id).call else { panic!("{id}") };
         assert_eq!((credit.kind(), credit.round.unwrap().end()), (CreditKind::Refund, RoundEnd::Voided));
     }
     let of_won = by_void("void-won");
     if win >= staked {
-        assert!(matches!(of_won.call, Asked::Close(_)), "{of_won:?}");
+        assert!(matches!(of_won.call, WalletRequest::Close(_)), "{of_won:?}");
     }
     let kept = of_won.round().win_kept.as_ref().map_or(0, |kept| kept.amount_minor);
     assert_eq!(kept, (win - staked).max(0), "the operator learns of the win that stays with the player");
@@ -125,11 +125,12 @@ async fn pl_39_voids_jackpots_and_closed_rounds_have_their_own_forms() {
     while let Some(kind) = next_choice(&last) {
         last = client.choose(&format!("hit.{}", last.step), &last.round_id, kind, None).await.unwrap();
     }
-    let paid = |call: &Arrived| matches!(&call.call, Asked::Credit(credit) if credit.kind() == CreditKind::Jackpot);
+    let paid =
+        |call: &Arrived| matches!(&call.call, WalletRequest::Credit(credit) if credit.kind() == CreditKind::Jackpot);
     until(|| world.wallet.books().arrived.iter().any(paid), "the jackpot is credited").await;
     world.settled(&["alice"]).await;
     let jackpot = arrived(&world).into_iter().find(paid).unwrap();
-    let Asked::Credit(credit) = &jackpot.call else { panic!("{jackpot:?}") };
+    let WalletRequest::Credit(credit) = &jackpot.call else { panic!("{jackpot:?}") };
     let award = credit.jackpot.as_ref().unwrap();
     assert_eq!(award.pool, "bewitched");
     assert!(credit.transaction_id.ends_with(&format!("award/{}", award.award_id)), "{credit:?}");
@@ -204,7 +205,7 @@ async fn pl_39_a_free_round_is_opened_at_a_wallet_that_receives_that() {
             let calls = arrived(&world);
             let opened: Vec<_> = calls.iter().filter(|call| call.id == "open/acme/alice/f1").collect();
             assert_eq!(opened.len(), usize::from(opens), "{calls:?}");
-            if let Some(Asked::Open(open)) = opened.first().map(|call| &call.call) {
+            if let Some(WalletRequest::Open(open)) = opened.first().map(|call| &call.call) {
                 assert_eq!(open.stake.as_ref().unwrap().amount_minor, last.bet.as_ref().unwrap().amount_minor);
             }
             for call in &calls {
@@ -230,7 +231,7 @@ async fn pl_39_a_free_round_is_opened_at_a_wallet_that_receives_that() {
                 world.settled(&["alice"]).await;
                 let calls = arrived(&world);
                 let rollback = calls.iter().find(|call| call.id == "rollback/acme/alice/f3").expect("it's rolled back");
-                let Asked::Rollback(rollback) = &rollback.call else { panic!("{rollback:?}") };
+                let WalletRequest::Rollback(rollback) = &rollback.call else { panic!("{rollback:?}") };
                 assert_eq!(rollback.transaction_id, "open/acme/alice/f3");
                 assert_eq!(rollback.amount.as_ref().unwrap().amount_minor, 0);
             }
@@ -258,7 +259,7 @@ async fn pl_39_a_rollback_has_its_own_id_and_names_what_it_undoes_and_why() {
         for (bet, why) in [("late", RollbackReason::Timeout), ("cancelled", RollbackReason::CancelledByCaller)] {
             let id = format!("rollback/acme/alice/{bet}");
             let of = calls.iter().find(|call| call.id == id).expect("it's rolled back");
-            let Asked::Rollback(rollback) = &of.call else { panic!("{of:?}") };
+            let WalletRequest::Rollback(rollback) = &of.call else { panic!("{of:?}") };
             assert_eq!((rollback.transaction_id.clone(), rollback.reason()), (format!("debit/acme/alice/{bet}"), why));
             let debit = calls.iter().find(|call| call.id == rollback.transaction_id).unwrap();
             assert_eq!(rollback.rolled_back_uuid, debit.context().transaction_uuid);
@@ -278,7 +279,7 @@ async fn pl_39_a_refused_credit_is_held_and_repeated_when_the_operator_asks() {
         let first = won(&mut client, "r1", &alice).await;
         let stream = StreamId::player("acme", "alice");
         let held = || {
-            let player = world.server.ledgers().of(&stream).unwrap().player(&stream).unwrap().unwrap();
+            let player = world.server.ledgers().for_stream(&stream).unwrap().player(&stream).unwrap().unwrap();
             let dues = &player.wallet().unwrap().dues;
             dues.iter().map(|due| due.held).collect::<Vec<_>>()
         };
@@ -328,7 +329,7 @@ async fn pl_39_a_wallet_without_the_call_for_ends_of_rounds_keeps_its_bets() {
         world.wallet.books().is_old = false;
         let waits = || {
             let stream = StreamId::player("acme", "alice");
-            let player = world.server.ledgers().of(&stream).unwrap().player(&stream).unwrap().unwrap();
+            let player = world.server.ledgers().for_stream(&stream).unwrap().player(&stream).unwrap().unwrap();
             player.wallet().unwrap().dues.iter().filter(|due| due.held).count()
         };
         until(|| waits() == 3, "the reports are held").await;
@@ -383,7 +384,7 @@ async fn pl_39_a_wallet_may_report_no_balance_and_its_own_id_is_logged() {
         let again = client.spin(bet("r1", &alice, "0.10"), None).await.unwrap();
         assert_eq!(again, played, "a repetition has the same answer");
         let stream = StreamId::player("acme", "alice");
-        let all: Vec<_> = commits(world.server.ledgers().of(&stream).unwrap(), 1).collect();
+        let all: Vec<_> = commits(world.server.ledgers().for_stream(&stream).unwrap(), 1).collect();
         let answer = all.iter().flat_map(|logged| &logged.commit.events).find_map(|event| match event {
             Event::DebitConfirmed { answer, .. } => answer.clone(),
             _ => None,

@@ -78,10 +78,10 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arrived {
     pub id: String,
-    pub call: Asked,
+    pub call: WalletRequest,
 }
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum WalletRequest {
     Debit(DebitRequest),
     Open(OpenFreeRoundRequest),
     Credit(CreditRequest),
@@ -91,21 +91,21 @@ pub enum Asked {
 impl Arrived {
     pub fn context(&self) -> &Context {
         let context = match &self.call {
-            Asked::Debit(request) => &request.context,
-            Asked::Open(request) => &request.context,
-            Asked::Credit(request) => &request.context,
-            Asked::Rollback(request) => &request.context,
-            Asked::Close(request) => &request.context,
+            WalletRequest::Debit(request) => &request.context,
+            WalletRequest::Open(request) => &request.context,
+            WalletRequest::Credit(request) => &request.context,
+            WalletRequest::Rollback(request) => &request.context,
+            WalletRequest::Close(request) => &request.context,
         };
         context.as_ref().expect("each call has its context")
     }
     pub fn round(&self) -> &Round {
         let round = match &self.call {
-            Asked::Debit(request) => &request.round,
-            Asked::Open(request) => &request.round,
-            Asked::Credit(request) => &request.round,
-            Asked::Rollback(request) => &request.round,
-            Asked::Close(request) => &request.round,
+            WalletRequest::Debit(request) => &request.round,
+            WalletRequest::Open(request) => &request.round,
+            WalletRequest::Credit(request) => &request.round,
+            WalletRequest::Rollback(request) => &request.round,
+            WalletRequest::Close(request) => &request.round,
         };
         round.as_ref().expect("each call has its round")
     }
@@ -267,7 +267,7 @@ impl Wallet {
     }
 
     /// Notes a call that arrives.
-    fn arrives(&self, id: &str, call: Asked) {
+    fn arrives(&self, id: &str, call: WalletRequest) {
         self.books().arrived.push(Arrived { id: id.to_owned(), call });
     }
 }
@@ -351,7 +351,7 @@ impl WalletService for Wallet {
 
     async fn debit(&self, request: Request<DebitRequest>) -> std::result::Result<Response<DebitResponse>, Status> {
         let (metadata, _, request) = request.into_parts();
-        self.arrives(&request.transaction_id, Asked::Debit(request.clone()));
+        self.arrives(&request.transaction_id, WalletRequest::Debit(request.clone()));
         let DebitRequest { transaction_id, account, amount, .. } = request;
         if let Some(refused) = Self::refused(self.books().declines) {
             return Ok(Response::new(DebitResponse { result: Some(refused) }));
@@ -367,7 +367,7 @@ impl WalletService for Wallet {
         request: Request<OpenFreeRoundRequest>,
     ) -> std::result::Result<Response<OpenFreeRoundResponse>, Status> {
         let (metadata, _, request) = request.into_parts();
-        self.arrives(&request.transaction_id, Asked::Open(request.clone()));
+        self.arrives(&request.transaction_id, WalletRequest::Open(request.clone()));
         let OpenFreeRoundRequest { transaction_id, account, .. } = request;
         if let Some(refused) = Self::refused(self.books().declines) {
             return Ok(Response::new(OpenFreeRoundResponse { result: Some(refused) }));
@@ -380,7 +380,7 @@ impl WalletService for Wallet {
 
     async fn credit(&self, request: Request<CreditRequest>) -> std::result::Result<Response<CreditResponse>, Status> {
         let (metadata, _, request) = request.into_parts();
-        self.arrives(&request.transaction_id, Asked::Credit(request.clone()));
+        self.arrives(&request.transaction_id, WalletRequest::Credit(request.clone()));
         let CreditRequest { transaction_id, account, amount, .. } = request;
         if self.books().credits_unsure {
             let result = Result { outcome: Outcome::Unknown.into(), ..Result::default() };
@@ -400,7 +400,7 @@ impl WalletService for Wallet {
         request: Request<RollbackRequest>,
     ) -> std::result::Result<Response<RollbackResponse>, Status> {
         let (metadata, _, request) = request.into_parts();
-        self.arrives(&request.rollback_id, Asked::Rollback(request.clone()));
+        self.arrives(&request.rollback_id, WalletRequest::Rollback(request.clone()));
         let RollbackRequest { transaction_id, account, amount, .. } = request;
         let (player, amount) = of(account, amount);
         let name = player.clone();
@@ -416,7 +416,7 @@ impl WalletService for Wallet {
         if self.books().is_old {
             return Err(Status::unimplemented("no such call"));
         }
-        self.arrives(&request.transaction_id, Asked::Close(request.clone()));
+        self.arrives(&request.transaction_id, WalletRequest::Close(request.clone()));
         let CloseRoundRequest { transaction_id, account, .. } = request;
         let player = account.unwrap().player_id;
         if let Some(refused) = Self::refused(self.books().refuses.get(&player).copied()) {

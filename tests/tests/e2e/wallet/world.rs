@@ -2,11 +2,11 @@ use super::{
     DEBIT_MS, facts, json,
     scripted::{End, Wallet},
 };
-use motherlode_books::{Account as Books, Currency, Event, StreamId};
 use motherlode_ledger::Options;
 use motherlode_proto::{ledger::v1::OpenAccountRequest, round::v1::Account};
 use motherlode_runtime::{Config, config::Store, connect::connect};
 use motherlode_server::open_stores;
+use motherlode_state::{Account as Books, Currency, Event, StreamId};
 use motherlode_tests::{
     Client, Server, audited, commits, config,
     operators::{NEW_YEAR_MS, operator, token},
@@ -108,8 +108,8 @@ impl World {
             let players = players.iter().map(|name| StreamId::player("acme", *name));
             let ledgers = self.server.ledgers();
             players.into_iter().any(|stream| {
-                let player = ledgers.of(&stream).unwrap().player(&stream).unwrap().unwrap();
-                player.wallet().is_some_and(motherlode_books::Wallet::is_busy)
+                let player = ledgers.for_stream(&stream).unwrap().player(&stream).unwrap().unwrap();
+                player.wallet().is_some_and(motherlode_state::Wallet::is_busy)
             })
         };
         until(|| !busy(), "all is paid").await;
@@ -120,7 +120,7 @@ impl World {
         for name in players {
             let stream = StreamId::player("acme", *name);
             let (mut debits, mut credits, mut charged) = (0, 0, 0);
-            let ledger = self.server.ledgers().of(&stream).unwrap();
+            let ledger = self.server.ledgers().for_stream(&stream).unwrap();
             let all: Vec<_> = commits(ledger, 1).collect();
             facts::reconcile(&self.wallet, &all, name);
             for logged in all.iter().filter(|logged| logged.commit.stream == stream) {

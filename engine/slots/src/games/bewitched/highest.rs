@@ -11,7 +11,7 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::highest::{FreeSpin, exponent};
 use crate::math::moments;
 
-pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let windows = &model.windows;
     let table = moments::spin_table(windows, stake.lines);

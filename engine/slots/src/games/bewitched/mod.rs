@@ -62,6 +62,6 @@ impl Game for Bewitched {
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        highest::of(&self.model, stake)
+        highest::win(&self.model, stake)
     }
 }

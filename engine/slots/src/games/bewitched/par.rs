@@ -4,7 +4,7 @@ use super::model::{BASE_LINES, BONUS, FREE_SPINS, Model, PARTS, SCATTER};
 use super::moments::{RoundMoments, WheelMoments, Window};
 use crate::contract::game::Game;
 use crate::contract::info::PrizeInfo;
-use crate::contract::par::{Combination, Exact, Par, Part, Rate, ReelSet, exact, float, ratio};
+use crate::contract::par::{Combination, Exact, Par, Rate, ReelSet, ReturnPart, exact, float, ratio};
 use crate::contract::pool::{INCREMENTS, SEED};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
@@ -61,17 +61,23 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
 }
 
 #[must_use]
-pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Part> {
+pub fn parts(
+    model: &Model,
+    stake: &Stake,
+    window: &Window,
+    wheel: &WheelMoments,
+    round: &RoundMoments,
+) -> Vec<ReturnPart> {
     let jackpot = &model.jackpot;
     let bet_coins = exact(stake.lines) * exact(stake.coins_per_line);
     let share = ratio(stake.coin_value_micros, jackpot.base_coin_micros);
     vec![
-        Part { name: PARTS[BASE_LINES], rtp: window.lines.clone() },
-        Part { name: PARTS[SCATTER], rtp: window.scatter.clone() },
-        Part { name: PARTS[BONUS], rtp: &window.bonus * &wheel.money },
-        Part { name: PARTS[FREE_SPINS], rtp: round.mean_in_free_spins.clone() },
-        Part { name: SEED, rtp: &round.bonuses * &wheel.jackpot * exact(jackpot.seed_coins) / bet_coins },
-        Part { name: INCREMENTS, rtp: ratio(jackpot.contribution_micros, 1_000_000) * share },
+        ReturnPart { name: PARTS[BASE_LINES], rtp: window.lines.clone() },
+        ReturnPart { name: PARTS[SCATTER], rtp: window.scatter.clone() },
+        ReturnPart { name: PARTS[BONUS], rtp: &window.bonus * &wheel.money },
+        ReturnPart { name: PARTS[FREE_SPINS], rtp: round.mean_in_free_spins.clone() },
+        ReturnPart { name: SEED, rtp: &round.bonuses * &wheel.jackpot * exact(jackpot.seed_coins) / bet_coins },
+        ReturnPart { name: INCREMENTS, rtp: ratio(jackpot.contribution_micros, 1_000_000) * share },
     ]
 }
 

@@ -82,7 +82,7 @@ impl Game for DwarfMine {
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        highest::of(&self.model, stake)
+        highest::win(&self.model, stake)
     }
 
     /// In the best state, each colour lacks one crystal.

@@ -4,7 +4,7 @@ use super::model::{BASE_WAYS, BET_COINS, COLLECTIONS, FREE_SPINS, Model, PARTS};
 use super::moments::{FreeSpin, Returns, of_ways};
 use super::new_player;
 use crate::contract::game::Game;
-use crate::contract::par::{Combination, Exact, Par, Part, Rate, ReelSet, exact, ratio};
+use crate::contract::par::{Combination, Exact, Par, Rate, ReelSet, ReturnPart, exact, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::parts::collection::GIFT_COLOUR;
 use crate::parts::expansion::CRYSTALS;
@@ -26,7 +26,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         bet_coins,
         rtp: rtp.clone(),
         rtp_without_jackpot: rtp,
-        parts: PARTS.iter().zip(rtps).map(|(&name, rtp)| Part { name, rtp }).collect(),
+        parts: PARTS.iter().zip(rtps).map(|(&name, rtp)| ReturnPart { name, rtp }).collect(),
         hit_frequency: exact(1) - &returns.paid.nothing,
         std_dev: returns.variance().sqrt(),
         max_win_bets: exact(returns.paid.highest) / exact(bet_coins),

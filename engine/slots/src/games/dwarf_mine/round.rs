@@ -103,7 +103,7 @@ impl<'a> DwarfMineRound<'a> {
 
     fn expanded(&self, stops: &StopsAt, draws: &mut Draws, out: &mut Outcome) -> Window {
         let columns = self.model.base.window(stops);
-        let bonuses: u8 = BONUS_REELS.iter().map(|&reel| columns[reel].counts.of(self.model.bonus)).sum();
+        let bonuses: u8 = BONUS_REELS.iter().map(|&reel| columns[reel].counts.count(self.model.bonus)).sum();
         let mut window = Window::new(ROWS + usize::from(bonuses));
         for (reel, column) in columns.iter().enumerate() {
             let top = reel * window.rows;

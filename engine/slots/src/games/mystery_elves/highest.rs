@@ -11,7 +11,7 @@ use crate::parts::gamble::LimitOn;
 use crate::parts::hold_and_win::{Bonus, FACTOR_BESIDE_GRAND, FULL_SCREEN, VALUE_MAX};
 use crate::parts::weights::Weights;
 
-pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     let (bet, cost) = model.check(stake)?;
     let feature = &model.hold_and_win;
     let windows = if stake.buy_feature { &model.bought } else { &model.windows };

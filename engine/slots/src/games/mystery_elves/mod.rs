@@ -62,7 +62,7 @@ impl Game for MysteryElves {
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        highest::of(&self.model, stake)
+        highest::win(&self.model, stake)
     }
 
     fn facts(&self) -> Vec<Fact> {

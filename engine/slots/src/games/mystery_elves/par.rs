@@ -5,7 +5,7 @@ use super::moments::{Ends, FeatureMoments, MIDDLE, OUTER, RoundMoments, Window, 
 use crate::contract::game::Game;
 use crate::contract::info::PayRow;
 use crate::contract::par::{
-    Combination, Condition, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, exact, float, ratio,
+    Combination, Condition, ConditionalRtp, Exact, Par, Rate, ReelSet, ReturnPart, exact, float, ratio,
 };
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
@@ -33,8 +33,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         rtp_without_jackpot: rtp.clone(),
         rtp,
         parts: vec![
-            Part { name: PARTS[BASE_LINES], rtp: &round.lines / &price },
-            Part { name: PARTS[HOLD_AND_WIN], rtp: &round.feature / &price },
+            ReturnPart { name: PARTS[BASE_LINES], rtp: &round.lines / &price },
+            ReturnPart { name: PARTS[HOLD_AND_WIN], rtp: &round.feature / &price },
         ],
         hit_frequency: exact(hits(windows, symbol, needs)) / &cycle,
         std_dev: float(&(&round.variance / (&price * &price))).sqrt(),

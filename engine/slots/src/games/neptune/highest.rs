@@ -8,7 +8,7 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::highest::{FreeSpin, exponent};
 use crate::math::moments;
 
-pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     model.limits.check(stake)?;
     let (windows, lines) = (&model.windows, exact(stake.lines));
     let (window, amount) = (Window::new(model, stake.lines), Amount::new(&model.objects));

@@ -5,7 +5,7 @@ use super::moments::{Amount, RoundMoments, Window};
 use super::treasure::{starts, treasure_table};
 use crate::contract::game::Game;
 use crate::contract::info::PayRow;
-use crate::contract::par::{Combination, Exact, Par, Part, Rate, ReelSet, exact, float, ratio};
+use crate::contract::par::{Combination, Exact, Par, Rate, ReelSet, ReturnPart, exact, float, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::file::ModelError;
@@ -19,7 +19,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     let cycle = exact(model.windows.reels.cycle());
     let hits = moments::hits_or(&model.windows, stake.lines, |line, columns| starts(model, line, columns));
     let (max_win, max_windows) = moments::max_win(&model.windows, stake.lines);
-    let part = |place: usize, rtp: Exact| Part { name: PARTS[place], rtp };
+    let part = |place: usize, rtp: Exact| ReturnPart { name: PARTS[place], rtp };
     Ok(Par {
         game: game.name(),
         rules_version: game.rules_version(),

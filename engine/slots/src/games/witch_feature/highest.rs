@@ -12,7 +12,7 @@ use crate::math::moments;
 use crate::parts::reels::REELS;
 use crate::parts::windows::Windows;
 
-pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     model.limits.check(stake)?;
     let means = Means::new(model);
     let most = |of: &Windows, shows: Option<bool>| {

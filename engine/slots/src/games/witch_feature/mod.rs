@@ -99,7 +99,7 @@ impl Game for WitchFeature {
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        highest::of(&self.model, stake)
+        highest::win(&self.model, stake)
     }
 
     /// In the best state, one Potion completes the best feature.

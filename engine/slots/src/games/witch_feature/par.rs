@@ -8,7 +8,7 @@ use super::variance;
 use crate::contract::game::Game;
 use crate::contract::info::Fact;
 use crate::contract::par::{
-    Combination, Condition, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, decimal, exact, ratio,
+    Combination, Condition, ConditionalRtp, Exact, Par, Rate, ReelSet, ReturnPart, decimal, exact, ratio,
 };
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
@@ -80,7 +80,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         bet_coins,
         rtp: rtp.clone(),
         rtp_without_jackpot: rtp,
-        parts: PARTS.into_iter().zip(means.parts(model, 4)).map(|(name, rtp)| Part { name, rtp }).collect(),
+        parts: PARTS.into_iter().zip(means.parts(model, 4)).map(|(name, rtp)| ReturnPart { name, rtp }).collect(),
         hit_frequency: means.hits(model),
         std_dev: deviation,
         max_win_bets: exact(max_win) / exact(stake.lines),

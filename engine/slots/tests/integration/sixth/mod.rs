@@ -4,7 +4,7 @@
 use motherlode_slots::contract::game::{Edition, RulesVersion};
 use motherlode_slots::contract::highest_win::HighestWin;
 use motherlode_slots::contract::info::GameInfo;
-use motherlode_slots::contract::par::{Exact, Par, Part, PartName, ReelSet, exact, ratio};
+use motherlode_slots::contract::par::{Exact, Par, PartName, ReelSet, ReturnPart, exact, ratio};
 use motherlode_slots::math::highest::{exponent, log_chance};
 use motherlode_slots::math::moments;
 use motherlode_slots::parts::data::{self, LinesData, ReelsData, StakeData, SymbolData};
@@ -155,7 +155,7 @@ impl Game for Lantern {
             bet_coins,
             rtp: rtp.clone(),
             rtp_without_jackpot: rtp.clone(),
-            parts: vec![Part { name: PARTS[0], rtp: lines }, Part { name: PARTS[1], rtp: lantern }],
+            parts: vec![ReturnPart { name: PARTS[0], rtp: lines }, ReturnPart { name: PARTS[1], rtp: lantern }],
             hit_frequency: hits(&self.windows),
             std_dev: variance.to_f64().map_or(f64::NAN, f64::sqrt),
             max_win_bets: exact(max_win) + pays,

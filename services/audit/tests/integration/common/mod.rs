@@ -4,7 +4,6 @@
 
 use bytes::Bytes;
 use motherlode_audit::{Divergence, Options, Report, audit};
-use motherlode_books::*;
 use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
 use motherlode_proto::{
     convert::{
@@ -20,6 +19,7 @@ use motherlode_rounds::{
     gamble_max_minor, round_name, terms_to_log,
 };
 use motherlode_slots::{self as slots, Awaiting, Choice, Outcome};
+use motherlode_state::*;
 use prost::Message;
 use std::{
     collections::BTreeMap,
@@ -349,7 +349,7 @@ impl Tale {
             actor,
             refund: Minor(150),
             win_taken_back: Minor(0),
-            jackpot: motherlode_books::VoidedJackpot::TakenBack,
+            jackpot: motherlode_state::VoidedJackpot::TakenBack,
             settled: None,
         };
         let revealed = tale.revealed("bob", void);

@@ -2,10 +2,10 @@
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use motherlode_audit::{Comparison, Divergence, Report, Return, Seals, Voids, Whole};
-use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::par::decimal;
+use motherlode_state::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 use serde_json::{Value, json};
 
 const PLACES: usize = 6;

@@ -3,10 +3,10 @@
 use super::{args::Args, json::of_divergence, sums::cash};
 use crate::commands::{Failure, Format, json, say};
 use motherlode_audit::{CopyReport, Digest, NOT_CHECKED, Return, audit_copy};
-use motherlode_books::Currency;
-use motherlode_books::HOME;
 use motherlode_proto::convert::play::hex;
 use motherlode_server::copy_folder;
+use motherlode_state::Currency;
+use motherlode_state::HOME;
 use serde_json::{Value, json};
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 use motherlode_audit::{Report, Return};
-use motherlode_books::{Currency, HOME, Minor, Nano};
 use motherlode_slots::par::Exact;
+use motherlode_state::{Currency, HOME, Minor, Nano};
 
 /// Contributions bet and not pooled yet.
 pub(super) fn to_be_pooled(home: &Report, pool: &str, partitions: usize) -> Nano {

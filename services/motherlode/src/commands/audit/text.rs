@@ -3,9 +3,9 @@
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
 use motherlode_audit::{Comparison, Report, Return, Seals, Voids, Whole};
-use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
+use motherlode_state::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 
 /// Listed awards and open rounds; the JSON report lists all.
 const SHOWN: usize = 10;

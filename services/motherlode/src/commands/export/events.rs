@@ -1,16 +1,16 @@
 //! One row per event, redacted for an operator as by a service.
 
-use super::{source::Read, wanted::Wanted};
-use crate::{commands::Failure, told};
+use super::{row_filter::RowFilter, source::Read};
+use crate::{commands::Failure, event_json};
 use motherlode_tables::{
     Column,
-    Kind::{Count, Json, Place, Text, Time},
+    Kind::{Count, Integer, Json, Text, Time},
     Rows, Value, column,
 };
 
 pub(super) const COLUMNS: &[Column] = &[
     column("partition", Count),
-    column("position", Place),
+    column("position", Integer),
     column("number", Count),
     column("time", Time),
     column("stream", Text),
@@ -19,13 +19,13 @@ pub(super) const COLUMNS: &[Column] = &[
     column("event", Json),
 ];
 
-pub(super) fn take(read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<(), Failure> {
+pub(super) fn take(read: &Read, wanted: &RowFilter, rows: &mut dyn Rows) -> Result<(), Failure> {
     let commit = &read.logged.commit;
     if !wanted.day(commit.time_ms) || wanted.operator.as_ref().is_some_and(|operator| !commit.concerns(operator)) {
         return Ok(());
     }
     let stream = commit.stream.to_string();
-    for (number, (kind, event)) in (1..).zip(told::events(&read.bytes)?) {
+    for (number, (kind, event)) in (1..).zip(event_json::events(&read.bytes)?) {
         rows.row(&[
             Value::Int(commit.partition.into()),
             Value::from_number(commit.position)?,

@@ -1,8 +1,8 @@
 //! Voids and jackpots after a round's end, from the first reading.
 
-use super::{source::Read, wanted::Wanted};
+use super::{row_filter::RowFilter, source::Read};
 use crate::commands::Failure;
-use motherlode_books::{Bet, Dues, Event, Minor, RoundKey, Statement, Transaction};
+use motherlode_state::{Bet, Dues, Event, Minor, RoundKey, Statement, Transaction};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ pub(super) struct After {
 pub(super) struct Later(pub(super) BTreeMap<RoundKey, After>);
 
 impl Later {
-    pub(super) fn take(&mut self, read: &Read, wanted: &Wanted) -> Result<(), Failure> {
+    pub(super) fn take(&mut self, read: &Read, wanted: &RowFilter) -> Result<(), Failure> {
         let commit = &read.logged.commit;
         if wanted.player(commit).is_none() {
             return Ok(());

@@ -5,18 +5,18 @@ mod events;
 mod later;
 mod output;
 mod rounds;
+mod row_filter;
 mod source;
 mod sums;
 mod transactions;
-mod wanted;
 
 use super::{Failure, config_file::LogAccess, progress::shown};
 use crate::{figures::grouped, target::Target};
 use motherlode_tables::{self as tables, Table, TableError};
 use output::Output;
+use row_filter::RowFilter;
 use source::{Read, Source};
 use std::{path::PathBuf, sync::atomic::Ordering};
-use wanted::Wanted;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
@@ -89,7 +89,7 @@ enum TableName {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let wanted = Wanted::new(args.from.as_deref(), args.to.as_deref(), args.operator.clone())?;
+    let wanted = RowFilter::new(args.from.as_deref(), args.to.as_deref(), args.operator.clone())?;
     let mut source = match args.place.as_deref() {
         Some(url) if url.contains("://") && !url.starts_with("nats://") => Source::service(&args.target.at(url))?,
         Some(place) => Source::log(args.access.location(place)?)?,

@@ -2,14 +2,14 @@
 
 use super::{
     later::{After, Later},
+    row_filter::RowFilter,
     source::Read,
-    wanted::Wanted,
 };
 use crate::commands::Failure;
-use motherlode_books::{Event, Minor, RoundKey, RoundStarted, StreamId};
+use motherlode_state::{Event, Minor, RoundKey, RoundStarted, StreamId};
 use motherlode_tables::{
     Column,
-    Kind::{Count, Place, Text, Time},
+    Kind::{Count, Integer, Text, Time},
     Rows, Value, column,
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -29,14 +29,14 @@ pub(super) const COLUMNS: &[Column] = &[
     column("currency", Text),
     column("currency_digits", Count),
     column("coin_value", Text),
-    column("bet_minor", Place),
-    column("win_minor", Place),
-    column("jackpot_minor", Place),
-    column("refund_minor", Place),
-    column("win_taken_back_minor", Place),
+    column("bet_minor", Integer),
+    column("win_minor", Integer),
+    column("jackpot_minor", Integer),
+    column("refund_minor", Integer),
+    column("win_taken_back_minor", Integer),
     column("steps", Count),
     column("partition", Count),
-    column("position", Place),
+    column("position", Integer),
 ];
 
 struct Open {
@@ -50,12 +50,12 @@ struct Open {
 
 pub(super) struct Rounds<'a> {
     later: Later,
-    wanted: &'a Wanted,
+    wanted: &'a RowFilter,
     open: BTreeMap<RoundKey, Open>,
 }
 
 impl<'a> Rounds<'a> {
-    pub(super) fn new(later: Later, wanted: &'a Wanted) -> Self {
+    pub(super) fn new(later: Later, wanted: &'a RowFilter) -> Self {
         Self { later, wanted, open: BTreeMap::new() }
     }
 

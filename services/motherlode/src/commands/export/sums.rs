@@ -1,13 +1,13 @@
 use super::{
     later::{Later, Transactions},
+    row_filter::RowFilter,
     source::Read,
-    wanted::Wanted,
 };
 use crate::commands::Failure;
-use motherlode_books::{Revenue, date};
+use motherlode_state::{Revenue, date};
 use motherlode_tables::{
     Column,
-    Kind::{Count, Place, Text},
+    Kind::{Count, Integer, Text},
     Rows, Value, column,
 };
 
@@ -17,33 +17,33 @@ pub(super) const COLUMNS: &[Column] = &[
     column("game", Text),
     column("currency", Text),
     column("currency_digits", Count),
-    column("rounds", Place),
-    column("free_rounds", Place),
-    column("voided_rounds", Place),
-    column("bets_minor", Place),
-    column("free_bets_minor", Place),
-    column("wins_minor", Place),
-    column("jackpots_minor", Place),
-    column("refunds_minor", Place),
-    column("free_bets_returned_minor", Place),
-    column("wins_taken_back_minor", Place),
-    column("revenue_minor", Place),
+    column("rounds", Integer),
+    column("free_rounds", Integer),
+    column("voided_rounds", Integer),
+    column("bets_minor", Integer),
+    column("free_bets_minor", Integer),
+    column("wins_minor", Integer),
+    column("jackpots_minor", Integer),
+    column("refunds_minor", Integer),
+    column("free_bets_returned_minor", Integer),
+    column("wins_taken_back_minor", Integer),
+    column("revenue_minor", Integer),
 ];
 
 pub(super) struct Sums {
-    told: Transactions,
+    transactions: Transactions,
     revenue: Revenue,
 }
 
 impl Sums {
     pub(super) fn new(later: Later) -> Self {
-        Self { told: Transactions::new(later), revenue: Revenue::default() }
+        Self { transactions: Transactions::new(later), revenue: Revenue::default() }
     }
 
-    pub(super) fn take(&mut self, read: &Read, wanted: &Wanted) -> Result<(), Failure> {
+    pub(super) fn take(&mut self, read: &Read, wanted: &RowFilter) -> Result<(), Failure> {
         let commit = &read.logged.commit;
         let Some((operator, _)) = wanted.player(commit) else { return Ok(()) };
-        let transactions = self.told.take(read)?;
+        let transactions = self.transactions.take(read)?;
         if wanted.day(commit.time_ms) {
             self.revenue.take(operator, commit.time_ms, &transactions);
         }

@@ -1,9 +1,9 @@
-use super::{later::Transactions, source::Read, wanted::Wanted};
+use super::{later::Transactions, row_filter::RowFilter, source::Read};
 use crate::commands::Failure;
-use motherlode_books::TransactionKind;
+use motherlode_state::TransactionKind;
 use motherlode_tables::{
     Column,
-    Kind::{Count, Place, Text, Time},
+    Kind::{Count, Integer, Text, Time},
     Rows, Value, column,
 };
 
@@ -14,21 +14,26 @@ pub(super) const COLUMNS: &[Column] = &[
     column("kind", Text),
     column("currency", Text),
     column("currency_digits", Count),
-    column("amount_minor", Place),
-    column("balance_minor", Place),
-    column("promotion_minor", Place),
+    column("amount_minor", Integer),
+    column("balance_minor", Integer),
+    column("promotion_minor", Integer),
     column("round_id", Text),
     column("game", Text),
     column("request_id", Text),
     column("partition", Count),
-    column("position", Place),
+    column("position", Integer),
     column("number", Count),
 ];
 
-pub(super) fn take(told: &mut Transactions, read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<(), Failure> {
+pub(super) fn take(
+    transactions: &mut Transactions,
+    read: &Read,
+    wanted: &RowFilter,
+    rows: &mut dyn Rows,
+) -> Result<(), Failure> {
     let commit = &read.logged.commit;
     let Some((operator, player)) = wanted.player(commit) else { return Ok(()) };
-    for of in told.take(read)? {
+    for of in transactions.take(read)? {
         if !wanted.day(commit.time_ms) {
             continue;
         }

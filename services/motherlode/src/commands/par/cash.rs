@@ -1,10 +1,10 @@
 //! Return in cash, by currency and default coin value (DM-19).
 
-use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
 use motherlode_picture::par::report::{CashReport, PLACES};
 use motherlode_rounds::minor_micros;
 use motherlode_slots::{CashReturn, Game, Par, cash_return, par::decimal};
+use motherlode_state::{CoinValue, Currency};
 
 pub(super) fn returns(game: &dyn Game, par: &Par) -> Vec<CashReport> {
     let ladders = offer::standard();
@@ -12,7 +12,7 @@ pub(super) fn returns(game: &dyn Game, par: &Par) -> Vec<CashReport> {
     for currency in ladders.currencies().filter_map(|code| code.parse::<Currency>().ok()) {
         // Play money wins no jackpot (BW-21).
         let rtp = if currency.is_real() { &par.rtp } else { &par.rtp_without_jackpot };
-        for micros in ladders.of(game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
+        for micros in ladders.for_game(game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
             if let Ok(CashReturn { adds, within, mixed_at_most, whole }) =
                 cash_return(game, micros, minor_micros(currency))
             {

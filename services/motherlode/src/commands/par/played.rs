@@ -1,8 +1,8 @@
 use crate::commands::{Failure, progress::Progress, simulate};
-use motherlode_books::CoinValue;
 use motherlode_picture::par::Played;
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Game, Seed, Stake};
+use motherlode_state::CoinValue;
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 
 /// Constant, for reproducible pages.

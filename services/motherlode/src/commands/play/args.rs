@@ -1,6 +1,6 @@
 use crate::{commands::stake::StakeArgs, figures, target::Target};
-use motherlode_books::Currency;
 use motherlode_proto::round::v1 as round;
+use motherlode_state::Currency;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {

@@ -5,7 +5,6 @@ use crate::{
     draw,
     figures::{cash, coin_view, grouped},
 };
-use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::{
     convert::play::hex,
     ledger::v1::{DepositRequest, GetAccountRequest, GetRoundRequest, ListCollectionsRequest, OpenAccountRequest},
@@ -14,6 +13,7 @@ use motherlode_proto::{
 };
 use motherlode_rounds::collection;
 use motherlode_slots::{self as slots, Game, SymbolRole};
+use motherlode_state::{CoinValue, Currency, Minor};
 use std::{
     io::{BufRead, Write},
     time::Duration,

@@ -1,16 +1,16 @@
 //! Symbols by name, amounts as decimals of the round's currency, times in ISO 8601.
 
 use motherlode_audit::Replayed;
-use motherlode_books::{Currency, Minor};
 use motherlode_picture::{figures, round};
 use motherlode_proto::{
     convert::play::hex,
     round::v1::{CarriedFigure, Mark, Money, Outcome, Round, SpinResult, Step, Void, Win, prize},
 };
 use motherlode_slots::GameInfo;
+use motherlode_state::{Currency, Minor};
 use serde_json::{Value, json};
 
-pub(super) fn of(round: &Round, replayed: &Replayed) -> Value {
+pub(super) fn to_json(round: &Round, replayed: &Replayed) -> Value {
     let account = round.account.clone().unwrap_or_default();
     let of = Of { info: round::info(round), currency: account.currency_code.parse().ok() };
     let stake = round.stake.clone().unwrap_or_default();

@@ -1,0 +1,49 @@
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use crate::values::{CoinValue, Currency, Minor, Nano};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Campaign {
+    /// Operator's reference, see [`is_id`](crate::is_id).
+    pub id: SmolStr,
+    pub game: SmolStr,
+    pub currency: Currency,
+    /// Above 0, per round.
+    pub bet: Minor,
+    pub coin_value: CoinValue,
+    pub lines: u32,
+    pub coins_per_line: u32,
+    /// 1 to [`Campaign::ROUNDS_MAX`].
+    pub rounds: u32,
+    pub expires_ms: i64,
+}
+
+impl Campaign {
+    pub const ROUNDS_MAX: u32 = 10_000;
+}
+
+/// Highest cost of a campaign, reserved before its grants (PL-36).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiabilityReserved {
+    pub operator: SmolStr,
+    pub campaign: SmolStr,
+    pub players: u32,
+    /// Highest sum of wins in EUR, above 0.
+    pub max_liability: Nano,
+    pub expires_ms: i64,
+    /// Cap on the operator's open campaigns, or 0.
+    pub cap: Nano,
+    /// Empty in older logs.
+    pub player_ids: Vec<SmolStr>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CampaignOver {
+    #[error("cancelled")]
+    Cancelled,
+    #[error("used up")]
+    UsedUp,
+    #[error("expired")]
+    Expired,
+}

@@ -1,0 +1,43 @@
+//! Books: an event-sourced ledger as pure folds, without I/O, clock, randomness or floating point.
+//!
+//! Folding [`Commit`]s in log order gives [`Books`]. A commit that breaks an invariant is [`Refused`]. Money is exact
+//! ([`Minor`], [`Nano`]), and postings sum to zero ([`Posting`]).
+//!
+//! Layers from the bottom up: `values`, `events`, `state`, `fold`. `play` uses only `values`, `statement` uses `values`
+//! and `events`.
+
+mod events;
+mod fold;
+mod play;
+mod state;
+mod statement;
+mod values;
+
+pub use events::{
+    Automatic, Award, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
+    DebitAsked, DebitFacts, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, InternalRequest,
+    LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused,
+    ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened,
+    SettledRound, StartEvidence, StepResolved, StretchEnd, TakeBack, VoidReturn, VoidedJackpot, WalletAnswer,
+};
+pub use fold::{CommonState, Left, Share, Stage, Subject, Totals, figure, price};
+pub use play::{
+    Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Profile, Quota, SessionId, SessionLimits,
+    SessionOf, SessionRefused, Sessions, WinStop,
+};
+/// Up to 23 bytes are inline.
+pub use smol_str::SmolStr;
+pub use state::{
+    BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Frozen, Generation, Generations, Hand, NextDraw,
+    OpenRound, PendingChange, PlayerState, PoolState, Seat, Step, SwitchedOff, UnpaidAward, UnpaidCredit, VOID_HOLD_MS,
+    VoidProposal, VoidSum, Wallet,
+};
+pub use statement::{
+    Bet, Dues, Revenue, RevenueKey, RevenueSums, RoundKey, Statement, Transaction, TransactionKind, UnknownBet,
+    add_due, due_change, rounds_named,
+};
+pub use values::{
+    ANYONE, Account, Ceiling, CoinValue, Currency, Dealt, DrawName, End, Epoch, FxRate, HOME, Head, Minor, MoneyError,
+    Nano, NotAStream, PerCurrency, Posting, Rates, RecordHash, Salt, Seal, StreamId, Switch, cash, contribution, date,
+    digits, draw, is_id, is_name, is_text, is_visible, number,
+};

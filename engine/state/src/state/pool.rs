@@ -1,0 +1,174 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use crate::events::{Hit, Incident, MirroredAward, PoolStatus, PoolTerms, VoidReturn};
+use crate::values::{Head, Nano};
+
+/// All amounts are EUR.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolState {
+    pub name: Arc<str>,
+    pub head: Head,
+    pub terms: PoolTerms,
+    /// BW-20.
+    pub pending_terms: Option<PoolTerms>,
+    pub status: PoolStatus,
+    /// 1-based; each award ends one.
+    pub cycle: u64,
+    /// K, of the running cycle.
+    pub increments: Nano,
+    /// R.
+    pub reserve: Nano,
+    pub house_funding: Nano,
+    /// Without those taken back.
+    pub contributions: Nano,
+    /// Awards booked as paid.
+    pub paid: Nano,
+    /// From retired pools.
+    pub moved_in: Nano,
+    /// At retirement.
+    pub moved_out: Nano,
+    /// BW-17.
+    pub last_hit_ms: Option<i64>,
+    pub(crate) marks: BTreeMap<u32, Marks>,
+    pub(crate) received_from: BTreeSet<SmolStr>,
+    /// Position, or 0.
+    pub(crate) suspended_at: u64,
+    /// Hits awarded despite the suspension (BW-20).
+    pub(crate) awarded_to: BTreeMap<u32, u64>,
+    pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
+    /// First minute with returnable contributions.
+    pub(crate) returns_from: i64,
+    pub(crate) reports: BTreeMap<u32, Reported>,
+    /// 0 at home.
+    pub(crate) home_position: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Marks {
+    pub pooled_position: u64,
+    pub decided_to: u64,
+    /// Later contributions belong to the running cycle.
+    pub cycle_from: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Reported {
+    /// Last reported position.
+    pub to: u64,
+    pub open_rounds: u64,
+    pub mirrored: u64,
+    /// Awards that the mirror may lack, with home positions.
+    pub awards: Vec<(u64, MirroredAward)>,
+    /// Returns to houses that the mirror may lack, with home positions.
+    pub returns: Vec<(u64, VoidReturn)>,
+}
+
+impl Reported {
+    /// Returns whether bets may still arrive or open rounds hit (BW-20).
+    pub fn outstanding(&self, suspended_at: u64) -> bool {
+        self.mirrored < suspended_at || self.open_rounds > 0
+    }
+}
+
+impl PoolState {
+    pub(crate) fn new(name: Arc<str>, head: Head, terms: PoolTerms) -> Self {
+        Self {
+            name,
+            head,
+            terms,
+            pending_terms: None,
+            status: PoolStatus::Active,
+            cycle: 1,
+            increments: Nano::ZERO,
+            reserve: Nano::ZERO,
+            house_funding: Nano::ZERO,
+            contributions: Nano::ZERO,
+            paid: Nano::ZERO,
+            moved_in: Nano::ZERO,
+            moved_out: Nano::ZERO,
+            last_hit_ms: None,
+            marks: BTreeMap::new(),
+            received_from: BTreeSet::new(),
+            suspended_at: 0,
+            awarded_to: BTreeMap::new(),
+            incidents: Arc::default(),
+            returns_from: 0,
+            reports: BTreeMap::new(),
+            home_position: 0,
+        }
+    }
+
+    /// Returns P: seed plus increments (BW-12).
+    #[must_use]
+    pub fn base(&self) -> Nano {
+        Nano(self.terms.seed.0 + self.increments.0)
+    }
+
+    #[must_use]
+    pub fn pooled_position(&self, partition: u32) -> u64 {
+        self.marks(partition).pooled_position
+    }
+
+    #[must_use]
+    pub fn decided_to(&self, partition: u32) -> u64 {
+        self.marks(partition).decided_to
+    }
+
+    #[must_use]
+    pub fn reported_to(&self, partition: u32) -> u64 {
+        self.reports.get(&partition).map_or(0, |reported| reported.to)
+    }
+
+    /// Returns the home position of a mirror. Mirrors have no figures.
+    #[must_use]
+    pub fn mirrors(&self) -> Option<u64> {
+        (self.home_position > 0).then_some(self.home_position)
+    }
+
+    /// See BW-20.
+    #[must_use]
+    pub fn awards_now(&self, hit: &Hit) -> bool {
+        let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();
+        self.status != PoolStatus::Suspended || hit.position <= awarded_to()
+    }
+
+    pub fn incidents(&self) -> impl Iterator<Item = &Incident> {
+        self.incidents.values()
+    }
+
+    /// Whether another partition's mirror may lack awards.
+    #[must_use]
+    pub fn awards_for(&self, partition: u32) -> bool {
+        self.reports.get(&partition).is_some_and(|reported| !reported.awards.is_empty())
+    }
+
+    pub(crate) fn release_hits(&mut self, home: u32, position: u64) {
+        let reported = self.reports.iter().map(|(partition, reported)| (*partition, reported.to));
+        self.awarded_to = reported.chain([(home, position)]).collect();
+    }
+
+    #[must_use]
+    pub fn next_terms_version(&self) -> u32 {
+        self.pending_terms.as_ref().unwrap_or(&self.terms).version.saturating_add(1)
+    }
+
+    /// Returns whether contributions + H = paid + K + R, with transfers, and no figure is negative (BW-18).
+    #[must_use]
+    pub fn is_balanced(&self) -> bool {
+        let sources = self.contributions.0 + self.house_funding.0 + self.moved_in.0;
+        let uses = self.paid.0 + self.increments.0 + self.reserve.0 + self.moved_out.0;
+        sources == uses && self.increments.0 >= 0 && self.reserve.0 >= 0 && self.house_funding.0 >= 0
+    }
+
+    pub(crate) fn marks(&self, partition: u32) -> Marks {
+        self.marks.get(&partition).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn marks_mut(&mut self, partition: u32) -> &mut Marks {
+        self.marks.entry(partition).or_default()
+    }
+}

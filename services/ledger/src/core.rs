@@ -1,0 +1,212 @@
+//! State of a partition shared by the writer, the projector and all handles.
+
+use crate::{
+    append::AppendError,
+    draws::DrawKeys,
+    error::FetchError,
+    hashes::RecentHashes,
+    index::ChainHead,
+    page::Page,
+    players::Players,
+    projected::Projected,
+    provenance::Provenance,
+    readers::Readers,
+    recent::Recent,
+    requests::{Name, Requests},
+    standing::{Standing, Standings},
+    threads::Threads,
+    time::LogTime,
+    verifier::Verification,
+};
+use bytes::Bytes;
+use motherlode_log::{Authority, Position, Reader};
+use motherlode_proto::convert::record::{self, Logged};
+use motherlode_state::{Books, Commit, Event, Stage, StreamId};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::{
+    sync::{Arc, OnceLock, atomic::AtomicBool},
+    time::Duration,
+};
+use tokio::sync::{broadcast, watch};
+
+/// Followers and the projector read larger groups from the log.
+pub(crate) const PUBLISHED_BYTES_MAX: usize = 256 << 10;
+
+pub(crate) struct PublishedGroup {
+    pub(crate) logged: Vec<Arc<Logged>>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Appended {
+    pub(crate) first: Position,
+    pub(crate) records: Arc<[Bytes]>,
+}
+
+/// A follower further behind reads the store.
+pub(crate) const TAIL_GROUPS: usize = 256;
+
+pub(crate) struct LedgerCore {
+    pub(crate) partition: u32,
+    /// Durable state only.
+    pub(crate) books: RwLock<Books>,
+    pub(crate) rests_on: ChainHead,
+    pub(crate) provenance: Arc<Provenance>,
+    pub(crate) players: Arc<Players>,
+    pub(crate) reader: Arc<dyn Reader>,
+    pub(crate) index: Arc<Projected>,
+    pub(crate) requests: Arc<Requests>,
+    pub(crate) recent: RwLock<Recent>,
+    pub(crate) hashes: Mutex<RecentHashes>,
+    pub(crate) head: watch::Sender<ChainHead>,
+    /// Hits and voids for pools, and commits for all partitions.
+    pub(crate) decisions: watch::Sender<()>,
+    pub(crate) tail: broadcast::Sender<Appended>,
+    pub(crate) readers: Readers,
+    pub(crate) standings: Standings,
+    /// Empty for replicas and exclusive stores.
+    pub(crate) authority: OnceLock<Arc<Authority>>,
+    pub(crate) verification: Arc<watch::Sender<Verification>>,
+    pub(crate) time: LogTime,
+    pub(crate) answer_wait_max: Option<Duration>,
+    pub(crate) change_lapse_ms: i64,
+    pub(crate) draws: DrawKeys,
+    pub(crate) threads: Threads,
+    /// Set after the commit of the writer's generation of draws.
+    pub(crate) page: OnceLock<Page>,
+    pub(crate) followed: AtomicBool,
+}
+
+impl LedgerCore {
+    /// Publishes the oldest staged group, which is durable. Commits and request ids precede the state, so a caller
+    /// refused by that state finds the commit that caused it. `sizes` are in bytes.
+    pub(crate) fn publish(
+        &self,
+        stage: &mut Stage,
+        logged: &[Arc<Logged>],
+        sizes: impl Iterator<Item = usize>,
+        names: &[Name],
+        head: ChainHead,
+    ) {
+        self.recent.write().push(sizes.zip(logged.iter().cloned()));
+        // Before the head moves: the writer relies on finding here every request with a commit up to the head.
+        self.requests.push(names);
+        let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
+        if let Some(last) = logged.last() {
+            self.time.observe(last.commit.time_ms);
+        }
+        self.books.write().absorb_oldest(stage);
+        self.head.send_replace(head);
+        if leaves_decisions {
+            self.decisions.send_replace(());
+        }
+    }
+
+    /// Loads the stream's player if evicted.
+    pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
+        loop {
+            let books = self.books.read();
+            // Eviction needs the write lock, so a player found nowhere does not exist.
+            if !matches!(stream, StreamId::Player { .. })
+                || books.player(stream).is_some()
+                || !self.players.may_contain(stream)
+            {
+                return Ok(books);
+            }
+            let latest = books.latest_snapshot();
+            drop(books);
+            let found = self.players.find(stream)?;
+            match found {
+                Some(state) => {
+                    let mut books = self.books.write();
+                    if books.latest_snapshot() == latest {
+                        self.players.load(&mut books, stream, state);
+                        return Ok(RwLockWriteGuard::downgrade(books));
+                    }
+                }
+                None => {
+                    let books = self.books.read();
+                    if books.latest_snapshot() == latest {
+                        return Ok(books);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn committed(
+        &self,
+        name: Name,
+        stream: &StreamId,
+        request_id: &str,
+    ) -> Result<Option<Arc<Logged>>, AppendError> {
+        let candidates = self.requests.candidates(name);
+        for position in candidates.map_err(|error| AppendError::Unknown { reason: error.to_string() })? {
+            // An unreadable record may be this request's commit, so it is not applied again.
+            let logged = self.fetch(position).map_err(AppendError::unread)?;
+            if is_by(&logged, stream, request_id) {
+                return Ok(Some(logged));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
+        self.read(position, 1)?.into_iter().next().ok_or(FetchError::Missing(position))
+    }
+
+    pub(crate) fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
+        const BYTES: usize = 4 << 20;
+        if let Some(recent) = self.recent(from, max) {
+            return Ok(recent);
+        }
+        self.reader
+            .read(from, max, BYTES)?
+            .into_iter()
+            .map(|stored| match record::decode(&stored.bytes) {
+                Ok(logged) => Ok(Arc::new(logged)),
+                Err(source) => Err(FetchError::Malformed { position: stored.position, source }),
+            })
+            .collect()
+    }
+
+    pub(crate) fn recent(&self, from: Position, max: usize) -> Option<Vec<Arc<Logged>>> {
+        self.recent.read().read(from, max)
+    }
+
+    pub(crate) fn durable(&self) -> Position {
+        self.head.borrow().position
+    }
+
+    pub(crate) fn diverged(&self, why: &str) {
+        tracing::error!(why, "the ledger's records do not continue this replica's: the replica stops");
+        self.standings.fail(Standing::Failed(why.to_owned()));
+    }
+
+    pub(crate) fn close(self: Arc<Self>) {
+        self.page.get().into_iter().for_each(Page::release);
+        if let Some(shared) = Arc::into_inner(self) {
+            shared.index.close();
+        }
+    }
+}
+
+fn is_for_all(commit: &Commit) -> bool {
+    let is_player = matches!(commit.stream, StreamId::Player { .. });
+    !is_player
+        && commit.events.iter().any(|event| {
+            matches!(
+                event,
+                Event::RateSet { .. }
+                    | Event::SwitchSet { .. }
+                    | Event::PoolOpened { .. }
+                    | Event::PoolTermsChanged { .. }
+                    | Event::PoolSuspended { .. }
+                    | Event::PoolResumed { .. }
+                    | Event::PoolRetired { .. }
+            )
+        })
+}
+
+pub(crate) fn is_by(logged: &Logged, stream: &StreamId, request_id: &str) -> bool {
+    logged.commit.request_id == request_id && logged.commit.stream == *stream
+}

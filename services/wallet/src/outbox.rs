@@ -1,0 +1,394 @@
+//! Sends due credits to an operator's wallet from one partition, and rolls back debits without a bet.
+//!
+//! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. A player's
+//! credits are paid in order; those of different players concurrently. Cost: one lookup of players with pending calls
+//! per group commit, at most one per [`LOOK_EVERY`].
+
+use crate::{
+    call::{Call, NOT_IN_TIME, Names},
+    client::Answer,
+    wallets::{OperatorWallet, Wallets},
+};
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal};
+use motherlode_proto::wallet::v1::ReasonCode;
+use motherlode_state::{Debit, Event, InternalRequest, Minor, StreamId, UnpaidCredit, Wallet, WalletAnswer};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem::take,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Interval of looking for expired debits and overdue work.
+const AGE_EVERY: Duration = Duration::from_millis(500);
+
+const LOOKS_MAX: usize = 1_024;
+
+/// Shortest and longest pause after a failed call.
+const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
+
+/// Calls due to an operator's wallet from a partition.
+pub struct WalletOutbox {
+    ledgers: Ledgers,
+    ledger: Handle,
+    wallet: Arc<OperatorWallet>,
+    /// Failures and end of the pause, by player.
+    resting: BTreeMap<String, (u32, Instant)>,
+    /// Last examined player.
+    looked: String,
+    overdue: Overdue,
+}
+
+/// Overdue players, collected in pages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Overdue {
+    looked: String,
+    /// Players with pending work.
+    busy: u64,
+    /// Players with overdue work.
+    players: u64,
+    /// Start of the oldest overdue work, Unix milliseconds.
+    oldest_ms: Option<i64>,
+}
+
+impl Overdue {
+    /// Adds a page of start times. Returns the result after the last page.
+    fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
+        self.busy += page.len() as u64;
+        for since in page.iter().filter(|since| **since <= until_ms) {
+            self.players += 1;
+            self.oldest_ms = Some(self.oldest_ms.map_or(*since, |oldest| oldest.min(*since)));
+        }
+        is_last.then(|| take(self))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Done,
+    /// The wallet did not answer, or the log accepts nothing; `progress` if a step was made before.
+    Failed {
+        progress: bool,
+    },
+}
+
+impl WalletOutbox {
+    /// Creates a outbox per wallet and written partition.
+    #[must_use]
+    pub fn for_wallets(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
+        let written = || ledgers.all().filter(|ledger| !ledger.is_replica());
+        let each = wallets.all().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
+        let outbox = |(wallet, ledger): (&Arc<OperatorWallet>, &Handle)| Self {
+            ledgers: ledgers.clone(),
+            ledger: ledger.clone(),
+            wallet: Arc::clone(wallet),
+            resting: BTreeMap::new(),
+            looked: String::new(),
+            overdue: Overdue::default(),
+        };
+        each.map(outbox).collect()
+    }
+
+    /// Runs until the ledger is closed.
+    pub async fn run(mut self) {
+        let (ledger, wallet) = (self.ledger.clone(), Arc::clone(&self.wallet));
+        let mut head = ledger.head();
+        let (mut look, mut age) = (interval(LOOK_EVERY), interval(AGE_EVERY));
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        age.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut at_work = BTreeSet::new();
+        let mut turns = FuturesUnordered::new();
+        loop {
+            head.borrow_and_update();
+            for player in self.next(&at_work) {
+                at_work.insert(player.clone());
+                let attempt = self.resting.get(&player).map_or(0, |(failures, _)| *failures).saturating_add(1);
+                turns.push(turn(&ledger, &wallet, player, attempt));
+            }
+            look.tick().await;
+            tokio::select! {
+                Some((player, ended)) = turns.next() => {
+                    at_work.remove(&player);
+                    self.rest(player, ended);
+                }
+                changed = head.changed() => if changed.is_err() { return },
+                _ = age.tick() => self.report().await,
+            }
+        }
+    }
+
+    /// Returns the next players, without those in progress or in a pause. The cost does not depend on waiting bets.
+    fn next(&mut self, at_work: &BTreeSet<String>) -> Vec<String> {
+        let settings = self.wallet.settings();
+        let room = settings.credits_max.saturating_sub(at_work.len());
+        if room == 0 {
+            return vec![];
+        }
+        let longest = i64::try_from(settings.debit_ms_max).unwrap_or(i64::MAX);
+        let late_ms = self.ledger.now_ms().saturating_sub(longest);
+        let (operator, is_left) = (self.wallet.operator(), self.wallet.left_ms() > 0);
+        let (late, owing): (Vec<_>, Vec<_>) = self.ledger.books(|books| {
+            let late = books.waiting_debits(operator).take_while(|(asked_ms, _)| *asked_ms <= late_ms);
+            let late = late.map(|(_, name)| name.to_owned()).take(LOOKS_MAX).collect();
+            let looks = if is_left { 0 } else { LOOKS_MAX };
+            (late, books.owing_players(operator, &self.looked).take(looks).map(str::to_owned).collect())
+        });
+        let now = Instant::now();
+        self.resting.retain(|_, (_, until)| *until + REST.1 > now);
+        // The next lookup begins after the last player with a place, so that all get a turn.
+        let is_last = owing.len() < LOOKS_MAX;
+        let mut next: Vec<String> = vec![];
+        let mut looked = String::new();
+        let names = late.into_iter().map(|name| (name, false)).chain(owing.into_iter().map(|name| (name, true)));
+        for (name, is_owing) in names {
+            if next.len() == room {
+                break;
+            }
+            if is_owing {
+                looked.clone_from(&name);
+            }
+            let rests = self.resting.get(&name).is_some_and(|(_, until)| *until > now);
+            if !rests && !at_work.contains(&name) && !next.contains(&name) && self.due(&name).is_some() {
+                next.push(name);
+            }
+        }
+        self.looked = if is_last && next.len() < room { String::new() } else { looked };
+        next
+    }
+
+    fn due(&self, player: &str) -> Option<Todo> {
+        todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player))
+    }
+
+    fn rest(&mut self, player: String, ended: Turn) {
+        match ended {
+            Turn::Done => _ = self.resting.remove(&player),
+            Turn::Failed { progress } => {
+                // Failures in a row are of one call: after progress the backoff begins anew.
+                let failures = self.resting.get(&player).map_or(0, |(failures, _)| *failures);
+                let failures = if progress { 0 } else { failures };
+                let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
+                self.resting.insert(player, (failures.saturating_add(1), Instant::now() + rest));
+            }
+        }
+    }
+
+    /// Logs overdue work once per hour (PL-32).
+    async fn report(&mut self) {
+        let now_ms = self.ledger.now_ms();
+        let limit = i64::try_from(self.wallet.settings().overdue_ms).unwrap_or(i64::MAX);
+        let operator = self.wallet.operator();
+        let names: Vec<_> = self.ledger.books(|books| {
+            let names = books.busy_players(operator, &self.overdue.looked).take(LOOKS_MAX);
+            names.map(str::to_owned).collect()
+        });
+        let is_last = names.len() < LOOKS_MAX;
+        let since = names.iter().filter_map(|name| {
+            let player = self.ledger.player(&StreamId::player(operator, name)).ok()??;
+            let Wallet { debit, dues, .. } = player.wallet()?;
+            debit.iter().map(|debit| debit.asked_ms).chain(dues.front().map(|due| due.due_ms)).min()
+        });
+        let since: Vec<_> = since.collect();
+        self.overdue.looked = names.last().cloned().unwrap_or_default();
+        let Some(seen) = self.overdue.add(&since, is_last, now_ms.saturating_sub(limit)) else { return };
+        let (partition, Overdue { busy, players, oldest_ms, .. }) = (self.ledger.partition(), seen);
+        self.wallet.note_under_way(partition, busy, players);
+        let Some(oldest_ms) = oldest_ms else { return };
+        let request = InternalRequest::LogOverdue { operator, partition, hour: now_ms / 3_600_000 }.to_string();
+        if !matches!(self.ledgers.home().find_position(&StreamId::System, &request), Ok(None)) {
+            return;
+        }
+        let operator = operator.to_owned();
+        tracing::error!(operator, partition, players, "the operator's wallet is behind: debits or credits are overdue");
+        let event = Event::WalletOverdue { operator: operator.into(), partition, players, oldest_ms };
+        let proposal = internal(&StreamId::System, request, event);
+        if let Err(error) = self.ledgers.append(proposal).await {
+            tracing::warn!(%error, "failed to record WalletOverdue");
+        }
+    }
+}
+
+enum Todo {
+    /// Expired debit.
+    GiveUp(Debit),
+    /// Debit to roll back.
+    RollBack(Debit),
+    /// A credit or the report of a round's end is due.
+    Send(UnpaidCredit),
+    /// The report of a round's end is due, and the operator's settings no longer have it.
+    Skip(UnpaidCredit),
+}
+
+fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId) -> Option<Todo> {
+    let player = ledger.player(stream).ok()??;
+    let owed = player.wallet()?;
+    let longest = i64::try_from(wallet.settings().debit_ms_max).unwrap_or(i64::MAX);
+    match &owed.debit {
+        Some(debit) if debit.rolling_back => return Some(Todo::RollBack(debit.clone())),
+        Some(debit) if ledger.now_ms().saturating_sub(debit.asked_ms) >= longest => {
+            return Some(Todo::GiveUp(debit.clone()));
+        }
+        _ => {}
+    }
+    if !wallet.settings().close_rounds
+        && let Some(due) = owed.dues.iter().find(|due| due.is_close())
+    {
+        return Some(Todo::Skip(due.clone()));
+    }
+    owed.next().cloned().map(Todo::Send)
+}
+
+/// Works for a player until nothing is left or a call fails.
+async fn turn(ledger: &Handle, wallet: &OperatorWallet, player: String, mut attempt: u32) -> (String, Turn) {
+    let stream = StreamId::player(wallet.operator(), &player);
+    let mut progress = false;
+    while let Some(todo) = todo(ledger, wallet, &stream) {
+        if !step(ledger, wallet, &stream, (todo, attempt)).await {
+            return (player, Turn::Failed { progress });
+        }
+        (attempt, progress) = (1, true);
+    }
+    (player, Turn::Done)
+}
+
+/// Makes a step. Returns whether it is logged.
+async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo, attempt): (Todo, u32)) -> bool {
+    let proposal = match todo {
+        Todo::GiveUp(debit) => roll_back(stream, &debit, NOT_IN_TIME),
+        Todo::RollBack(debit) => {
+            let call = match rollback_of(ledger, wallet, stream, &debit) {
+                Ok(call) => call,
+                Err(why) => return unread(stream, &why),
+            };
+            let Debit { request_id, fingerprint, .. } = debit;
+            match wallet.send(&call, attempt).await {
+                Answer::Done { .. } => Proposal {
+                    stream: stream.clone(),
+                    expected_version: None,
+                    request_id,
+                    fingerprint,
+                    events: vec![Event::DebitRolledBack],
+                },
+                answer => return unanswered(stream, &call, &answer),
+            }
+        }
+        Todo::Send(due) => {
+            let names = Names::new(wallet.operator(), wallet.settings());
+            let call = match Call::due(names, ledger, stream, &due) {
+                Ok(call) => call,
+                Err(error) => return unread(stream, &error.to_string()),
+            };
+            match wallet.send(&call, attempt).await {
+                Answer::Done { reported_balance, facts } => ended(stream, due, (reported_balance, facts)),
+                Answer::Refused { reason, code } => match hold_call(ledger, stream, &due, (reason, code)) {
+                    Some(proposal) => proposal,
+                    None => return false,
+                },
+                answer => return unanswered(stream, &call, &answer),
+            }
+        }
+        Todo::Skip(due) => closed(stream, due, true),
+    };
+    match ledger.append(proposal).await {
+        Ok(_) => true,
+        // The debit or credit has ended meanwhile: read the next step from the books.
+        Err(AppendError::Refused(_)) => false,
+        Err(error) => {
+            tracing::warn!(%stream, %error, "failed to log a confirmed call of a wallet; it is retried");
+            false
+        }
+    }
+}
+
+/// Reads a debit's rollback call from the log.
+fn rollback_of(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, debit: &Debit) -> Result<Call, String> {
+    let names = Names::new(wallet.operator(), wallet.settings());
+    let asked = ledger.fetch(debit.asked_at).map_err(|error| error.to_string())?;
+    let id = InternalRequest::AskRollback { request_id: &debit.request_id }.to_string();
+    let rollback = ledger.find(stream, &id, InternalRequest::FINGERPRINT).map_err(|error| error.to_string())?;
+    let call = rollback.and_then(|rollback| Call::rollback(names, &asked, &rollback));
+    call.ok_or_else(|| format!("the log has no rollback of {}", debit.request_id))
+}
+fn ended(
+    stream: &StreamId,
+    due: UnpaidCredit,
+    (reported_balance, answer): (Minor, Option<Box<WalletAnswer>>),
+) -> Proposal {
+    if due.is_close() {
+        return closed(stream, due, false);
+    }
+    let UnpaidCredit { request_id, currency, amount, .. } = due;
+    let request = InternalRequest::PayCredit { request_id: &request_id, currency }.to_string();
+    internal(stream, request, Event::CreditPaid { request_id, currency, amount, reported_balance, answer })
+}
+fn closed(stream: &StreamId, due: UnpaidCredit, skipped: bool) -> Proposal {
+    let UnpaidCredit { request_id, currency, closes: round, .. } = due;
+    let request = InternalRequest::ReportClose { request_id: &request_id, round }.to_string();
+    internal(stream, request, Event::CloseReported { request_id, currency, round, skipped })
+}
+fn hold_call(
+    ledger: &Handle,
+    stream: &StreamId,
+    due: &UnpaidCredit,
+    (reason, code): (String, ReasonCode),
+) -> Option<Proposal> {
+    let transaction = due.transaction_id(stream);
+    tracing::error!(%stream, transaction, reason, code = code.as_str_name(), "the operator's wallet refused a call, which is held");
+    let version = ledger.player(stream).ok()??.head.version;
+    let request = InternalRequest::HoldCall { version }.to_string();
+    let (request_id, currency, close) = (due.request_id.clone(), due.currency, due.close());
+    let code = u32::try_from(i32::from(code)).unwrap_or_default();
+    Some(internal(stream, request, Event::WalletCallHeld { request_id, currency, close, reason, code }))
+}
+
+/// Proposes the rollback of a debit.
+#[must_use]
+pub fn roll_back(stream: &StreamId, debit: &Debit, reason: &str) -> Proposal {
+    let Debit { request_id, .. } = debit;
+    let request = InternalRequest::AskRollback { request_id }.to_string();
+    internal(stream, request, Event::RollbackAsked { request_id: request_id.clone(), reason: reason.to_owned() })
+}
+
+fn internal(stream: &StreamId, request_id: String, event: Event) -> Proposal {
+    let (fingerprint, stream) = (InternalRequest::FINGERPRINT, stream.clone());
+    Proposal { stream, expected_version: None, request_id: request_id.into(), fingerprint, events: vec![event] }
+}
+
+fn unanswered(stream: &StreamId, call: &Call, answer: &Answer) -> bool {
+    let (name, transaction) = (call.name(), call.id());
+    match answer {
+        Answer::Refused { reason, .. } => {
+            tracing::error!(%stream, name, transaction, reason, "the operator's wallet refused a rollback, which is repeated");
+        }
+        answer => tracing::debug!(%stream, name, transaction, ?answer, "a wallet did not answer"),
+    }
+    false
+}
+
+/// The log could not be read for a call, which is tried again.
+fn unread(stream: &StreamId, why: &str) -> bool {
+    tracing::warn!(%stream, why, "the log could not be read for a call to the operator's wallet");
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_32_what_is_overdue_is_found_beyond_the_first_page_and_counted_anew_each_time() {
+        let mut overdue = Overdue::default();
+        for _ in 0..2 {
+            assert_eq!(overdue.add(&[50; LOOKS_MAX], false, 40), None);
+            assert_eq!(overdue.add(&[41, 40, 30], false, 40), None);
+            let seen = overdue.add(&[35, 99], true, 40).unwrap();
+            assert_eq!((seen.busy, seen.players, seen.oldest_ms), (LOOKS_MAX as u64 + 5, 3, Some(30)));
+        }
+        let seen = overdue.add(&[41], true, 40).unwrap();
+        assert_eq!((seen.busy, seen.players, seen.oldest_ms), (1, 0, None), "nothing is");
+    }
+}
