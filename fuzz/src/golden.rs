@@ -4,7 +4,6 @@ use bytes::Bytes;
 use motherlode_proto::convert::record::{self, Logged};
 use std::sync::LazyLock;
 
-/// Logs of one partition each.
 pub const LOGS: [&str; 4] = [
     include_str!("../../tests/golden/one-machine.hex"),
     include_str!("../../tests/golden/five-games.hex"),

@@ -1,5 +1,3 @@
-//! Helpers of the fuzz targets.
-
 pub mod golden;
 pub mod message;
 pub mod service;

@@ -18,7 +18,7 @@ pub static POOL: LazyLock<DescriptorPool> =
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
-/// Texts with a meaning in some field, or nearly.
+/// Texts that mean something in some field, and texts that nearly do.
 const TEXTS: [&str; 48] = [
     "acme",
     "demo",

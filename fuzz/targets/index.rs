@@ -1,4 +1,3 @@
-//! Keys and values of the index.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

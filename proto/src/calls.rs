@@ -34,7 +34,6 @@ type BoxStream = Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>;
 
 type Streamed<T, M, F> = fn(Arc<T>, Request<Streaming<M>>) -> F;
 
-/// A service, and the longest accepted request in bytes.
 struct Serving<T> {
     service: Arc<T>,
     request_bytes_max: usize,

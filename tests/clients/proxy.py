@@ -106,7 +106,6 @@ class Breaking:
             threading.Thread(target=pass_on, args=(service, caller, bytes_max), daemon=True).start()
 
     def close(self):
-        # Closing alone would not end the accept.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 

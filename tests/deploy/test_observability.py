@@ -1,4 +1,4 @@
-"""deploy/observability. tests/tests/e2e/telemetry.rs checks that the metrics exist."""
+"""Tests of deploy/observability. That the metrics exist is checked by tests/tests/e2e/telemetry.rs."""
 
 import json
 import os

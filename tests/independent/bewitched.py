@@ -35,7 +35,6 @@ class Bewitched:
         weight = sum(prize["weight"] for prize in prizes)
         money = bonus * sum(prize.get("multiple", 0) * prize["weight"] for prize in prizes) / weight
         bonus_spins = bonus * sum(prize.get("free_spins", 0) * prize["weight"] for prize in prizes) / weight
-        # Each free spin wins more of both kinds (BW-09).
         spins = scatter_spins + bonus_spins
         free = spins / (1 - spins) * (self.multiplier * line + scatter + money)
         seed = Fraction(self.file.data["jackpot"]["seed_coins"], self.file.data["jackpot"]["odds"])
@@ -70,7 +69,6 @@ class Round(rounds.Round):
                 return self.outcome({})
 
     def window(self, kind, multiplier, shown):
-        """BW-07: multiplies line wins only."""
         window = at_stops(self.game.strips, shown["stops"], ROWS)
         stake = self.stake
         lines = self.game.lines.wins(window, stake["lines"], stake["coins_per_line"] * multiplier, shown["wins"])

@@ -74,7 +74,6 @@ def residues(reels, pays, cells=None, grown=0):
     symbols = [symbol for symbol, row in pays.items() if any(row)]
     rows = [pays[symbol] for symbol in symbols]
     drawn = Drawn(cells, grown, symbols) if grown else None
-    # Crystals landed, win, products of the running symbols.
     states = {(0, 0, packed([1] * len(symbols))): 1}
     number = 1
     for length, columns in enumerate(reels):
@@ -119,7 +118,6 @@ EXPONENTS = sum(3 << BITS * place for place in range(SYMBOLS))
 
 
 def packed(figures):
-    """0: the symbol's run has ended."""
     assert len(figures) <= SYMBOLS
     places = ((place, figure % FIFTHS) for place, figure in enumerate(figures))
     return sum((RUN | POWERS.index(figure)) << BITS * place for place, figure in places if figure)

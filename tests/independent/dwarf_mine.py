@@ -21,7 +21,6 @@ COLOURS = ("green", "yellow", "blue", "red")
 
 class DwarfMine:
     NAME = "dwarf-mine"
-    # Drawn cells that win nothing.
     DECIDES_NOTHING = ("spins[].cells[]",)
 
     def __init__(self, version):
@@ -38,7 +37,7 @@ class DwarfMine:
         self.fractions = Counter()
 
     def free(self, super_high=None):
-        """Windows with the symbol at the marked places, or without those places."""
+        """Strips of free spins with the super-high symbol at the places marked `*`; without one, these places are left out."""
         mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
         return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
 
@@ -120,7 +119,6 @@ class Round(rounds.Round):
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
         self.carried = dict(terms["carried"])
-        # Kind of windows, number, reels, coin value.
         self.series = []
 
     def resolve(self, choice, shown):
@@ -156,7 +154,6 @@ class Round(rounds.Round):
         return cells
 
     def collect(self, window):
-        """Crystals' places (DM-11 to DM-15)."""
         carried = self.carried
         if not carried["given"]:
             carried["given"] = 1

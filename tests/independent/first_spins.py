@@ -5,7 +5,6 @@ from itertools import product
 from witch_means import Means, chance, mean, returns
 
 FIRST = (100, 500, 1000)
-# In the order of unlocking: red, blue, green.
 COMBINATIONS = [(0, 1, 2), (0, 1, 1), (0, 2, 2), (1, 1, 2)]
 ALWAYS = ("base_lines", "free_spins")
 PARTS = (*ALWAYS, "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion")

@@ -64,7 +64,6 @@ def highest_ways(pays, columns):
             for place, symbol in enumerate(symbols):
                 ways, won, running = runs[place]
                 running = running and column[place] > 0
-                # A longer run never pays less.
                 longer.append((ways * column[place], ways * column[place] * pays[symbol][reel + 1], True) if running
                               else (ways, won, False))
             tried.append((reach(reel + 1, longer), longer))

@@ -34,7 +34,6 @@ class MysteryElves:
         self.bonus = self.file.only("bonus")
         self.mysteries = {special["name"]: special["bets"] for special in data["mysteries"]}
         self.factors = [factor["times"] for factor in data["factors"]]
-        # Version 1.0.
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
@@ -97,7 +96,6 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": spin["win_coins"]}, spins=[spin])
 
     def landed(self, spin, held):
-        """Held Bonus symbols keep their marks (ME-04)."""
         marks = {cell: (kind, value) for kind, cell, value in spin["marks"]}
         bonuses = [cell for cell, symbol in enumerate(spin["cells"]) if symbol == self.game.bonus]
         expect(
@@ -125,7 +123,6 @@ class Round(rounds.Round):
             spins.append(self.held_window(spin))
         bets = self.functions(windows, spins)
         expect(next(windows, None) is None, "a window too many")
-        # A full screen pays twice (ME-12).
         spins[-1]["multiplier"] = 2 if len(self.held) == CELLS else 1
         bets *= spins[-1]["multiplier"]
         coins = bets * self.bet

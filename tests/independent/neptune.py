@@ -7,7 +7,6 @@ from rounds import WINDOWS_MAX, expect
 from wins import Lines, at_stops, count, flat, scatter_wins, total
 
 ROWS = 3
-# This number starts a bonus (NP-09).
 TREASURES = 3
 
 
@@ -62,7 +61,6 @@ class Round(rounds.Round):
                 return self.series(shown)
 
     def window(self, kind, multiplier, shown):
-        """NP-07: multiplies line wins only."""
         window = at_stops(self.game.strips, shown["stops"], ROWS)
         stake, cells = self.stake, flat(window)
         lines = self.game.lines.wins(window, stake["lines"], stake["coins_per_line"] * multiplier, shown["wins"])

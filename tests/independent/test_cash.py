@@ -13,9 +13,7 @@ from games import GAMES, LATEST, returns
 from rounds import ROOT, played
 
 BINARY = os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode"
-# Maximum deviation of the cash return (DM-19).
 APART = Fraction(5, 10_000)
-# For the engine's floating point sums.
 WITHIN = Fraction(1, 10**10)
 PLAY_MONEY = "XTS"
 OTHERS = {"buy_feature", "unlocked_1", "unlocked_2", "unlocked_3"}
@@ -94,7 +92,6 @@ def test_dm_19_pl_13_the_par_sheet_states_the_exact_cash_returns(counted, name):
     for currency, values in sorted(ladders(game.NAME).items()):
         for value in values:
             worth = coin(currency, value)
-            # PL-17.
             jackpot = parts.get("jackpot_seed", 0) if currency == PLAY_MONEY else 0
             expected.append((currency, value, stated(rtp - jackpot + adds(worth), places), worth.denominator > 1))
     assert sorted(said) == sorted(expected)

@@ -26,8 +26,6 @@ def minor(coins, coin_micros, minor_micros):
 
 
 class Lines:
-    """Only a line's highest win is paid."""
-
     def __init__(self, file, rows):
         self.file = file
         self.wilds = file.numbered("wild")

@@ -69,7 +69,6 @@ class Round(rounds.Round):
         return self.outcome(self.parts, spins=self.spins, carried=carried)
 
     def window(self, kind, window, shown, part, **more):
-        """Adds the win to a part of the return."""
         multiplier = more.get("multiplier", 1)
         coins = self.stake["coins_per_line"] * multiplier
         wins = self.game.lines.wins(window, self.stake["lines"], coins, shown["wins"])
@@ -80,7 +79,6 @@ class Round(rounds.Round):
         return wins
 
     def paid_spin(self):
-        """Returns the changed collection."""
         spin = self.left.pop(0)
         window = at_stops(self.game.strips, spin["stops"], ROWS)
         both = all(self.game.free_spins in reel for reel in (window[0], window[-1]))
@@ -155,7 +153,6 @@ class Round(rounds.Round):
         self.window(kind, window, spin, part, multiplier=multiplier, marks=marks)
 
     def start_respins(self, part):
-        """WF-09: until one wins."""
         self.until_win, self.respins_part = self.left[0]["multiplier"], part
         expect(self.until_win in self.game.counts["multiplier"], "a multiplier")
         self.respins()

@@ -88,7 +88,6 @@ def returns(game):
         "mega_wild": means.mega_wild(),
     }
     exploded = means.scattered_any(means.replaced(game.strips, means.high), data["explosion"]["counts"])
-    # Three reels land Potions, three Potions make a combination.
     often = chance(data["potions"]["chance"])
     red, blue, green = (Fraction(weight, sum(data["potions"]["colours"])) for weight in data["potions"]["colours"])
     chances = 6 * red * blue * green, 3 * red * blue**2, 3 * red * green**2, 3 * blue**2 * green
@@ -106,7 +105,6 @@ def returns(game):
 
 
 def free_spins(game, features, times, means):
-    """WF-14 to WF-16."""
     data = game.file.data["free_spins"]
     high, wilds, multiplier, mega = features.values()
     following = (high, wilds, multiplier, mega, high * times, wilds * times, mega * times)

@@ -22,8 +22,6 @@ DEPOSIT = 1_000_000
 
 @dataclass
 class Refused:
-    """Filled when the `with` block of `refused` ends."""
-
     code: grpc.StatusCode | None = None
     reason: str = ""
     metadata: dict = field(default_factory=dict)
@@ -131,7 +129,6 @@ class Client:
         return steps
 
     def play_until(self, account, awaiting, rounds_max=20_000, **more):
-        """A round awaits a choice within a few hundred rounds of the smallest stake."""
         numbers = count()
         with Stream(self) as stream:
             for _ in range(rounds_max):

@@ -18,12 +18,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 GENERATED = HERE / "gen"
 BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
-# Its dealer forces outcomes.
 SCRIPTED = BINARY.with_name("motherlode-under-test")
 EXAMPLES = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples").resolve()
 PLAYERS = count(1)
 
-# NATS server of the logs.
 STORE = os.environ.get("MOTHERLODE_TESTS_STORE")
 ON_ONE_SERVER = "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_interval = true}\n"
 
@@ -49,7 +47,6 @@ from client import Client  # noqa: E402  (it imports what was generated just now
 
 
 def give_draw_key(data):
-    """Constant, for reproducible failures."""
     file = data / "keys" / "draws"
     if data.exists() and any(data.iterdir()):
         return
@@ -60,8 +57,6 @@ def give_draw_key(data):
 
 
 class Service:
-    """Its log remains for restarts."""
-
     def __init__(self, data, config="", binary=BINARY):
         give_draw_key(data)
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
@@ -98,7 +93,6 @@ class Service:
 
     @contextmanager
     def held(self):
-        """Suspends the process."""
         self.process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
         try:
@@ -145,7 +139,6 @@ def start_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """Each test has other players."""
     service = Service(tmp_path_factory.mktemp("shared") / "data")
     yield service
     service.end()

@@ -93,7 +93,6 @@ def draws_of(commit):
 
 
 def linked(records):
-    """Each step names the record before it."""
     before = None
     for record in [*records.sealing, *records.records]:
 
@@ -115,13 +114,11 @@ def forged(proof, other, key):
     number = int(proven(proof).round_id.rpartition("/")[2])
 
     def beside(change):
-        """Changes an unsigned part."""
         records = proven(proof)
         change(records)
         return with_records(lines, records) + "\n\n" + note, key
 
     def signed(change, relink=False, named=()):
-        """Signs changed records as a new log."""
         records = proven(proof)
         change(records)
         if relink:

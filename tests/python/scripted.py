@@ -13,13 +13,9 @@ SKIP, CLOSE, LEAVE = "skip", "close", "leave"
 
 @dataclass(frozen=True)
 class Script:
-    """The bet's wish, choices with wishes, and the end."""
-
     rules: str
     bet: str = ""
-    # "pick", "start", "red", "black", "halve" or "collect", then the result's wish.
     then: tuple = ()
-    # Earlier bets that collect crystals and Potions.
     before: tuple = ()
     shows: tuple = ()
     coin: str = ""

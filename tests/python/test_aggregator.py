@@ -1,5 +1,3 @@
-"""The example's README, and lost answers."""
-
 import re
 import subprocess
 import sys

@@ -46,7 +46,6 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
     ways = cycle([[SIZES[0], SIZES[3]], [SIZES[1], SIZES[2]]])
     for name, round in rounds.items():
         assert page.goto(f"{service.console}round/{round.round_id}").status == 200, name
-        # The number of free spins is random.
         windows = sum(len(step.outcome.spins) for step in round.steps)
         assert len(page.content()) <= 25_000 + 4_000 * (len(round.steps) + windows), name
         holds(page, name, game, SCRIPTS[game][name], round)

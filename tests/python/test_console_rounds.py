@@ -66,7 +66,6 @@ def test_pl_19_a_round_plays_and_is_stepped_through_without_javascript(browser, 
     page.goto(f"{address}round/{rounds['dwarf-mine-free-spins']}")
     page.get_by_role("link", name="Step through it").click()
     first, last = map(int, re.search(r"Picture (\d+) of (\d+)", page.content()).groups())
-    # The bet, its spin, at least ten free spins, their overview, the end.
     assert first == 1 and last >= 14
     for number in range(2, last + 1):
         page.get_by_role("link", name="Next").click()

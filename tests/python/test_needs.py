@@ -45,7 +45,6 @@ def test_b_all_that_is_missing_is_named_at_once_with_what_to_install(machine, sc
 
 
 def test_b_one_that_is_missing_is_named_and_nothing_else(machine):
-    # With venv.
     ran = machine("tests/run", "cargo", "cc", "python3")
     assert ran.returncode == 2
     named = [line.split(" - ")[0].strip() for line in ran.stderr.splitlines() if " - " in line]

@@ -151,7 +151,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
         assert len(brief) < len(file.read_text())
         file.write_text(brief)
         assert "gives the bytes of its record" in motherlode("verify", file, "--key", vkey)
-        assert "checkpoints that it is the log of: " in motherlode("audit", data, "--key", vkey)
+        assert "checkpoints of this log: " in motherlode("audit", data, "--key", vkey)
         kept = tmp_path / "kept"
         kept.write_text((data / "proofs/0/checkpoint").read_text())
         motherlode("audit", data, "--key", vkey, "--checkpoint", kept)

@@ -68,7 +68,6 @@ def test_pl_14_pl_28_scaled_numbers_pass(bound):
 
 @pytest.mark.parametrize("bound", (2, 32, 37))
 def test_pl_14_pl_28_the_first_numbers_of_all_seeds_pass(bound):
-    """A spin uses the first numbers of a seed."""
     blocks = draws(3, bound, 100_000 * DRAWS_PER_SEED).reshape(-1, DRAWS_PER_SEED)
     for reel in range(5):
         for test in scaled.ALL:
@@ -101,7 +100,6 @@ BAD_SEQUENCES = 20
 
 
 def biased():
-    """50.5 % ones."""
     return np.random.Generator(np.random.PCG64(1)).random((BAD_SEQUENCES, BITS)) < 0.505
 
 
@@ -153,7 +151,6 @@ def modulo(bound, random):
 
 
 def sticky(bound, random):
-    """Every twentieth number is repeated."""
     numbers = random.integers(0, bound, 1_000_000)
     repeats = np.flatnonzero(random.random(len(numbers)) < 0.05)[1:]
     numbers[repeats] = numbers[repeats - 1]
@@ -166,7 +163,6 @@ def never_twice(bound, random):
 
 
 def rising(bound, random):
-    """Pairs in ascending order."""
     return np.sort(random.integers(0, bound, (500_000, 2)), axis=1).ravel()
 
 

@@ -112,7 +112,6 @@ def wallet(tmp_path, database):
 
 
 def patient(call):
-    """Repeats until the outcome is known."""
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -132,7 +131,6 @@ def played(client, account, number):
         steps.append(patient(lambda: client.choose(named, steps[0].round_id, choice)))
     jackpot = 0
     if steps[0].HasField("jackpot"):
-        # The award may follow the answer.
         paid = lambda: patient(lambda: client.spin(request)).jackpot.amount
         deadline = time.monotonic() + 300
         while not paid().amount_minor and time.monotonic() < deadline:

@@ -21,7 +21,6 @@ ROLES = {"platform/ann": ["admin"], "cash/one": ["wallet"], "acme/gateway": ["pl
 
 
 def suggested(service):
-    """Printed commands and required packages."""
     said = []
     for line in service.process.stdout:
         said.append(line.rstrip("\n"))
@@ -33,7 +32,6 @@ def suggested(service):
 
 
 def works(command, folder, environment):
-    """In another folder."""
     if shlex.split(command)[1] != "watch":
         ran = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
         assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"

@@ -1,5 +1,3 @@
-//! Answers of services rebuilt from the same log, to compare them.
-
 use crate::Client;
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, ListAwardsRequest},
@@ -12,10 +10,8 @@ use std::{collections::BTreeMap, fmt::Debug};
 
 const PAGE: i32 = 100;
 
-/// Answers by question, without log positions.
 pub type Answers = BTreeMap<String, String>;
 
-/// Balances, rounds, open rounds, collections.
 pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
     let mut answers = Answers::new();
     for account in accounts {
@@ -49,7 +45,6 @@ pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
     answers
 }
 
-/// Figures, awards, a day's statement (YYYY-MM-DD, UTC), returns.
 pub async fn of_house(client: &mut Client, pool_id: &str, date: &str) -> Answers {
     let pool = || pool_id.to_owned();
     let mut answers = Answers::new();

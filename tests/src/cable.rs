@@ -12,7 +12,6 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Dropping it closes its listener.
 pub struct Cable {
     pub address: SocketAddr,
     to: Arc<Mutex<SocketAddr>>,
@@ -44,7 +43,6 @@ impl Cable {
         self.whole.send_replace(false);
     }
 
-    /// Restores the link; cut connections are closed.
     pub fn mend(&self) {
         self.whole.send_replace(true);
     }

@@ -1,5 +1,3 @@
-//! Client of a service, as an aggregator would write it.
-
 use crate::seamless;
 use motherlode_proto::{
     jackpot::v1::jackpot_service_client::JackpotServiceClient,
@@ -18,14 +16,10 @@ use tonic_types::StatusExt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// The round awaits any choice.
     Open,
-    /// Three Merlins, treasures.
     Pick,
-    /// The round awaits the start of a feature.
     Feature,
     FreeSpins,
-    /// A line win that may be doubled.
     Double,
     Loss,
     Right,
@@ -161,7 +155,6 @@ impl Client {
     }
 }
 
-/// Next choice of a player without preferences.
 #[must_use]
 pub fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
@@ -189,7 +182,6 @@ pub fn account(player: &str, currency: &str) -> Account {
     Account { operator_id: "acme".to_owned(), player_id: player.to_owned(), currency_code: currency.to_owned() }
 }
 
-/// All lines of Bewitched with one coin each.
 #[must_use]
 pub fn bet(request_id: &str, account: &Account, coin_value: &str) -> SpinRequest {
     SpinRequest {

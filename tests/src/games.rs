@@ -18,7 +18,6 @@ use std::{
 };
 use tonic::Code;
 
-/// Smallest bet at a coin value, with a gamble if the game has one.
 #[must_use]
 pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -> SpinRequest {
     let info = game.info();
@@ -38,7 +37,6 @@ pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -
     }
 }
 
-/// Free rounds of the smallest stake, valid until 2100.
 #[must_use]
 pub fn campaign(game: &dyn Game, id: &str, account: &Account, rounds: u32) -> GrantCampaignRequest {
     GrantCampaignRequest {
@@ -63,7 +61,6 @@ pub fn smallest(game: &dyn Game) -> CoinValue {
     CoinValue(game.info().limits.coin_values_micros[0])
 }
 
-/// Choices of the gamble alternate. Returns all answers.
 pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, turn: usize) -> Vec<Played> {
     let id = request.request_id.clone();
     let mut last = client.bet(request).await.expect("the bet is taken");
@@ -93,7 +90,6 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
     }
 }
 
-/// A log on JetStream is copied to the data folder.
 fn local(data: &Path) -> LocalLog {
     let from = LogLocation::from_config(&config(data));
     if let LogLocation::Stream(_) = from {
@@ -110,7 +106,6 @@ pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
     replay(&log, &stream, round).expect("the log can be read").expect("the round is there")
 }
 
-/// Panics on a finding.
 pub fn checked(data: &Path) {
     audit_of(data);
 }

@@ -1,5 +1,3 @@
-//! Helpers of the end-to-end tests.
-
 pub mod answers;
 mod cable;
 mod client;
@@ -63,7 +61,6 @@ fn partitions() -> u32 {
 fn store(data: &Path) -> config::Store {
     let Ok(url) = env::var("MOTHERLODE_TESTS_STORE") else { return config::Store::default() };
     let name = data.to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
-    // These tests need no replicas.
     let allow_unsafe = AllowUnsafe { replicas: true, sync_interval: true, ..AllowUnsafe::default() };
     config::Store { url: Some(url), stream: name, replicas: 1, allow_unsafe, ..config::Store::default() }
 }
@@ -74,7 +71,6 @@ pub async fn start(data: &Path) -> Server {
     start_on(&config, stores).await
 }
 
-/// Empty log, in memory or on the tests' server, for a service that is not restarted.
 #[must_use]
 pub fn fresh(config: &Config) -> Box<dyn Store> {
     match config.store.url {

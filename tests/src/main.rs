@@ -1,5 +1,3 @@
-//! The service as a process, for tests that kill it.
-
 use motherlode_spin::Dealer;
 use std::process::ExitCode;
 

@@ -4,7 +4,6 @@ use motherlode_proto::convert::record::{self, Logged};
 use motherlode_state::{Commit, Currency, Event, Minor, StreamId};
 use std::path::Path;
 
-/// The service is stopped, and the player must have a commit in the log.
 pub fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
     let config = config(data);
     let mut stores = motherlode_server::open_stores(&config).expect("the log opens").stores;

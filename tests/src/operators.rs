@@ -17,13 +17,11 @@ use std::{
     },
 };
 
-/// 2027-01-01T00:00:00Z.
 pub const NEW_YEAR_MS: i64 = 1_798_761_600_000;
 
 /// In-memory service whose clock starts an hour before the new year.
 pub struct Service {
     pub server: Server,
-    /// Unix ms.
     pub clock: Arc<AtomicI64>,
     _data: tempfile::TempDir,
 }
@@ -71,20 +69,15 @@ pub fn token(token: &str) -> Credentials {
     Credentials { token: Some(token.to_owned()), ..Credentials::default() }
 }
 
-/// PEM files in a folder, with one root.
 pub struct Certificates {
-    /// PEM.
     pub root: String,
-    /// Certificate and key of a client, PEM.
     pub client: (String, String),
     /// SHA-256 of the client's certificate, hex.
     pub client_sha256: String,
-    /// Certificate and key of a client that is not configured, from the same root.
     pub stranger: (String, String),
 }
 
 impl Certificates {
-    /// Writes `root.pem`, `service.pem` and `service.key`.
     #[must_use]
     pub fn make(folder: &Path) -> Self {
         let mut root = CertificateParams::default();

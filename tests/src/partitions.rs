@@ -4,7 +4,6 @@ use motherlode_ledger::{Handle, Ledgers};
 use motherlode_state::{Account, Currency, Event, Nano, PoolState, VoidedJackpot};
 use std::{collections::BTreeMap, time::Duration};
 
-/// Waits up to two minutes, see [`is_settled`].
 pub async fn settled(ledgers: &Ledgers) {
     let mut heads: Vec<_> = ledgers.all().map(Handle::head).collect();
     let settle = async {
@@ -15,7 +14,6 @@ pub async fn settled(ledgers: &Ledgers) {
     tokio::time::timeout(Duration::from_secs(120), settle).await.expect("the partitions settle");
 }
 
-/// All partitions have exchanged their reports of the pool, and no award is unpaid.
 #[must_use]
 pub fn is_settled(ledgers: &Ledgers) -> bool {
     let home = ledgers.home();

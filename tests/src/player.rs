@@ -1,5 +1,3 @@
-//! Simulated player that checks answers and repeats requests without one.
-
 use crate::client::{Client, bet};
 use motherlode_proto::{
     round::v1::{Account, JackpotWin, RoundState},
@@ -21,7 +19,6 @@ pub struct Player {
     round: u64,
     /// Answers without the jackpot's state, which may still change.
     answers: BTreeMap<String, Played>,
-    /// Reported jackpots by position of the hit.
     jackpots: BTreeMap<u64, JackpotWin>,
 }
 
@@ -43,7 +40,6 @@ impl Player {
         }
     }
 
-    /// Stops at the first error. The next call repeats the interrupted round.
     pub async fn play_rounds(&mut self, client: &mut Client, rounds: usize) -> Result<(), Status> {
         for _ in 0..rounds {
             self.play_round(client, &Arc::default()).await?;
@@ -52,7 +48,6 @@ impl Player {
         Ok(())
     }
 
-    /// Repeated requests must get the same answers.
     pub async fn play_round(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Result<(), Status> {
         let id = format!("r{}", self.round);
         let mut last = client.spin(bet(&id, &self.account, self.coin_value), None).await?;
@@ -80,7 +75,6 @@ impl Player {
         }
     }
 
-    /// Each answer is repeated unchanged, and the balance is their sum.
     pub async fn check(&mut self, client: &mut Client) {
         let (rounds, answers) = (self.round, Arc::default());
         for round in 0..=rounds {

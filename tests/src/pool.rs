@@ -13,14 +13,12 @@ pub const POOL: &str = "bewitched";
 const EUR: i128 = 1_000_000_000;
 const SEED: i128 = 20_000 * EUR;
 
-/// Partition and position.
 pub type Hit = (u32, u64);
 
 #[derive(Default)]
 pub struct Model {
     /// Contributions of all bets, in 1e-9 EUR.
     pub contributed: i128,
-    /// Awards in cents, in the order of the pool's stream.
     pub expected: Vec<(Hit, i128)>,
     pooled: i128,
     increments: i128,
@@ -86,7 +84,6 @@ impl Model {
         assert_eq!(self.pooled + self.house, self.paid + self.increments + self.reserve, "BW-18");
     }
 
-    /// Applies BW-16 and BW-17.
     fn win(&mut self, hit: Hit, time_ms: i64, coin_micros: i128) {
         let seed = SEED * coin_micros / 10_000_000;
         let collision = self.last_hit_ms.is_some_and(|last| last / 3_000 == time_ms / 3_000);

@@ -1,5 +1,3 @@
-//! The service as a process that tests kill.
-
 use std::{
     fs::{self, File},
     io::{self, BufRead, BufReader, Read, Seek, Write},
@@ -31,7 +29,6 @@ pub struct Process {
     child: Child,
     log: File,
     pub address: SocketAddr,
-    /// Address of console and JSON.
     pub console: Option<SocketAddr>,
 }
 
@@ -42,7 +39,6 @@ impl Process {
         Self::start_as(program, data, config, &[])
     }
 
-    /// Bytes.
     #[must_use]
     pub fn memory_peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process is there");
@@ -86,13 +82,11 @@ impl Process {
         Self { child, log, address: address.expect("it prints its address"), console }
     }
 
-    /// Searches standard error for `words`.
     #[must_use]
     pub fn log_line(&self, words: &str) -> Option<String> {
         self.log_lines(words).pop()
     }
 
-    /// Searches standard error for `words`.
     #[must_use]
     pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();
@@ -100,7 +94,6 @@ impl Process {
         // A seek would move the position at which the process writes.
         self.log.read_exact_at(&mut text, 0).expect("a file can be read");
         let text = String::from_utf8_lossy(&text);
-        // The last line may be incomplete.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
     }
@@ -127,7 +120,6 @@ impl Process {
         assert!(sent.expect("a shell is there").success(), "the process is still there");
     }
 
-    /// Returns the exit code; panics after a minute.
     pub async fn terminate(self) -> Option<i32> {
         self.ask_to_stop();
         self.ended().await.0
@@ -137,7 +129,6 @@ impl Process {
         self.signal("TERM");
     }
 
-    /// Waits up to a minute; returns the exit code and standard error.
     pub async fn ended(mut self) -> (Option<i32>, String) {
         let waited = tokio::task::spawn_blocking(move || {
             let code = self.child.wait().ok().and_then(|status| status.code());
@@ -160,7 +151,6 @@ impl Drop for Process {
     }
 }
 
-/// Connects within a second, with a timeout of three seconds per call.
 pub async fn channel(address: SocketAddr) -> Option<Channel> {
     let endpoint = Channel::from_shared(format!("http://{address}")).expect("an address is a URI");
     let endpoint = endpoint.timeout(Duration::from_secs(3)).connect_timeout(Duration::from_secs(1));
@@ -173,7 +163,6 @@ pub async fn serving(address: SocketAddr) -> bool {
     answer.is_ok_and(|answer| answer.into_inner().status() == ServingStatus::Serving)
 }
 
-/// Panics after two minutes.
 pub async fn until(what: &str, done: impl AsyncFn() -> bool) {
     let waiting = async {
         while !done().await {

@@ -35,7 +35,6 @@ pub fn is_on() -> bool {
     env::var("MOTHERLODE_TESTS_WALLET").is_ok_and(|kind| kind == "seamless")
 }
 
-/// Without configured operators acme gets the wallet, and access stays open.
 pub(crate) fn give_wallets(config: &mut Config) {
     if !is_on() {
         return;
@@ -74,13 +73,11 @@ pub(crate) fn fund(account: &Account, minor: i64) {
     *wallet().books().balances.entry(key(account)).or_default() += minor;
 }
 
-/// The wallet's balance once no transfer of the player is pending.
 pub(crate) async fn balance(account: &Account) -> i64 {
     settled(account).await;
     wallet().books().balances.get(&key(account)).copied().unwrap_or_default()
 }
 
-/// Waits up to 30 seconds until no transfer of a player is pending.
 pub async fn settled(account: &Account) {
     if !is_on() {
         return;
@@ -140,7 +137,6 @@ type Key = (String, String, String);
 struct Books {
     operators: BTreeSet<String>,
     balances: BTreeMap<Key, i64>,
-    /// Moved amount by transaction id; `None` if refused or rolled back.
     transactions: BTreeMap<String, Option<i64>>,
     services: BTreeMap<u64, Ledgers>,
     begun: u64,

@@ -54,7 +54,6 @@ impl Server {
         }
     }
 
-    /// Services in split roles have none.
     #[must_use]
     pub fn console(&self) -> SocketAddr {
         let address = match &self.0 {
@@ -73,7 +72,6 @@ impl Server {
         address.expect("it serves files")
     }
 
-    /// Partition 0.
     #[must_use]
     pub fn ledger(&self) -> &Handle {
         match &self.0 {
@@ -103,13 +101,11 @@ impl Server {
             .expect("the player is there")
     }
 
-    /// Last durable position of each partition.
     #[must_use]
     pub fn ends(&self) -> Vec<Position> {
         self.ledgers().all().map(Handle::durable).collect()
     }
 
-    /// Sum over all partitions, in 1e-9 of the currency's unit.
     #[must_use]
     pub fn holding(&self, account: Account<'_>, currency: Currency) -> i128 {
         self.ledgers().all().map(|ledger| ledger.books(|books| books.holding(account, currency).0)).sum()

@@ -68,7 +68,6 @@ impl Split {
     }
 }
 
-/// Names are credentials, their tokens, and token files.
 const NODES: [(Roles, &str); 2] = [(Roles::NODE_SPIN, "node-spin.token"), (Roles::NODE_JACKPOT, "node-jackpot.token")];
 
 fn token(role: Role) -> &'static str {
@@ -93,7 +92,6 @@ fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
     }
 }
 
-/// Calls that a jackpot process refuses.
 const POOL_CHANGES: [&str; 7] =
     ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];
 

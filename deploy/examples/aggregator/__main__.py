@@ -37,7 +37,6 @@ def run(args):
     def connect(to=address):
         return Service(to, ca, token, host, args.answer_s)
 
-    # Players' connections stay; only the aggregator loses answers.
     direct, service = connect(args.target), connect()
     try:
         grpc.channel_ready_future(direct.channel).result(timeout=10)

@@ -4,7 +4,6 @@ import grpc
 from motherlode.spin.v1 import spin_pb2
 from service import waits
 
-# Leaves time to stop the series.
 PAUSE_MS = 300
 
 
@@ -39,7 +38,6 @@ class Series:
             except grpc.RpcError as error:
                 service.pause(error, wait_s)
             finally:
-                # Stops the series.
                 answers.cancel()
         raise TimeoutError("the series keeps losing its connection")
 

@@ -11,8 +11,6 @@ PAGE_SIZE = 100
 
 @dataclass
 class Round:
-    """In minor units."""
-
     bet: int
     win: int
     # By step, before the round's end (ME-16).
@@ -46,7 +44,6 @@ class Books:
     client_seeds: dict = field(default_factory=dict)
 
     def told(self, played, client_seed=None):
-        """Idempotent."""
         if client_seed is not None:
             self.client_seeds[played.round_id, played.step] = client_seed
         before = self.rounds.get(played.round_id)

@@ -1,5 +1,3 @@
-"""Free rounds (PL-18)."""
-
 import time
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -10,7 +8,6 @@ ROUNDS = 3
 
 
 def free_rounds(player, session, stake, **more):
-    """Plays one campaign and cancels another."""
     played = grant(player, session.game, stake)
     for number in range(ROUNDS):
         player.bet(session, None, campaign_id=played, **more)

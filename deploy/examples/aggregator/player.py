@@ -139,8 +139,6 @@ class Player:
 
 
 class Session:
-    """Binds player, account and game (PL-16)."""
-
     def __init__(self, player, game, direct):
         request = spin_pb2.OpenSessionRequest(
             request_id=player.request_id("launch"), account=player.account, game=game, mode=spin_pb2.PLAY_MODE_REAL

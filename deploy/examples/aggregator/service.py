@@ -15,7 +15,6 @@ from motherlode.jackpot.v1 import jackpot_pb2_grpc
 from motherlode.ledger.v1 import ledger_pb2_grpc
 from motherlode.spin.v1 import spin_pb2_grpc
 
-# Per message.
 TRIES_MAX = 20
 FIRST_WAIT_S, WAIT_MAX_S = 0.05, 1.0
 
@@ -60,7 +59,6 @@ class Service:
             ("grpc.max_reconnect_backoff_ms", 1000),
         ]
         if name:
-            # For a proxy's address.
             options.append(("grpc.ssl_target_name_override", name))
         self.channel = grpc.secure_channel(address, credentials, options)
         self.spins = spin_pb2_grpc.SpinServiceStub(self.channel)

@@ -17,7 +17,6 @@ GAMES = {
     "witch-feature": {"start_free_spins"},
 }
 
-# Each choice occurs about once in 200 rounds.
 ROUNDS_MAX = 20_000
 
 

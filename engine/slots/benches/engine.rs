@@ -1,5 +1,3 @@
-//! Cost of scans, simulated rounds, and first steps. `cargo bench -p motherlode-slots`
-
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -111,7 +111,6 @@ impl Player {
     }
 }
 
-/// Returns false, without effect, if the choice is not offered.
 fn resolve(round: &mut dyn Round, choice: &Choice, random: &mut Draws, out: &mut Outcome) -> bool {
     let mut seed = Seed::default();
     for word in seed.chunks_mut(4) {
@@ -124,7 +123,6 @@ fn any<T: Copy>(random: &mut Draws, from: &[T]) -> T {
     from[random.below(u32::try_from(from.len()).unwrap_or(1)) as usize]
 }
 
-/// Half of the stakes have the lowest coin value, which most often needs rounding.
 fn stake(game: &dyn Game, coins: &[u64], random: &mut Draws) -> Stake {
     let limits = &game.info().limits;
     let mut within = |(min, max): (u32, u32)| min + random.below(max - min + 1);

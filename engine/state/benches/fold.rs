@@ -1,5 +1,3 @@
-//! Cost of folding a spin, alone and staged in batches, over a thousand players.
-
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use motherlode_state::{
     Books, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, Nano,

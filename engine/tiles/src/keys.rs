@@ -9,14 +9,14 @@ use ed25519_dalek::{Signature as Ed25519, Signer as _, SigningKey, VerifyingKey}
 use sha2::{Digest, Sha256};
 use std::{fmt, str::FromStr};
 
-/// As in Go's `sumdb/note`.
+/// Prefix of a signing key, as in Go's `sumdb/note`.
 const PRIVATE: &str = "PRIVATE+KEY+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// 0x01: over a note's text.
+    /// Type 0x01: signs a note's text.
     Log,
-    /// 0x04: over a time and a checkpoint.
+    /// Type 0x04: signs a time and a checkpoint.
     Witness,
 }
 
@@ -59,7 +59,6 @@ impl VerifierKey {
         self.key.as_bytes()
     }
 
-    /// Returns the first four bytes of `SHA-256(name | 0x0A | kind | key)`.
     #[must_use]
     pub fn id(&self) -> [u8; 4] {
         let digest = Sha256::new_with_prefix(&self.name).chain_update([b'\n', self.kind.byte()]);
@@ -67,7 +66,6 @@ impl VerifierKey {
         [a, b, c, d]
     }
 
-    /// Returns the key under another name: each partition has one.
     pub fn named(&self, name: &str) -> Result<Self, Malformed> {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }

@@ -18,7 +18,6 @@ pub fn node(left: &Hash, right: &Hash) -> Hash {
     Sha256::new_with_prefix([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// Returns `SHA-256("")`, the root of the empty tree.
 #[must_use]
 pub fn empty() -> Hash {
     Sha256::digest([]).into()
@@ -83,7 +82,7 @@ pub fn root<S: Stored>(stored: &S, size: u64) -> Result<Hash, S::Error> {
     range(stored, 0, size)
 }
 
-/// `from..to` must form a subtree of some tree.
+/// Returns the hash of a range, which must be a subtree of some tree.
 pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S::Error> {
     let size = to - from;
     if size.is_power_of_two() {
@@ -103,7 +102,6 @@ pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S
     Ok(node(&range(stored, from, middle)?, &range(stored, middle, to)?))
 }
 
-/// Returns the largest power of two below the size.
 pub(crate) fn split(size: u64) -> u64 {
     1 << (size - 1).ilog2()
 }

@@ -20,7 +20,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Witnesses with a valid cosignature, and its time.
+    /// Returns the witnesses with a valid cosignature, and its time.
     #[must_use]
     pub fn cosigned(&self, checkpoint: &Note) -> BTreeMap<&str, u64> {
         let found = self.witnesses.iter().filter_map(|(name, key)| Some((&**name, checkpoint.verify(key).ok()?)));

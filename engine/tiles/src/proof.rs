@@ -1,6 +1,6 @@
 use crate::merkle::{Hash, Stored, node, range, split};
 
-/// Proves as in RFC 6962, section 2.1.1; `index` is below `size`.
+/// Returns the inclusion path of RFC 6962, section 2.1.1. `index` must be below `size`.
 pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, size, vec![]);
     while to - from > 1 {
@@ -17,7 +17,7 @@ pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Has
     Ok(path)
 }
 
-/// Proves as in RFC 6962, section 2.1.2. The path is empty if `old` is 0 or `new`.
+/// Returns the consistency path of RFC 6962, section 2.1.2. It is empty if `old` is 0 or `new`.
 pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, new, vec![]);
     if old == 0 || old >= new {
@@ -33,7 +33,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
             from = middle;
         }
     }
-    // The verifier has it if it is the whole old tree.
+    // The verifier has this hash if it is the whole old tree.
     if from > 0 {
         path.push(range(stored, from, to)?);
     }
@@ -66,7 +66,7 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     if old == 0 || old == new {
         return path.is_empty() && (old == 0 || old_root == new_root);
     }
-    // A complete old tree is its own start.
+    // The path of a complete old tree begins with the tree itself.
     let (start, path) = match (old.is_power_of_two(), path) {
         (true, path) => (old_root, path),
         (false, [start, path @ ..]) => (start, path),

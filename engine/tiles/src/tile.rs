@@ -10,7 +10,7 @@ const LEVEL_MAX: u8 = 63;
 /// `tile/<L>/<N>[.p/<W>]`, or a bundle of entries: `tile/entries/<N>[.p/<W>]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tile {
-    /// 0 to 63; `None` for entries.
+    /// Level from 0 to 63; `None` for the entries.
     pub level: Option<u8>,
     pub index: u64,
     /// 1 to 256.
@@ -29,7 +29,7 @@ impl Tile {
         self.index.saturating_mul(TILE_WIDTH.into())
     }
 
-    /// Each entry follows its length in two bytes, big-endian.
+    /// Encodes entries, each after its length in two bytes, big-endian.
     #[must_use]
     pub fn bundle(entries: &[Hash]) -> Vec<u8> {
         entries.iter().flat_map(|entry| [0, 32].into_iter().chain(*entry)).collect()

@@ -1,5 +1,3 @@
-//! Samples of events about generations of draws (PL-40).
-
 use motherlode_state::{
     Draw, DrawSealed, Epoch, Event, GenerationBegun, Minor, RecordHash, SealReason, StartEvidence, StepResolved,
 };
@@ -34,7 +32,6 @@ pub fn sealed(number: u64, generation: u64, reason: SealReason) -> Event {
     Event::DrawSealed(DrawSealed { number, epoch: [1, 2, 3, 4], generation, seal: [9; 32], reason })
 }
 
-/// A step of a sealed draw.
 pub fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>, generations: (u64, u64)) -> Event {
     let (epoch, next_epoch) = ([1, 2, 3, 4], [5, 6, 7, 8]);
     let draw = Draw {

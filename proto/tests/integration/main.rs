@@ -1,5 +1,3 @@
-//! Tests of the protos and their conversion, in one program to link once.
-
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod balances;

@@ -294,7 +294,7 @@ fn reserved(players: &[&str]) -> Event {
     })
 }
 
-/// The terms of a bet whose message has such bytes.
+/// Returns the terms of a bet with these bytes as its stake.
 fn terms(stake: Vec<u8>) -> LoggedTerms {
     let rate = Some(v1::Rate { mantissa: 1, exponent: 0 });
     let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());

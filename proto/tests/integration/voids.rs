@@ -1,5 +1,3 @@
-//! Samples of events about voids of rounds that fed or hit a pool.
-
 use crate::record::{mirrored, reported};
 use motherlode_state::{
     CoinValue, CollisionShare, Contribution, Currency, Decision, Event, FxRate, Incident, LoggedTerms, Minor, Nano,

@@ -60,14 +60,12 @@ fn main() {
         }
         for round in rounds * first / players..rounds * (first + cohort) / players {
             tale.request_id = Some(format!("bet-{round:032x}"));
-            // The stride is coprime to the number of players, so neighbours differ.
             tale.plain_spin(&name(first + round * 617 % cohort));
             if round % POOL_EVERY == 0 {
                 tale.tend();
             }
             append(&mut tale, BLOCK);
         }
-        // These players do not play again and leave memory.
         tale.books.freeze();
         drop(tale.books.thaw(None));
         let mut hand = Hand::default();

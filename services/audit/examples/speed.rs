@@ -41,7 +41,7 @@ fn main() {
         assert_eq!(report.divergence, None);
         let cpu = cpu_seconds() - cpu;
         let rounds: u64 = report.returns.iter().map(|of| of.rounds).sum();
-        #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+        #[allow(clippy::cast_precision_loss, reason = "for display")]
         let rounds = rounds as f64;
         println!("{seconds:.2} s: {:.0} rounds/s", rounds / seconds);
         println!("  {cpu:.2} s of processor time: {:.0} rounds/s and core", rounds / cpu);

@@ -29,11 +29,10 @@ fn main() {
     let names: Vec<_> = (0..players).map(|number| format!("player-{number:05}")).collect();
     let mut tale = Tale::sealed(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for round in 0..rounds {
-        // The stride is coprime to the number of players, so neighbours differ.
         let name = &names[round as usize * 617 % names.len()];
         match round % PICK_EVERY {
             0 => {
-                // The round may stay open, and a player has one at a time.
+                // A player with an open round cannot bet, so this spin has another player.
                 let name = &format!("picker-{round:05}");
                 tale.join(name);
                 let picks = tale.bet(name, 15, 1, CoinValue(100_000), |outcome| outcome.awaiting == Awaiting::Pick);

@@ -181,7 +181,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// Changes the next place each time; the fault must be found there or later.
+/// Changes the next place each time. The fault must be found there or later.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
     assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
@@ -211,7 +211,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// A card can have the same outcome with another seed.
+/// Cards are excluded: another seed can give the same card.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }
@@ -238,7 +238,7 @@ fn a_missing_reveal_is_found() {
             });
             let (round, is_void) =
                 (round.expect("a reveal"), matches!(logged.commit.events[0], Event::RoundVoided { .. }));
-            // A lost key is stated in the log, so it refuses a void.
+            // For a voided round `DrawsLost` can be valid, so it names another round.
             let instead = Event::DrawsLost { round: if is_void { round + 1 } else { round } };
             let place = logged.commit.events.iter_mut().find(|event| reveals(event));
             *place.expect("a reveal") = instead;
@@ -437,7 +437,6 @@ fn a_truncated_tree_is_found() {
     for number in 0..times() {
         let kept = 2 + roll(honest.len() - 1);
         let checkpoint = tree_of(&honest[..kept]);
-        // The chain holds, and the writer signs the shorter tree.
         let cut = &honest[..1 + roll(kept - 1)];
         assert!(against(&checkpoint, cut).is_err(), "attack {number}: a log cut to {} of {kept}", cut.len());
         if number % VERIFIED == 0 {

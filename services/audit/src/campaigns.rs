@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Campaigns {
     granted: BTreeMap<(StreamId, String), CampaignUse>,
-    /// Minor units, less refunds by voids.
+    /// Money paid by campaigns in minor units, less refunds of voids.
     paid: BTreeMap<(String, Currency), i128>,
 }
 
@@ -70,7 +70,11 @@ impl Campaigns {
         if counted.begun > left || counted.cancelled || commit.time_ms >= terms.expires_ms {
             let expected = format!("at most {left} rounds before {} ms, none once cancelled", terms.expires_ms);
             let found = format!("round {} of the campaign at {} ms", counted.begun, commit.time_ms);
-            return Err(Fault::new(format!("PL-18: a free round too many of campaign {campaign}"), expected, found));
+            return Err(Fault::new(
+                format!("PL-18: more free rounds than granted by campaign {campaign}"),
+                expected,
+                found,
+            ));
         }
         let played = started.stake.terms().cloned().unwrap_or_default();
         let granted = (&terms.game, terms.bet, terms.coin_value, terms.lines, terms.coins_per_line, false, false);

@@ -15,7 +15,7 @@ pub(crate) type Compared = Result<Nano, Stopped>;
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Divergence(Box<Divergence>),
-    /// The partition's own divergence takes precedence.
+    /// The sender has stopped; its partition's own divergence is reported first.
     Disconnected,
 }
 
@@ -145,7 +145,7 @@ impl OtherPartition {
         Ok(())
     }
 
-    /// Home's rates and switches are copied in order, each once.
+    /// Checks that home's rates and switches are copied in order, each once.
     fn control(
         &mut self,
         copy: &Control,

@@ -39,7 +39,7 @@ pub struct Digest {
     pub records: u64,
     /// Last record's position in the log, or 0.
     pub position: Position,
-    /// SHA-256 over each record's position (8 bytes, big-endian) and the SHA-256 of its bytes.
+    /// SHA-256 over each record's position (8 bytes, big-endian) and the SHA-256 of the record.
     pub digest: Hash,
 }
 
@@ -67,8 +67,8 @@ impl Digesting {
     }
 }
 
-/// A complete copy has the same digest as the log. Omits records after a damaged one, found by
-/// [`audit`](crate::audit()) finds.
+/// Returns the digest that a complete copy of these records has. Records after a damaged one are left out;
+/// [`audit`](crate::audit()) reports the damage.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
     for record in open(log)? {
@@ -96,11 +96,11 @@ pub struct CopyReport {
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
-    /// Without awards, which depend on the pools.
+    /// Returns of games; awards are left out, because they depend on pools.
     pub returns: Vec<Return>,
-    /// Paid to players, in minor units.
+    /// Jackpots paid to players, in minor units.
     pub jackpots: PerCurrency<i128>,
-    /// At the record's position in the log; `None` if all holds.
+    /// First divergence, with the record's position in the log; `None` if there is none.
     pub divergence: Option<Divergence>,
 }
 
@@ -240,7 +240,7 @@ impl<'a> Auditing<'a> {
         let Commit { stream, version, previous, position, request_id, .. } = commit;
         let (last_version, last) = self.streams.get(stream).copied().unwrap_or_default();
         let whole = *version == last_version + 1 && *previous == last;
-        // The copy lacks commits of the system's stream for the platform only.
+        // An operator's copy has only part of the system's stream.
         let with_gaps = *stream == StreamId::System
             && *version > last_version
             && (last..*position).contains(previous)
@@ -261,7 +261,7 @@ impl<'a> Auditing<'a> {
         Ok(())
     }
 
-    /// Each paid jackpot must be hit and is paid once. Its amount is unverifiable here.
+    /// Checks that each paid jackpot was hit and is paid once. Its amount cannot be verified without the pools.
     fn jackpots(&mut self, commit: &Commit) -> Result<(), Fault> {
         for event in &commit.events {
             match event {
@@ -307,7 +307,7 @@ impl<'a> Auditing<'a> {
     }
 }
 
-/// Bets contribute nothing, and a paid jackpot becomes a deposit.
+/// Returns the event as the books without pools accept it: bets contribute nothing, and a paid jackpot is a deposit.
 fn without_pools(event: &Event) -> Option<Event> {
     let mut event = event.clone();
     match &mut event {

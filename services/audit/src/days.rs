@@ -14,7 +14,7 @@ struct Day {
     net: PerCurrency<i128>,
     /// Lowest of the day's sessions: on losses, and on a round's price.
     limits: PerCurrency<[Option<Minor>; 2]>,
-    /// Their returns count for the day of the bet.
+    /// Open rounds; their returns count for the day of the bet.
     open: Vec<(u64, i64, Currency, Minor)>,
 }
 
@@ -95,7 +95,7 @@ impl Days {
                 let is_for = currency.is_real() == real && booked.number() <= day.number;
                 let booked = is_for.then(|| booked.net(currency, &own, now_ms));
                 if booked.is_some_and(|booked| booked != *net) {
-                    let what = format!("PL-26: the day of {stream} did not come to its bets and wins in {currency}");
+                    let what = format!("PL-26: the day of {stream} differs from its bets and wins in {currency}");
                     return Err(Fault::new(what, net, format!("{booked:?}")));
                 }
             }

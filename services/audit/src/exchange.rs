@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// Positions of mirrors, and of home's state in them.
+    /// Position of each mirror, and the position at home of the state in it.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
@@ -47,7 +47,6 @@ impl Exchange {
     pub(crate) fn award(&mut self, position: Position, award: &Award) {
         let Award { hit, round, amount, currency, paid, seed_from_house, .. } = *award;
         let stream = award.stream.clone();
-        // Older logs do not state it.
         let mirrored = MirroredAward { hit, stream, round, amount, currency, paid, seed_from_house };
         self.awards.push_back((position, mirrored));
     }

@@ -51,7 +51,6 @@ impl Fact {
     }
 }
 
-/// After a divergence the receiver is gone.
 pub(crate) struct FactSender {
     pub(crate) partitions: u32,
     to: SyncSender<Vec<Fact>>,

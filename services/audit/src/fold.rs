@@ -19,7 +19,7 @@ use motherlode_state::{Award, Books, CommonState, Currency, Event, Left, Minor, 
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
-    /// Without players until [`Fold::join`].
+    /// Books, without players until [`Fold::join`].
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
     pub(crate) awarded: Vec<(Position, Minor)>,
@@ -151,7 +151,7 @@ impl Fold {
         }
         match self.books.pool(name) {
             Some(pool) if !pool.is_balanced() => Err(Fault::new(
-                "BW-18: the pool's sources are not its uses",
+                "BW-18: the pool's income does not equal its payments and balances",
                 format!("contributions {} + H {} + moved in {}", pool.contributions, pool.house_funding, pool.moved_in),
                 format!(
                     "paid {} + K {} + R {} + moved out {}",
@@ -214,7 +214,9 @@ impl Fold {
                 );
                 if total != sum {
                     return Err(Fault::new(
-                        format!("PL-09: the players of {operator} do not hold their total in {currency}"),
+                        format!(
+                            "PL-09: the balances of {operator}'s players differ from the operator's total in {currency}"
+                        ),
                         total,
                         sum,
                     ));

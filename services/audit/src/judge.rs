@@ -56,7 +56,6 @@ impl<'a> Judge<'a> {
         self.placed(commit)?;
         let mut agree = true;
         let left = self.apply(player, commit, |player| {
-            // Older records do not state credits due.
             let due = due_after.is_empty() || player.due().eq(due_after.iter().copied());
             agree = due && player.balances().eq(balances_after.iter().copied());
             hash
@@ -74,7 +73,6 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// The books check revealed values against their seals.
     fn seals(&mut self, commit: &Commit) -> Result<(), Fault> {
         let Some(keys) = &self.draws else { return Ok(()) };
         for sealed in draws::sealed(&commit.events) {
@@ -85,7 +83,7 @@ impl<'a> Judge<'a> {
             let dealt = keys.dealt(&commit.stream, sealed.name, self.share.generations());
             let expected = dealt.map(|dealt| draw::seal(&dealt));
             if expected != Some(sealed.seal) {
-                let what = format!("the seal of draw {} is not that of the draw keys", sealed.name.number);
+                let what = format!("the seal of draw {} does not match the draw keys", sealed.name.number);
                 return Err(Fault::new(what, expected.map_or("none".into(), |seal| hex(&seal)), hex(&sealed.seal)));
             }
             self.seals.checked += 1;
@@ -156,11 +154,11 @@ pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Re
 }
 
 pub(crate) fn other_due(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
-    Fault::new("PL-31: the stated credits due are not those of the books", cash(booked), cash(stated))
+    Fault::new("PL-31: the stated due credits differ from the books", cash(booked), cash(stated))
 }
 
 pub(crate) fn other_balances(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
-    Fault::new("the balances stated after the commit are not those of the books", cash(booked), cash(stated))
+    Fault::new("the balances stated after the commit differ from the books", cash(booked), cash(stated))
 }
 
 pub(crate) fn cash(balances: &[(Currency, Minor)]) -> String {

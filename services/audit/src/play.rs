@@ -91,7 +91,7 @@ impl<'a> Plays<'a> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Required::default();
-        // The previous step waits for its draw, as do the events after it.
+        // The events of a step wait with it until its draw is revealed.
         let mut holds = false;
         for (event, at) in events.iter().zip(0..) {
             match event {
@@ -146,7 +146,7 @@ impl<'a> Plays<'a> {
                 Event::RoundVoided { round, .. } => {
                     due.nothing()?;
                     holds = false;
-                    // The books check whether a settled round can be voided.
+                    // The books check whether a settled round may be voided.
                     let here = playing.take_if(|playing| playing.number == *round);
                     due.collection = match here.or_else(|| player.open.remove(round)) {
                         Some(mut voided) => {
@@ -166,7 +166,7 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// `None` for an unrevealed draw.
+    /// Returns the seed of a step; `None` if its draw is not revealed.
     fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
         let Some(drawn) = &step.draw else { return Ok(step.seed) };
         round.sealed += 1;
@@ -262,7 +262,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // Rounds of older versions began under their own rules.
+        // Rounds of older versions began with figures shared within their own rules version.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
@@ -358,7 +358,7 @@ impl<'a> Plays<'a> {
 }
 
 impl Required {
-    /// An unexpected change must be the choice of a witch.
+    /// Checks a change of the collection that no outcome explains: the only allowed one is a choice of a witch.
     fn collection(&mut self, changed: &Event) -> Result<(), Fault> {
         match &self.collection {
             Some(due) if due == changed => {

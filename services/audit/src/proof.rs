@@ -30,7 +30,7 @@ use std::{
 #[derive(Debug)]
 pub struct Proven {
     pub checkpoint: Checkpoint,
-    /// By name in the policy, with times.
+    /// Witnesses by their name in the policy, with cosignature times.
     pub cosigned: Vec<(String, u64)>,
     pub stream: StreamId,
     pub number: u64,
@@ -45,11 +45,11 @@ pub struct Proven {
 pub enum ShownDraw {
     /// From an older log.
     Unsealed,
-    /// The dealt value matches the earlier seal at this position.
+    /// The dealt value matches the seal at this earlier position.
     Sealed(Sealed, Position),
-    /// Draw whose sealing record is not in the proof.
+    /// The draw's sealing record is not in the proof.
     NotShown(u64),
-    /// Voided because the key was lost.
+    /// The draw was voided, because its key was lost.
     Lost(u64),
 }
 
@@ -67,7 +67,8 @@ pub enum Unproven {
     Records(String),
 }
 
-/// With a policy, its witnesses must have cosigned. [`Replayed::matches`] states whether all steps match the log.
+/// Verifies a proof. With a policy, its witnesses must have cosigned. [`Replayed::matches`] states whether all steps match the
+/// log.
 pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Result<Proven, Unproven> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key)?;
     let cosigned = policy.map(|policy| (policy, policy.cosigned(&proof.checkpoint)));
@@ -186,7 +187,7 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
             |error| at(count, &format!("it is not as it was logged: the proof was changed or damaged ({error})"));
         let logged = record::decode(&bytes).map_err(damaged)?;
         if *position > 0 && logged.commit.position != *position {
-            return Err(at(count, &format!("it is not of position {position}")));
+            return Err(at(count, &format!("its position is not {position}")));
         }
         Ok(Shown { logged, entry: hash(&bytes), path })
     });

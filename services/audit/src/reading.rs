@@ -60,7 +60,7 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads to the end, the first fault, or the end of all other stages.
+    /// Reads until the end, the first fault, or the end of all other stages.
     pub(crate) fn run(mut self) -> Result<Result<(), Box<Divergence>>, Unusable> {
         let mut follows = false;
         loop {
@@ -74,7 +74,7 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // A stage that ended has a fault in an earlier batch, which all stages have received.
+            // A stage that ended has found a fault in an earlier batch, which all stages have received.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

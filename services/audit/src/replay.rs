@@ -18,11 +18,11 @@ use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// With the replay's outcomes, or the logged one of an unresolvable step.
+    /// The round with recomputed outcomes; a step that cannot be resolved has its logged outcome.
     pub view: RoundView,
-    /// Per step; `None` if it matches or cannot be resolved yet.
+    /// Difference from the log for each step; `None` if it matches or cannot be resolved yet.
     pub differs: Vec<Option<String>>,
-    /// First steps that could be resolved; later draws are not revealed.
+    /// Number of steps resolved, from the first; the draws of later ones are not revealed.
     pub resolved: usize,
 }
 
@@ -41,7 +41,7 @@ pub enum ReplayError {
     Damaged(Box<Divergence>),
 }
 
-/// `None` if the log has no such round.
+/// Replays a round; `None` if the log does not have it.
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut fold = Fold::new(number);
@@ -85,7 +85,7 @@ pub(crate) fn resolved(mut view: RoundView) -> Replayed {
     Replayed { view, differs, resolved }
 }
 
-/// Returns the difference from the log. `carried` are the player's figures before the step.
+/// Returns how a step differs from the log. `carried` are the player's figures before it.
 fn resolve(
     live: &mut Live,
     started: &RoundStarted,

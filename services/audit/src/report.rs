@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct Report {
     pub partition: u32,
-    /// Last position with verified bytes and chain.
+    /// Last position whose bytes and chain are verified.
     pub position: Position,
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
     pub returns: Vec<Return>,
-    /// Per pool, in log order.
+    /// Awards of each pool, in log order.
     pub awards: BTreeMap<String, Vec<Award>>,
     pub voids: PerCurrency<Voids>,
     pub seals: Seals,
     pub index: Comparison,
     pub checkpoints: Vec<u64>,
-    /// Compared size of the tree's files, if any.
+    /// Size of the compared files of the tree, if any.
     pub tree: Option<u64>,
     pub divergence: Option<Divergence>,
 }
@@ -64,7 +64,7 @@ pub struct Return {
     pub steps: u64,
     /// Windows shown, free spins included.
     pub spins: u64,
-    /// Includes those of free rounds, paid by promotions.
+    /// Bets in minor units, including those of free rounds.
     pub bets: i128,
     pub free_bets: i128,
     /// Without the jackpot.
@@ -79,18 +79,18 @@ pub struct Voids {
     pub rounds: u64,
     pub refunds: i128,
     pub wins_taken_back: i128,
-    /// The balance was too low: a loss of the house.
+    /// Wins that voids could not take back because the balance was too low; a loss of the house.
     pub wins_left: i128,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
     pub opened: u64,
-    /// Players who had been opened without a draw.
+    /// Draws sealed again because the player had been opened without a draw.
     pub unsealed: u64,
-    /// Each allowed an unknown outcome to be tried again.
+    /// Draws sealed again because their key was lost. Each allowed an unknown outcome to be retried.
     pub key_lost: u64,
-    /// Replaced after a start that could not rule out lost records (PL-40).
+    /// Draws sealed again after a start that could not rule out lost records (PL-40).
     pub ended: u64,
     /// Starts that revoked unused seals.
     pub unsure_starts: u64,
@@ -106,10 +106,10 @@ pub struct Seals {
 pub enum Comparison {
     Compared {
         balances: u64,
-        /// Durable position of the index, with its record's hash confirmed; 0 for none.
+        /// Durable position of the index, confirmed by its record's hash; 0 for none.
         held: Position,
     },
-    /// An index can be deleted and rebuilt, so the log is not affected.
+    /// The index could not be compared. The log is not affected, because an index can be rebuilt.
     NotCompared { why: String },
 }
 

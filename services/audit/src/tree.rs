@@ -17,12 +17,12 @@ const TOGETHER: usize = 256;
 pub struct Checkpoints {
     /// With verified signatures.
     pub signed: Vec<Checkpoint>,
-    /// Folder, and the size up to which the files must exist.
+    /// Folder of the tree's files, and the size that they must have.
     pub files: Option<(PathBuf, u64)>,
 }
 
 impl Checkpoints {
-    /// Without a checkpoint, there is nothing to compare.
+    /// Opens a folder's tree. A folder without a checkpoint has nothing to compare.
     pub fn in_folder(folder: &Path, key: &VerifierKey) -> Result<Self, FilesError> {
         let Some((checkpoint, _)) = Files::checkpoint(folder, key)? else { return Ok(Self::default()) };
         Ok(Self { files: Some((folder.to_owned(), checkpoint.size)), signed: vec![checkpoint] })
@@ -33,7 +33,7 @@ pub(crate) struct TreeCheck {
     tree: Tree,
     signed: Vec<Checkpoint>,
     files: Option<(Files, u64)>,
-    /// Entries, then hashes of levels 1, 2, 3; each with the index of the first.
+    /// Entries and hashes of levels 1, 2 and 3 to compare, each with the index of its first.
     pending: Vec<(u64, Vec<Hash>)>,
 }
 
@@ -88,7 +88,7 @@ impl TreeCheck {
             let fault = |expected: String, found: String| {
                 let what = match level {
                     0 => "an entry of the log's tree is not the record's hash".to_owned(),
-                    level => format!("a tile of level {level} is not the log's"),
+                    level => format!("a tile of level {level} differs from the log"),
                 };
                 Fault::new(what, expected, found)
             };
@@ -108,8 +108,7 @@ impl TreeCheck {
         while let Some(checkpoint) = self.signed.pop_if(|next| next.size <= self.tree.size()) {
             let root = if checkpoint.size == 0 { Tree::default().root() } else { self.tree.root() };
             if checkpoint.root != root {
-                let what =
-                    format!("the log up to here is not the one of which {} signed a checkpoint", checkpoint.origin);
+                let what = format!("the log up to here differs from the one in a checkpoint of {}", checkpoint.origin);
                 return Err(Fault::new(what, hex(&checkpoint.root), hex(&root)));
             }
         }

@@ -18,12 +18,12 @@ use std::{
 pub struct Whole {
     /// Home first.
     pub partitions: Vec<Report>,
-    /// EUR: the sum of the partitions' accounts for each other.
+    /// Sum of the partitions' accounts for each other, in EUR.
     pub in_transit: Nano,
     between: Option<Divergence>,
 }
 
-/// `options` for each partition in order.
+/// `options` are those of each partition, in order.
 pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
     let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
     scope(|threads| {
@@ -55,7 +55,7 @@ pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
 }
 
 impl Whole {
-    /// The partitions come first, in order.
+    /// Returns the first divergence: of the partitions in order, then of copies.
     #[must_use]
     pub fn divergence(&self) -> Option<&Divergence> {
         let within = self.partitions.iter().find_map(|report| report.divergence.as_ref());

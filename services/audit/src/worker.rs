@@ -20,7 +20,7 @@ use std::{
 };
 
 pub(crate) struct JudgedBatch {
-    /// Players' commits are without events unless partitions are compared.
+    /// Commits; those of players have no events unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }
@@ -60,7 +60,7 @@ impl<'a> Worker<'a> {
                 checked.map_err(|fault| fault.at(self.partition, record.position))
             });
             let judged = Arc::new(JudgedBatch { commits, totals: self.judge.share.take_totals() });
-            // A fault here can be earlier than one that ended the fold.
+            // A fault found here can precede the one that ended the fold.
             let _ = fold.send(Arc::clone(&judged));
             handed_on.push_back(judged);
             if handed_on.len() > kept {

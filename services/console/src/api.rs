@@ -17,7 +17,7 @@ use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
 const CALL_MAX: &str = "20S";
-/// A page of rounds with many free spins.
+/// Longest answer: a page of rounds with many free spins.
 const ANSWER_MAX: usize = 16 << 20;
 
 pub(crate) type Upstream = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;

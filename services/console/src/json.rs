@@ -17,7 +17,7 @@ pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> 
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
 }
 
-/// With default values, since `on: false` is a switch-off's content.
+/// Converts a message with its default values, since `on: false` is what a switch-off says.
 pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }

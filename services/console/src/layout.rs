@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
 
-/// Navigation; the call that permits each page.
+/// Pages of the navigation, each with the call that permits it.
 const PAGES: [(&str, &str, &str); 7] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
@@ -90,7 +90,7 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// Anti-forgery word as a hidden field.
+/// Returns the session's anti-forgery word as a hidden field.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(crate) const SCRIPT: &str = "/htmx.js";
 const EVERY: &str = "5";
 
-/// Static without an address or when paused.
+/// Makes a live part; it is static without an address or while updates are paused.
 pub(crate) fn part(visit: &Visit, address: Option<&str>, seconds: u32, content: Markup) -> Markup {
     match address.filter(|_| visit.query.get("live") != "off") {
         Some(address) => html! {
@@ -24,7 +24,6 @@ pub(crate) fn part(visit: &Visit, address: Option<&str>, seconds: u32, content: 
     }
 }
 
-/// Links to pause and resume updates, or to reload without a script.
 pub(super) fn ways(visit: &Visit) -> Markup {
     let (off, again) = (visit.query.get("live") == "off", visit.query.get("every") == EVERY);
     html! {
@@ -50,13 +49,13 @@ pub(crate) fn answer(part: Markup) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], part.into_string()).into_response()
 }
 
-/// A part made within the last second for the same rights, or a new one.
+/// Returns a part made within the last second for the same rights, or makes it.
 pub(crate) async fn shared(
     visit: &Visit,
     made: impl Future<Output = Result<Markup, Failure>>,
 ) -> Result<Response, Failure> {
     let who = visit.who();
-    // Shared parts have no form or anti-forgery word.
+    // Parts can be shared because they have no form and no anti-forgery word.
     let name = format!("{} {} {}", who.operator, who.roles, visit.asked);
     let Some(part) = visit.app.shared.part(name) else { return Ok(answer(made.await?)) };
     visit.api.report().get_identity(GetIdentityRequest {}).await?;
@@ -73,7 +72,7 @@ pub(crate) async fn shared(
     Ok(answer(PreEscaped(text)))
 }
 
-/// A redirect to the log-in becomes the whole page's, a refusal a notice.
+/// Turns a page's answer into a part's: a redirect to the log-in applies to the whole page, a refusal becomes a notice.
 pub(crate) async fn of_part(answer: Response) -> Response {
     if answer.status().is_redirection() {
         let mut led = StatusCode::OK.into_response();

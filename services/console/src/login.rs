@@ -27,7 +27,7 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
     let code = if fields.get("next").is_empty() { StatusCode::OK } else { code };
     let why = match fields.get("why") {
         "" => None,
-        "TOKEN_EXPIRED" => Some("The token has expired. Log in with its successor."),
+        "TOKEN_EXPIRED" => Some("The token has expired. Log in with a newer token."),
         "TOKEN_UNKNOWN" => Some("No operator has this token."),
         _ => Some("Your session has ended. Log in again."),
     };
@@ -74,7 +74,7 @@ pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<R
         }
         Err(failure) => return Err(failure),
     };
-    // Each log-in has a new session id.
+    // Each log-in gets a new session id, and ends the browser's earlier sessions.
     before.iter().for_each(|id| app.sessions.end(id));
     let id = app.sessions.open(token, who)?;
     tracing::info!("a user logged in to the console");
@@ -125,7 +125,7 @@ async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     Ok(Who { operator: operator_id, credential, roles })
 }
 
-/// The first page instead of an address outside the console.
+/// Returns the first page instead of an address outside the console.
 fn local(next: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     let own = next.starts_with('/') && !next.starts_with("//") && next.bytes().all(plain) && next.len() <= 512;

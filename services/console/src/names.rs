@@ -4,7 +4,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// On loopback only loopback names, against DNS rebinding; otherwise the named hosts, or all if none is named.
+    /// Accepts only loopback names on loopback, against DNS rebinding; elsewhere the named hosts, or all if none is named.
     pub(crate) fn new(address: std::net::SocketAddr, hosts: &[String]) -> Self {
         let loopback = address.ip().is_loopback();
         let own = [address.ip().to_string(), format!("[{}]", address.ip())];

@@ -12,7 +12,7 @@ use std::{
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
 const PARTS_MAX: usize = 256;
 
-/// Locked while the part is made.
+/// The lock is held while the part is made.
 pub(crate) type CachedSection = Arc<tokio::sync::Mutex<Option<(Instant, String)>>>;
 
 #[derive(Default)]

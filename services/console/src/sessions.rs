@@ -1,4 +1,4 @@
-//! In memory, by the digest of a cookie of 256 random bits.
+//! Sessions of the console, in memory, by the digest of a cookie of 256 random bits.
 
 use motherlode_runtime::{
     Clock,
@@ -15,9 +15,9 @@ pub struct Bounds {
     pub idle_ms_max: i64,
     /// Longest time since the log-in.
     pub lasts_ms_max: i64,
-    /// At the limit, the longest idle session of the credential with the most ends.
+    /// Most sessions per operator; beyond it, the longest idle session of the credential with the most ends.
     pub per_operator_max: usize,
-    /// At the limit, a session of the operator with the most ends.
+    /// Most sessions in all; beyond it, a session of the operator with the most ends.
     pub all_max: usize,
 }
 
@@ -39,7 +39,7 @@ impl Who {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
 
-    /// Without operators all calls are permitted.
+    /// Returns whether the session may make a call; without operators it may make all.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
         let of_platform = self.operator == motherlode_runtime::config::PLATFORM;
@@ -85,7 +85,6 @@ impl Sessions {
         open.retain(|_, of| self.bounds.alive(of, now_ms));
         let name = digest(&id);
         let operator = session.who.operator.clone();
-        // First, so that it counts for its credential.
         open.insert(name, Open { session, began_ms: now_ms, used_ms: now_ms });
         if open.values().filter(|of| of.session.who.operator == operator).count() > self.bounds.per_operator_max {
             make_way(&mut open, &name, &operator);
@@ -97,7 +96,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Records the use.
+    /// Also notes the time, from which the session's idle time counts.
     pub(crate) fn find(&self, id: &str) -> Option<Session> {
         let (now_ms, name) = ((self.clock)(), digest(id));
         let mut open = self.open.lock();
@@ -110,7 +109,7 @@ impl Sessions {
         Some(found.session.clone())
     }
 
-    /// Records no use: for automatic requests.
+    /// Finds a session without marking it as used, for automatic requests.
     pub(crate) fn look(&self, id: &str) -> Option<Session> {
         let (now_ms, open) = ((self.clock)(), self.open.lock());
         open.get(&digest(id)).filter(|of| self.bounds.alive(of, now_ms)).map(|of| of.session.clone())
@@ -242,7 +241,6 @@ mod tests {
         assert!(mine.iter().all(|id| sessions.find(id).is_some()));
         let alive = |ids: &[String]| ids.iter().filter(|id| sessions.look(id).is_some()).count();
         assert_eq!((alive(&many), alive(&many[8..])), (2, 2), "the newest of its own");
-        // Among equals the least recently used is closed.
         now.fetch_add(1, Ordering::SeqCst);
         assert!(sessions.find(&many[9]).is_some());
         let (third, fourth) = (open("wallet"), open("play"));

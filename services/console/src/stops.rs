@@ -75,7 +75,7 @@ fn switched_off(off: &SwitchedOff) -> Markup {
     }
 }
 
-/// Notice of a failed read; `None` if this process has no such service, or the session has ended.
+/// Returns the notice of a failed read; `None` if this process has no such service, or the session has ended.
 fn unknown(what: &str, status: &Status) -> Option<Markup> {
     let read = || html! { "Failed to read the parts that are " (what) ": " (capital(status.message())) "." };
     (!matches!(status.code(), Code::Unauthenticated | Code::Unimplemented)).then(read)
@@ -92,7 +92,6 @@ pub(crate) fn part(switch: &Switch) -> String {
     }
 }
 
-/// Each is named like its game.
 pub(crate) async fn pools(visit: &Visit) -> Result<Vec<Pool>, Failure> {
     let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let games: BTreeSet<_> = games.into_iter().map(|game| game.game).collect();

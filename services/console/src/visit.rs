@@ -62,7 +62,7 @@ impl FromRequestParts<App> for Visit {
         let session = cookie(app, &parts.headers)
             .and_then(|id| if of_part { app.sessions.look(id) } else { app.sessions.find(id) })
             .ok_or_else(logged_out)?;
-        // As for a call, the connection counts for the session's operator.
+        // The connection counts for the session's operator, as that of a call does.
         if let Some(connection) = parts.extensions.get::<Arc<Peer>>().and_then(|peer| peer.connection()) {
             connection.belongs_to(session.who.holder()).map_err(|refusal| Failure::from(Status::from(refusal)))?;
         }

@@ -218,7 +218,6 @@ impl PoolCoordinator {
         Ok(())
     }
 
-    /// Failures are repeated at the end of the pass.
     async fn pay_between(&self, pool: &str) {
         for other in self.ledgers.others() {
             let awards = self

@@ -19,7 +19,7 @@ pub(crate) struct Fault {
 
 type Unpaid = (u32, u64, UnpaidAward);
 
-/// Pays at most [`AWARDS_MAX`] awards of a partition, and adds refusals to `refused`. Returns whether more are left.
+/// Pays at most [`AWARDS_MAX`] awards of a partition, and collects refusals in `refused`. Returns whether more are left.
 pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
     let unpaid: Vec<Unpaid> = ledger
         .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
@@ -86,7 +86,7 @@ async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<()
     }
 }
 
-/// Returns the minor units to withdraw first.
+/// Returns the minor units that the player must withdraw before the award can be paid.
 pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
     let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
     award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)

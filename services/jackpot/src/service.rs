@@ -33,7 +33,7 @@ pub struct JackpotApi {
 }
 
 impl JackpotApi {
-    /// Counter streams end at the stop.
+    /// Creates the service. Its counter streams end at the stop.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl JackpotApi {
         }
     }
 
-    /// The role jackpot may not propose changes (PL-44).
+    /// Refuses changes of pools: a process with the role `jackpot` may not propose them (PL-44).
     #[must_use]
     pub fn without_changes(self) -> Self {
         Self { changes: false, ..self }
@@ -248,7 +248,6 @@ impl JackpotApi {
                         let in_the_way = Some(fields::money(in_the_way, award.currency));
                         answer.waiting.push(wire::SetAsideAward { in_the_way, ..shown });
                     }
-                    // A void of its round is proposed (PL-38).
                     Err(AppendError::Refused(Refused::AwardHeld { .. })) => answer.waiting.push(shown),
                     Err(error) => return Err(error.into()),
                 }

@@ -5,7 +5,7 @@ use motherlode_slots::{self as slots, Game, Par, Stake, games};
 use motherlode_state::PoolTerms;
 use std::sync::LazyLock;
 
-/// Returns are equal at every stake.
+/// Games with a jackpot, each with its mathematics, which are equal at every stake.
 static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(|| {
     let with = games().iter().copied().filter(|game| game.info().jackpot);
     with.filter_map(|game| Some((game, game.par(&stake(game)).ok()?))).collect()
@@ -21,7 +21,7 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// A pool without a game accepts all terms.
+/// Checks the terms of a game's pool; a pool without a game accepts all.
 pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> {
     if !games().iter().any(|game| game.name() == pool && game.info().jackpot) {
         return Ok(());
@@ -45,7 +45,7 @@ pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> 
     }
 }
 
-/// A seed beyond 64 bits is outside of all spans.
+/// Converts terms. A seed above 64 bits becomes the largest one, which is outside all spans.
 fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
     slots::PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),
@@ -60,7 +60,6 @@ mod tests {
     use crate::coordinator::standard_terms;
     use motherlode_state::{CoinValue, Nano};
 
-    /// BW-21, PL-43: the span is 94.60 to 95.10 %.
     #[tokio::test]
     async fn pl_43_mf_d4_terms_that_leave_the_published_span_are_refused() {
         let with =

@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Per log, and per append.
+/// Records per log, and per append.
 const RECORDS: usize = 400_000;
 const BATCH: usize = 256;
 const READ_BYTES: usize = 4 << 20;

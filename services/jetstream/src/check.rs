@@ -13,7 +13,7 @@ use tokio::{
 
 /// Earlier versions lose messages.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// In bytes. A group commit is one message.
+/// Bytes of a message that servers must accept, because a group commit is one message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
 /// Fewer replicas lose messages if a disk fails during another failure.
 const REPLICAS_MIN: u64 = 3;
@@ -133,7 +133,7 @@ pub(crate) fn check_settings(link: &Link, config: &Config, info: &Value) -> Resu
         }
         seen += 1;
     }
-    // An unreachable server is accepted if a majority is safe and all pages are configured.
+    // An unreachable server is accepted if a majority is safe and the configuration names all monitoring pages.
     let named = config.monitor.len() as u64 >= copies;
     match (unseen, unread) {
         (None, _) => Ok(()),

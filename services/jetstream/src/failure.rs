@@ -5,7 +5,7 @@ pub(crate) enum Failure {
     /// Nothing was done.
     #[error("{description} (JetStream error {code})")]
     Refused { code: u64, description: String },
-    /// Without a valid answer, the outcome is unknown.
+    /// There was no valid answer, so the outcome is unknown.
     #[error("no answer: {0}")]
     Unknown(String),
 }

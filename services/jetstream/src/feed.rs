@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 /// Last position per partition, `0:17,1:9`.
 const POSITIONS: &str = "Motherlode-Positions";
-/// SHA-256 of these records, `0:9f86...,1:60303a...`; missing in earlier versions.
+/// Header with the SHA-256 of the records, `0:9f86...,1:60303a...`; earlier versions have none.
 const RECORDS: &str = "Motherlode-Records";
 const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
 const NO_MESSAGE: u64 = 10_037;
@@ -34,7 +34,7 @@ pub enum FeedError {
     Unreachable { servers: String, cause: String },
     #[error("{0}")]
     Refused(String),
-    /// The outcome may be unknown; a retry is safe.
+    /// A failure whose outcome may be unknown; retrying is safe.
     #[error("{0}")]
     Passing(String),
 }
@@ -80,7 +80,7 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Last sequence number of the subject, for the first message only.
+    /// Last sequence number of the subject, checked for the first message only.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }
@@ -153,7 +153,7 @@ impl Feed {
             let mut headers = HeaderMap::new();
             let id = format!("{partition}-{position}");
             headers.insert("Nats-Msg-Id", id.as_str());
-            // Another publisher may get the predecessor's sequence number.
+            // Another publisher's message can have the sequence number of the predecessor, so the id is checked too.
             if let Some(before) = before.replace(id) {
                 headers.insert("Nats-Expected-Last-Msg-Id", before);
             }
@@ -175,7 +175,7 @@ impl Feed {
         for _ in entries {
             let stored = stored(&mut answers).await?;
             if stored != held.last + 1 {
-                // A server answers a known id with the old number.
+                // A server that knows the id returns the number of the earlier message.
                 return Err(FeedError::Passing(format!("stored as message {stored}, not {}", held.last + 1)));
             }
             held.last = stored;
@@ -200,7 +200,6 @@ impl Feed {
         }
     }
 
-    /// The last sequence number is read first, so later messages are noticed.
     async fn look(&self) -> Result<StreamEnd, FeedError> {
         let info = self.info().await?;
         let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;
@@ -216,7 +215,7 @@ impl Feed {
         let published = message["hdrs"].as_str().and_then(last_records).ok_or_else(|| {
             let (stream, subject) = (&self.stream, &self.subject);
             FeedError::Unusable(format!(
-                "message {of_subject} of stream {stream}, the last of {subject}, is not from a feed: it says no positions"
+                "message {of_subject} of stream {stream}, the last of {subject}, is not from a feed: it names no positions"
             ))
         })?;
         let mut after = self.begin.clone();

@@ -42,7 +42,7 @@ impl Following {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Reports whether all messages that existed at [`find`](Self::find) are verified.
+    /// Returns whether all messages that existed at [`find`](Self::find) are verified.
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found
@@ -53,7 +53,7 @@ impl Following {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Sends one request; false if there are no messages yet. Only I/O errors permit a retry.
+    /// Reads more messages with one request; returns false if there are none yet. A retry is possible only after an I/O error.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {

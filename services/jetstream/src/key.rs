@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Other = 2,
 }
 
-/// The first key signs, each verifies.
+/// The first key signs; all keys verify.
 pub(crate) struct StreamKey(Vec<hmac::Key>);
 
 impl fmt::Debug for StreamKey {
@@ -90,7 +90,8 @@ pub(crate) struct Authenticated<'a> {
 }
 
 impl Authenticated<'_> {
-    /// Only name and payload vary in length, and the name ends with zero.
+    /// Passes the authenticated parts, which cannot be split differently: only name and payload vary in length, and the name
+    /// ends with zero.
     fn parts(&self, stream: &str, mut part: impl FnMut(&[u8])) {
         part(DOMAIN);
         part(stream.as_bytes());

@@ -68,7 +68,6 @@ impl Link {
         self.client.clone()
     }
 
-    /// Returns the client's runtime, unaffected by the caller's load.
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.runtime.as_ref().map(|runtime| runtime.handle().clone())
     }
@@ -104,7 +103,7 @@ impl Link {
         Ok(published.seq)
     }
 
-    /// A server that lags behind returns fewer messages or none.
+    /// Reads messages. A server that lags behind its leader may return fewer, or none.
     pub(crate) fn fetch(
         &self,
         stream: &str,
@@ -189,7 +188,7 @@ pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, F
     }
 }
 
-/// Blocks this thread, but not its runtime's other tasks.
+/// Blocks this thread, but not the other tasks of the client's runtime.
 fn wait<T: Send + 'static>(runtime: &Handle, future: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
     let (answer, answered) = mpsc::sync_channel(1);
     runtime.spawn(async move { drop(answer.send(future.await)) });

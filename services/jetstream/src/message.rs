@@ -73,7 +73,7 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
-    /// Without a key, each NATS user with access to the subjects can write the log.
+    /// Key of the MACs. Without one, each NATS user with access to the subjects can write the log.
     pub key: Option<StreamKey>,
     /// Last sequence number that needs no MAC.
     pub unsigned_up_to: u64,
@@ -117,7 +117,7 @@ pub(crate) struct Walk {
     pub sequence: u64,
     pub next: Position,
     pub head: Hash,
-    /// Sequence number of the epoch message, or 0.
+    /// Sequence number of the current epoch message, or 0.
     pub epoch: u64,
     /// Number of foreign messages in the epoch.
     pub foreign: u64,
@@ -129,7 +129,7 @@ impl Walk {
         Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// An error leaves the walk unchanged.
+    /// Verifies the next message; an error leaves the walk unchanged.
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };

@@ -21,7 +21,7 @@ pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// At most an empty stream was created.
+/// Failure to open a log; nothing was written except perhaps an empty stream.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("cannot connect to {servers}: {source}")]
@@ -43,10 +43,10 @@ pub enum OpenError {
     Api { stream: String, source: io::Error },
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("stream {stream}: another process took it over first, with epoch message {epoch}")]
+    #[error("stream {stream}: another process took the log over first, with epoch message {epoch}")]
     Taken {
         stream: String,
-        /// Sequence number of its epoch message.
+        /// Sequence number of the writer's epoch message.
         epoch: u64,
     },
     #[error("stream {stream}: other writers keep appending")]
@@ -59,7 +59,7 @@ impl From<DamagedMessage> for OpenError {
     }
 }
 
-/// An incomplete stream is an error.
+/// Returns whether the partition's stream exists. An incomplete stream is an error.
 pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     let stream = Stream::connect(config, partition)?;
     match stream.found() {
@@ -82,7 +82,7 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
-/// Creates the key in the data folder of a new log.
+/// Reads the stream key; for a new log, creates it in the data folder.
 fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenError> {
     let failed = |path: &Path, source| OpenError::Key { path: path.to_owned(), source };
     if let Some(path) = &config.key_file {

@@ -105,7 +105,7 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// By partition, from the epoch before this writer's.
+    /// Returns the epochs of other writers by partition, from the one before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
@@ -213,7 +213,7 @@ impl Presence {
     }
 }
 
-/// Time since the leader last had contact with a majority; `None` without one.
+/// Returns the time since the leader last had contact with a majority; `None` without a majority.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {

@@ -17,9 +17,9 @@ const BYTES_MIN: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct StreamReader {
     stream: Stream,
-    /// Never locked during a request.
+    /// This lock is not held during a request.
     index: RwLock<Index>,
-    /// Never locked during a request.
+    /// This lock is not held during a request.
     recent: Mutex<Recent>,
     foreign: AtomicU64,
 }
@@ -58,7 +58,7 @@ impl StreamReader {
         }
     }
 
-    /// Stops once `from` is among the records.
+    /// Reads messages until `from` is among their records.
     fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
         let end = walk.sequence + messages;
         let mut records = vec![];

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A single larger range is kept in full.
+/// Bytes kept; a single larger range is kept whole.
 const BYTES_MAX: usize = 16 << 20;
 
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use std::{collections::VecDeque, time::Instant, vec};
 const MESSAGES: u64 = 1024;
 const BYTES: u64 = 4 << 20;
 
-/// Ends at the first missing message.
+/// Opens a reader, which ends at the first missing message.
 pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
     Ok(Scan {
         steps: Steps::new(Stream::find_damaged(config, partition)?, partition),
@@ -97,7 +97,6 @@ impl Steps {
                 Ok(Some(Step { before, records, bytes: message.payload.len() }))
             }
             Err(damage) => {
-                // The next call reports the damage again.
                 self.fetched.push_front(message);
                 Err(damage.into())
             }
@@ -118,7 +117,7 @@ impl Steps {
     }
 }
 
-/// The message at `sequence` exists. Servers that lag behind are asked again.
+/// Fetches messages of which the first must exist, so a server that lags behind is retried.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
         fetched if fetched.is_empty() => Err(Failure::Unknown(format!("message {sequence} is not there"))),

@@ -33,7 +33,7 @@ impl StandbyReport {
 }
 
 impl Following {
-    /// Unacknowledged. `port` is the port of this process's calls.
+    /// Publishes this standby's positions, without acknowledgement. `port` is the port of this process's calls.
     pub fn tell(&self, port: u16) {
         let stream = self.stream();
         let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };

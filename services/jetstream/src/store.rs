@@ -35,7 +35,7 @@ pub struct JetStreamStore {
     append_wait: Duration,
     block_limit: u64,
     failed: Option<Failed>,
-    /// Set if the storage was full.
+    /// Reason why the server had no room for the last append, if so.
     full: Option<String>,
     _lock: Option<LockGuard>,
 }
@@ -70,7 +70,7 @@ impl JetStreamStore {
         Self::open_or(config, partition, Absent::Create, None)
     }
 
-    /// An epoch after `last_epoch` is [`OpenError::Taken`].
+    /// Opens the log like [`open`](Self::open); an epoch after `last_epoch` is [`OpenError::Taken`].
     pub fn open_or(
         config: &Config,
         partition: u32,
@@ -160,7 +160,7 @@ impl JetStreamStore {
         }
     }
 
-    /// Another writer's message is an error.
+    /// Skips a foreign message. A message of another writer is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();
@@ -177,7 +177,7 @@ impl JetStreamStore {
                 shared.publish(&self.walk, &walk, message.payload.len());
                 self.walk = walk;
             }
-            // The next publication finds messages that a server does not return yet.
+            // If a server does not return all messages yet, the next publication finds the missing ones.
             let next = stream.link.fetch(&stream.name, self.walk.sequence, FOREIGN_MESSAGES, FOREIGN_BYTES);
             messages = next.unwrap_or_default();
         }
@@ -238,11 +238,11 @@ impl Store for JetStreamStore {
                     self.full = None;
                     return Ok(());
                 }
-                // This number is taken, so the message is not stored.
+                // Another message has this number, so this one was not stored.
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
-                        let why = "foreign messages took each next sequence number";
+                        let why = "foreign messages took the sequence number of every attempt";
                         return Err(AppendError::Unavailable(io::Error::other(why)));
                     }
                 }

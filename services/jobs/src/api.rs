@@ -17,7 +17,6 @@ pub struct JobApi {
 }
 
 impl JobApi {
-    /// `parts` are the log's partitions in this process's data folder.
     #[must_use]
     pub fn new(jobs: Jobs, ledgers: Ledgers, parts: Vec<Options>) -> Self {
         Self { jobs, ledgers, parts: parts.into() }

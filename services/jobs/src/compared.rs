@@ -41,10 +41,10 @@ pub struct Report {
     /// Frequencies of a paid spin's features; empty if the feature is bought.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
-    /// `None` if few rounds have most of it.
+    /// Variance of a round; `None` if few rounds have most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
-    /// Per paid spin, if the game has a jackpot.
+    /// Jackpots per paid spin, if the game has a jackpot.
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,

@@ -30,7 +30,7 @@ pub struct Jobs(Arc<JobList>);
 
 struct JobList {
     clock: Clock,
-    /// Latest job last, and the total number.
+    /// Jobs, the latest last, and the number of all jobs since the start.
     jobs: Mutex<(VecDeque<Arc<Job>>, u64)>,
 }
 
@@ -169,7 +169,6 @@ mod tests {
         let threads = fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
             let stat = fs::read_to_string(task.unwrap().path().join("stat")).ok()?;
             let (name, rest) = stat.split_once(" (")?.1.rsplit_once(") ")?;
-            // The 19th field of proc_pid_stat(5); the first of `rest` is the third.
             let niceness = rest.split(' ').nth(16)?.parse::<i32>().ok()?;
             (name == "job 7701").then_some(niceness)
         });

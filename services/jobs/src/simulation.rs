@@ -10,11 +10,11 @@ use std::{
     thread,
 };
 
-/// Part of a seed's meaning, so never changed.
+/// Rounds of a chunk. A seed's result depends on it, so it never changes.
 pub const CHUNK_ROUNDS: u64 = 100_000;
-/// Part of a seed's meaning, so never changed. Features are unlocked after some hundreds of rounds.
+/// Uncounted rounds of a chunk's player, which unlock features. A seed's result depends on it, so it never changes.
 pub const WARM_UP_ROUNDS: u64 = 10_000;
-/// Purposes of a chunk's seeds, hashed into them.
+/// Labels hashed into a chunk's seeds.
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";
 
@@ -26,7 +26,7 @@ pub enum SimulationError {
     Thread,
 }
 
-/// Plays the rounds, or the chunks that start before the stop. `played` counts the rounds of finished chunks.
+/// Plays the rounds, or until `stop` only the chunks that have begun. `played` counts the rounds of finished chunks.
 pub fn play(
     game: &'static dyn Game,
     stake: &Stake,
@@ -62,7 +62,7 @@ pub fn play(
     Ok(sum)
 }
 
-/// The collection of a chunk's player before its first counted round.
+/// Returns the collection of a chunk's player before its first counted round.
 fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u64) -> Result<Carried, SimulateError> {
     match game.carries().keys {
         [] => Ok(Carried::default()),
@@ -70,7 +70,7 @@ fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u6
     }
 }
 
-/// SHA-256 over purpose, master seed and number (big endian).
+/// Returns SHA-256 over label, master seed and chunk number (big-endian).
 fn chunk_seed(label: &[u8], master: &Seed, chunk: u64) -> Seed {
     let mut hash = Sha256::new();
     hash.update(label);
@@ -109,7 +109,6 @@ mod tests {
         assert_eq!(one, played(rounds, 3, false));
     }
 
-    /// The exact return is that of the long run: all features unlocked (WF-21), the gift already given (DM-14).
     #[test]
     fn wf_21_dm_14_a_chunks_player_is_no_new_player() {
         let start = |name: &str, chunk: u64| {

@@ -19,7 +19,7 @@ use std::{
 };
 
 const ROUNDS_MAX: u64 = 100_000_000;
-/// In millionths, if the game offers it; else its smallest.
+/// Default coin value in millionths; the smallest one if the game does not offer it.
 const COIN_MICROS: u64 = 100_000;
 
 pub(crate) struct Ended {
@@ -44,7 +44,7 @@ pub(crate) enum Work {
         parts: Vec<Options>,
         records: u64,
     },
-    /// `asked` is the request, with its omissions.
+    /// The request as received, without defaults.
     Simulation {
         asked: wire::Simulation,
         game: &'static dyn Game,
@@ -107,7 +107,7 @@ impl Work {
         }
     }
 
-    /// Has the values used for omitted fields.
+    /// Returns the simulation with defaults in place of omitted fields.
     pub(crate) fn simulation(&self) -> Option<wire::Simulation> {
         let Self::Simulation { asked, game, stake, seed } = self else { return None };
         let told = round::Stake {

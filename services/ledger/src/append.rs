@@ -58,7 +58,7 @@ impl Proposal {
     pub(crate) fn leaves_open(&self) -> Option<&str> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
-        // The debit's proposal checked the limit.
+        // The proposal of the debit has checked the limit.
         let is_paid = has(|event| matches!(event, Event::DebitConfirmed { .. }));
         let begins = has(|event| matches!(event, Event::RoundStarted(_) | Event::DebitAsked { .. }));
         let ends = has(|event| matches!(event, Event::RoundSettled { .. }));

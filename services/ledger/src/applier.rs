@@ -21,7 +21,7 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// On an error, earlier records may be applied already.
+    /// Applies records in order. After an error, earlier records may have been applied.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
@@ -65,7 +65,7 @@ impl Applier {
         let Group { mut stage, logged, sizes, names, head } = group;
         if !logged.is_empty() {
             self.shared.publish(&mut stage, &logged, sizes.into_iter(), &names, head);
-            // A full or stopped projector reads the log instead.
+            // If the channel is full or closed, the projector reads the log instead.
             let _ = self.projector.try_send(PublishedGroup { logged });
         }
         Group::after(head)

@@ -11,7 +11,7 @@ use motherlode_state::{Event, InternalRequest, PlayerState, Refused, StreamId};
 
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
-/// The request's first commit is its outcome.
+/// Cancels a request on its stream. If the request has a commit, that is its outcome.
 pub(crate) async fn cancel_on(
     ledgers: &Ledgers,
     caller: &Caller,

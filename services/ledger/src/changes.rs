@@ -17,7 +17,7 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_state::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, SmolStr, StreamId, VoidProposal};
 use std::{sync::Arc, time::Duration};
 
-/// Wait for partitions' reports before a pool is retired.
+/// Longest wait for partitions' reports before a pool is retired.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Ask<'a> {
     pub stream: StreamId,
     pub request_id: &'a str,
     pub fingerprint: [u8; 16],
-    /// Parts that depend on its place are filled in.
+    /// The proposed change, with the parts that depend on its place filled in.
     pub change: Event,
     pub reference: &'a str,
 }
@@ -309,7 +309,7 @@ fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     }
 }
 
-/// The request may repeat a decided change. Another operator's change is unknown to the caller (PL-27).
+/// Reads a pending change. A repetition may name a decided one; another operator's change is unknown to the caller (PL-27).
 fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
     let unknown = || unknown_change(change_id);
     if !(1..=ledger.durable()).contains(&change_id) {

@@ -29,7 +29,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Followers and the projector read larger groups from the log.
+/// Bytes of a group passed in memory; followers and the projector read larger groups from the log.
 pub(crate) const PUBLISHED_BYTES_MAX: usize = 256 << 10;
 
 pub(crate) struct PublishedGroup {
@@ -42,7 +42,7 @@ pub(crate) struct Appended {
     pub(crate) records: Arc<[Bytes]>,
 }
 
-/// A follower further behind reads the store.
+/// Groups kept for followers; one that is further behind reads the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
 pub(crate) struct LedgerCore {
@@ -58,12 +58,12 @@ pub(crate) struct LedgerCore {
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
     pub(crate) head: watch::Sender<ChainHead>,
-    /// Hits and voids for pools, and commits for all partitions.
+    /// Signals hits and voids for pools, and commits that all partitions copy.
     pub(crate) decisions: watch::Sender<()>,
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) readers: Readers,
     pub(crate) standings: Standings,
-    /// Empty for replicas and exclusive stores.
+    /// Confirmation of the writer; empty for replicas and exclusive stores.
     pub(crate) authority: OnceLock<Arc<Authority>>,
     pub(crate) verification: Arc<watch::Sender<Verification>>,
     pub(crate) time: LogTime,
@@ -71,7 +71,7 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// Set after the commit of the writer's generation of draws.
+    /// Page of the log's end, set after the writer has committed its generation of draws.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }
@@ -88,7 +88,7 @@ impl LedgerCore {
         head: ChainHead,
     ) {
         self.recent.write().push(sizes.zip(logged.iter().cloned()));
-        // Before the head moves: the writer relies on finding here every request with a commit up to the head.
+        // Pushed before the head moves: the writer relies on finding each request that has a commit up to the head.
         self.requests.push(names);
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         if let Some(last) = logged.last() {
@@ -105,7 +105,7 @@ impl LedgerCore {
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // Eviction needs the write lock, so a player found nowhere does not exist.
+            // Eviction needs the write lock, so a player that is neither in memory nor on disk does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
                 || !self.players.may_contain(stream)

@@ -178,7 +178,7 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// Keeps the keys if the file is missing, or on an error.
+    /// Reads the file again. If it is missing, or after an error, the keys stay unchanged.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -238,7 +238,7 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Tries the two newest keys, since another process may not have read the newest.
+    /// Computes a draw's seal with the two newest keys, since another process may not have read the newest yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {

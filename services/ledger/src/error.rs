@@ -39,7 +39,7 @@ pub enum OpenError {
     )]
     Shortened {
         end: Position,
-        /// End according to the index, snapshot or run of requests.
+        /// Last position that the index, the snapshot or a run of requests covers.
         acknowledged: Position,
         by: PathBuf,
     },
@@ -71,7 +71,7 @@ pub enum FetchError {
     Malformed { position: Position, source: Malformed },
     #[error("the log has no record at position {0}")]
     Missing(Position),
-    /// The entry is too old to find without the index.
+    /// The entry is too old to be found without the index.
     #[error("the index is behind the log: older commits cannot be found until it has caught up")]
     Behind,
 }

@@ -102,7 +102,7 @@ pub(crate) fn judge<E>(
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
-    // The page lacks records of newer generations.
+    // The page has no records of newer generations.
     let is_latest = |of: &EndMark| of.generation == generations.current().number;
     let stopped_here = |mark: &EndMark| mark.stopped && mark.head == end && is_latest(mark);
     let evidence = if end.position == 0 {

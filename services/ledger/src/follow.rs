@@ -21,9 +21,9 @@ use tonic::Status;
 /// Records per message; a single longer record is sent whole.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Per operator, below the limit of waiting reads.
+/// Streams per operator, below the limit of waiting reads.
 const STREAMS_MAX: usize = 64;
-/// Minimum delay after an empty message.
+/// Shortest time from an empty message to the next one.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// The platform's key is empty.
@@ -169,7 +169,7 @@ fn to_wire(operator: Option<&str>, partition: u32, stored: Record) -> Result<Opt
     let Record { position, bytes } = stored;
     if let Some(operator) = operator {
         let malformed = |source| FetchError::Malformed { position, source };
-        // The stream's name usually decides without decoding.
+        // Most records are excluded by their stream's name, without decoding.
         let concerns = match record::stream(&bytes).map_err(malformed)?.concerns(operator) {
             Some(concerns) => concerns,
             None => record::decode(&bytes).map_err(malformed)?.commit.concerns(operator),
@@ -203,7 +203,6 @@ mod tests {
     #[test]
     fn uf_04_of_the_records_of_others_nothing_but_the_streams_name_is_decoded() {
         let of = |stream: &str| {
-            // Only the stream is set: a full decode would fail.
             let bytes = Commit { stream: stream.to_owned(), ..Commit::default() }.encode_to_vec().into();
             let found = super::to_wire(Some("acme"), 3, Record { position: 7, bytes });
             found.map(|found| found.map(|record| (record.partition, record.position)))

@@ -24,7 +24,7 @@ const BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
     pub pages: Option<PathBuf>,
-    /// Only without other writers there.
+    /// Folder of the log, if no other process writes there.
     pub log: Option<PathBuf>,
     /// Log sizes from witnesses; they can only refuse a start.
     pub reported: BTreeMap<u32, Position>,
@@ -94,7 +94,7 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Read-only. `None` for keys in memory, which deal no draw twice.
+/// Judges whether the log may lack records, without writing. `None` for keys in memory, which deal no draw twice.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,
@@ -148,7 +148,7 @@ pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> 
 }
 
 impl JudgedStart {
-    /// Commits the generation. Afterwards the page is written before each answer.
+    /// Commits the generation. From then on the page is written before each answer.
     pub async fn begin(self, keys: &DrawKeys, policy: &StartPolicy) -> Result<(), StartRefused> {
         let Self { ledger, verdict, lost, page } = self;
         let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -251,7 +251,7 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // The log names only keys in the file.
+    // The log must name only keys that are in the file.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);
@@ -276,7 +276,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Durable; does nothing for keys in memory.
+    /// Writes the marks durably; does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, head: ChainHead, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

@@ -314,7 +314,7 @@ impl Handle {
             Standing::Fenced(why) => return Err(Err(failed(why))),
         };
         let name = self.shared.requests.name(&proposal.stream, &proposal.request_id);
-        // Read first: the table is complete up to here.
+        // Read before the lookup, so that the table has all requests up to this position.
         let checked_to = self.durable();
         match self.shared.committed(name, &proposal.stream, &proposal.request_id) {
             Ok(None) => {}
@@ -333,7 +333,7 @@ impl Handle {
         };
         if let Some(refusal) = refusal.or_else(hindered) {
             return Err(Err(match (refusal, &self.way) {
-                // An earlier proposal may still reach the log.
+                // An earlier proposal of this request may still reach the log.
                 (AppendError::Damaged { reason } | AppendError::Unavailable { reason }, Way::Here(desk))
                     if desk.0.is_under_way(name, &proposal.stream, &proposal.request_id)
                         || desk.0.is_in_doubt(name) =>
@@ -352,7 +352,7 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// The books lack evicted players. `read` blocks the writer and must not propose.
+    /// Reads the books, without evicted players. `read` blocks the writer, so it must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
@@ -403,7 +403,7 @@ impl Handle {
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Newest first; the newest may be missing.
+    /// Returns awards before a position, newest first. Those newer than the index may be missing.
     pub fn awards_before(
         &self,
         pool: &StreamId,

@@ -30,7 +30,7 @@ pub(crate) fn page(ledger: &Handle, wanted: &HistoryFilter<'_>) -> Result<Page, 
         // The trailing 0 byte would end a game's name.
         within.pop();
     }
-    // Read first: the walk finds later rounds. The extra round shows whether there is a next page.
+    // Read before the walk, which finds later rounds. The extra round shows whether there is a next page.
     let IndexAnswer { to, found } = ledger.projected().rounds(stream, &within, first.saturating_add(1), size + 1)?;
     let latest = rounds::since(ledger, stream, to)?;
     let mut numbers: BTreeMap<Reverse<u64>, Vec<Position>> = BTreeMap::new();

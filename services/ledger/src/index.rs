@@ -43,7 +43,6 @@ const MARKS_KEY: &[u8] = b"M";
 /// Entries of a sled batch; more than 512 slow sled down.
 const BATCH: usize = 256;
 
-/// Position and hash of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChainHead {
     pub position: Position,
@@ -107,7 +106,7 @@ pub struct Index {
     opened: Option<SledMarks>,
 }
 
-/// Marks in sled. After a crash between the writes of `latest` and of the file `held`, the file has `before`.
+/// Marks in sled. If a crash came between the writes of `latest` and of the file `held`, the file has `before`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SledMarks {
     pub latest: ChainHead,
@@ -176,7 +175,7 @@ impl Index {
         let _ = panic::catch_unwind(panic::AssertUnwindSafe(|| drop(self)));
         let Ok(file) = file else { return Ok(()) };
         let begun = Instant::now();
-        // A long-lived owner of the file would hold the log's lock first.
+        // Waits for the file's lock, since sled's threads release it later.
         while let Err(fs::TryLockError::WouldBlock) = file.try_lock_shared() {
             if begun.elapsed() > CLOSE_MAX {
                 return Err(IndexError::InUse { path });
@@ -286,7 +285,7 @@ impl Index {
         fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(io(&self.folder))
     }
 
-    /// Latest first; one operator's players or all.
+    /// Returns awards, the latest first, of one operator's players or of all.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -331,12 +330,12 @@ fn pair(position: Position, rest: &[u8]) -> Vec<u8> {
     [&position.to_be_bytes(), rest].concat()
 }
 
-/// A key, and its value; `None` removes it.
+/// A key with its new value; `None` removes the key.
 pub(crate) type Change = (Vec<u8>, Option<Vec<u8>>);
 
 type Pair = (sled::IVec, sled::IVec);
 
-/// Each name ends with a 0 byte, which no name contains, so no key is a prefix of another.
+/// Builds a key. Each name ends with a 0 byte, which no name contains, so no key is a prefix of another.
 pub(crate) fn key(kind: u8, names: &[&dyn Display], tail: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(64);
     key.push(kind);

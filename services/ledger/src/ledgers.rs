@@ -33,7 +33,7 @@ struct Partitions {
 
 pub struct Stores {
     pub stores: Vec<Box<dyn Store>>,
-    /// State recovered through the stores' own readers.
+    /// State recovered by the stores' own readers before this process became the writer.
     pub recovered: Vec<Recovered>,
 }
 
@@ -99,7 +99,7 @@ impl Ledgers {
         self.all().all(Handle::is_current)
     }
 
-    /// Does not wait. Refusals: NOT_THE_WRITER, NOT_CURRENT.
+    /// Checks without waiting that this process writes its partitions; refuses with NOT_THE_WRITER or NOT_CURRENT.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }
@@ -143,7 +143,7 @@ impl Ledgers {
         &self.0.home
     }
 
-    /// PARTITION_ELSEWHERE: another process has the stream.
+    /// Returns the stream's ledger, or PARTITION_ELSEWHERE if another process has it.
     pub fn for_stream(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.loaded(stream.partition(self.count()))
     }
@@ -241,7 +241,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// Compares only the terms and status of a pool.
+    /// Returns whether a partition lacks a decision of home. Of a pool it compares only terms and status.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());
@@ -324,7 +324,7 @@ pub fn open_all(
     })
 }
 
-/// Waits without a limit for the processes with the log.
+/// Joins the processes that write the other partitions, and waits for them without a limit.
 pub async fn join_all(
     origin: &Origin,
     partitions: impl IntoIterator<Item = u32>,

@@ -25,10 +25,10 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
 
-/// A single longer record is sent whole.
+/// Bytes of an answer; a single longer record is sent whole.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
-/// Beyond it, the stream is not read.
+/// Proposals in flight; beyond it, the stream is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
@@ -101,7 +101,7 @@ impl LogService for LogApi {
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
         let name = Caller::from_request(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
-        // Read after the subscription, which delivers later appends.
+        // Read after the subscription, so that no append is missed in between.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
             let message = "the log is shorter than the replica's state";
@@ -350,7 +350,7 @@ impl Proposing {
             self.spans.remove(ticket);
         }
         self.bytes.give_back(verdicts.iter().map(|(ticket, _)| *ticket));
-        // Read last: all verdicts' commits are durable up to here.
+        // Read after the verdicts, so that all their commits are durable up to here.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
         let to_wire = |(ticket, verdict): (u64, Verdict)| {
             let outcome = match verdict {

@@ -6,7 +6,7 @@ use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use motherlode_state::Currency;
 use std::sync::Arc;
 
-/// Refuses a coin value whose cash return differs from the published one.
+/// Builds the ladders. Refuses a coin value whose cash return differs from the published one.
 pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     let Currencies { enabled, ladders } = currencies;
     let replaced = ladders.iter().map(|(game, ladders)| {
@@ -22,10 +22,10 @@ pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
 
 #[must_use]
 pub fn standard() -> Arc<Ladders> {
-    offered(&Currencies::default()).expect("the ladders that come with the games: a test holds them")
+    offered(&Currencies::default()).expect("the built-in ladders are valid: a test loads them")
 }
 
-/// The currency is closed for new accounts and bets.
+/// Refusal of a currency that takes no new accounts and bets.
 #[must_use]
 pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
     let offered: Vec<_> = ladders.currencies().collect();

@@ -22,7 +22,7 @@ pub struct Options {
     pub snapshot_commits: u64,
     /// Players in memory without open rounds or changes since the last snapshot.
     pub players_max: usize,
-    /// Commits after the index's mark that a restart may index again.
+    /// Commits after the index's mark, which a restart may have to index again.
     pub mark_commits: usize,
     /// Commits per new run of the idempotency table, held in memory at 16 bytes each.
     pub request_run_commits: usize,
@@ -30,7 +30,7 @@ pub struct Options {
     pub request_filter_bytes_max: u64,
     /// Silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,
-    /// The same for a replica during a takeover.
+    /// Silence of a replica's writer before proposals are refused during a takeover.
     pub takeover_max: Duration,
     /// How long a replica may be ahead of the log.
     pub ahead_max: Duration,

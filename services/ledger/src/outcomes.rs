@@ -47,7 +47,7 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// `capped`: operators whose campaigns need a reservation.
+/// Cancels a request. `capped` are the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
     (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
@@ -79,7 +79,7 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Runs before the cancellation of the grant: otherwise a concurrent call could still reserve.
+/// Cancels the reservation before the grant, so that a concurrent call cannot reserve in between.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -99,7 +99,7 @@ async fn cancel_reservation(
     }
 }
 
-/// Returns the rounds in order; none in older logs.
+/// Returns the rounds of a series in order; older logs do not name them.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {
@@ -140,7 +140,7 @@ fn named<'a>(
         return Err(Refusal::field("operator_id", "must be empty: the account has the operator"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // For another operator's player: the decision on a proposed void.
+    // A decision on a proposed void is on the stream of another operator's player.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),
@@ -158,9 +158,9 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
-    // Read first: a commit that is not found does not exist up to here.
+    // Read before the search: a commit that is not found does not exist up to this position.
     let durable = ledger.durable();
-    // Read before the commits, so that they include the end of a closed debit.
+    // Read before the commits, so that they include the end of a debit that has closed meanwhile.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

@@ -60,7 +60,7 @@ impl Page {
         }
     }
 
-    /// A failure removes the page, so the next start has no evidence.
+    /// Writes the log's end. After a failure the page is removed, so the next start has no evidence from it.
     pub(crate) fn write(&self, head: ChainHead) {
         let line = EndMark { head, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);

@@ -12,8 +12,9 @@ use tokio::time::Instant;
 
 /// Bytes of a turn with weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Minimum group size while operators compete. Larger groups delay a proposal; it waits for at most two.
-const COMPETING_COMMITS: usize = 32;
+/// Bounds of a group while operators compete. Larger groups delay a proposal; it waits for at most two.
+const COMPETING_MIN: usize = 32;
+const COMPETING_MAX: usize = 256;
 const DECIDED_US: u128 = 16;
 /// Duration of competition after another operator's last proposal.
 const COMPETE: Duration = Duration::from_secs(1);
@@ -55,7 +56,7 @@ impl ParkedProposals {
             return alone;
         }
         let decided = usize::try_from(self.append_took.as_micros() / DECIDED_US).unwrap_or(usize::MAX);
-        decided.max(COMPETING_COMMITS).min(alone)
+        decided.clamp(COMPETING_MIN, COMPETING_MAX).min(alone)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -128,6 +129,6 @@ mod tests {
         parked.append_took = Duration::from_micros(1_600);
         assert_eq!(parked.commits_max(512, after(1_099)), 100, "a commit is decided in 16 us");
         parked.append_took = Duration::from_millis(500);
-        assert_eq!([parked.commits_max(512, after(1_099)), parked.commits_max(512, after(1_100))], [512, 512]);
+        assert_eq!([parked.commits_max(512, after(1_099)), parked.commits_max(512, after(1_100))], [256, 512]);
     }
 }

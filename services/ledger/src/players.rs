@@ -147,13 +147,13 @@ impl Players {
         books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
     }
 
-    /// Evicts others above the limit, not recently used ones first.
+    /// Loads a player, and evicts others above the limit, starting with those not used recently.
     pub(crate) fn load(&self, books: &mut Books, stream: &StreamId, state: PlayerState) {
         self.make_room(books, AT_ONCE);
         books.load(stream, state);
     }
 
-    /// Tries `places` slots if there are too many players; returns whether more may be evictable.
+    /// Evicts players in `places` slots if there are too many; returns whether more may be evictable.
     pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
         if books.players_in_memory() < self.players_max {
             return false;
@@ -230,7 +230,7 @@ impl Players {
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
-    /// Returns whether it merged runs. The old files stay until a snapshot names the new run.
+    /// Merges runs if worthwhile; returns whether it did. The old files stay until a snapshot names the new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };

@@ -40,7 +40,7 @@ impl Projection {
 
 #[derive(Debug, Default)]
 pub(crate) struct IndexAnswer<T> {
-    /// Position of the answer; 0 without an index.
+    /// Position up to which the index has the answer; 0 without an index.
     pub(crate) to: Position,
     pub(crate) found: T,
 }
@@ -170,7 +170,7 @@ fn decode(portion: &[u8]) -> Result<Vec<Entry>, IndexError> {
 
 /// Opens the index at the mark confirmed by the log, or rebuilds it.
 fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, ChainHead), OpenError> {
-    // Read first: the mark shows whether acknowledged commits are missing.
+    // Read before sled is opened: the mark shows whether acknowledged commits are missing.
     let mark = read_mark(folder);
     if let Ok(Some(head)) = mark.as_ref().map(|mark| mark.head())
         && head.position > reader.end()

@@ -32,7 +32,7 @@ use std::{
 
 /// Wait for further groups, to save wake-ups.
 const GATHER_FOR: Duration = Duration::from_millis(20);
-/// Commits per write; index readers wait meanwhile.
+/// Most commits per write; readers of the index wait for it.
 const TOGETHER_MAX: usize = 512;
 /// Players with balances or rounds in memory only, about 300 bytes each.
 const NOTED_MAX: usize = 1 << 19;
@@ -49,7 +49,7 @@ impl Balances {
         if balances_after.is_empty() {
             return;
         }
-        // A copy, so the commit is freed early.
+        // Copied, so that the commit is freed early.
         match self.0.get_mut(&commit.stream) {
             Some((position, balances)) => {
                 *position = commit.position;
@@ -161,7 +161,7 @@ impl Projector {
             match shared.read(self.projected.to() + 1, TOGETHER_MAX) {
                 Ok(logged) if logged.is_empty() => return,
                 Ok(logged) => self.take(&logged),
-                // The log's readers report the error.
+                // Callers that read the log report the error.
                 Err(error) => return tracing::warn!(%error, "failed to read the log for the index"),
             }
         }
@@ -206,7 +206,7 @@ impl Projector {
         self.projected.close();
     }
 
-    /// Marks the index's own position, which may be behind the log.
+    /// Moves the mark to the index's own position, which may be behind the log.
     fn mark_at(&mut self, shared: &LedgerCore, head: ChainHead) {
         let to = self.projected.to();
         let head = match head.position == to {

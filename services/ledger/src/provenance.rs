@@ -47,7 +47,7 @@ impl Provenance {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }
 
-    /// Returns whether to write a snapshot without new commits.
+    /// Returns whether to write a snapshot although there are no new commits.
     pub(crate) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::AcqRel)
     }

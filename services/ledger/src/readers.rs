@@ -35,7 +35,7 @@ pub struct LogReader {
     pub name: String,
     /// Unix milliseconds.
     pub since_ms: i64,
-    /// Falls behind with a slow reader.
+    /// Last position sent; falls behind if the reader is slow.
     pub sent: Position,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Readers(Arc<Mutex<Listed>>);
 struct Listed {
     next: u64,
     readers: BTreeMap<u64, (ReaderKind, String, i64, Arc<AtomicU64>)>,
-    /// Highest position sent to a disconnected copy.
+    /// Highest position sent to a copy that is disconnected now.
     copied: Position,
 }
 

@@ -4,9 +4,9 @@ use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{collections::VecDeque, sync::Arc};
 
-/// More would leave the processor's caches before their memory is reused.
+/// Commits kept. With more, their memory would have left the processor's caches when it is reused.
 const COMMITS_MAX: usize = 2_048;
-/// A single longer record is kept.
+/// Bytes kept; a single longer record is kept whole.
 const BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl Recent {
         }
     }
 
-    /// `None` if the cache begins after `from`.
+    /// Reads cached commits; `None` if the cache begins after `from`.
     pub(crate) fn read(&self, from: Position, max: usize) -> Option<Vec<Arc<Logged>>> {
         let (_, first) = self.commits.front()?;
         let skip = from.checked_sub(first.commit.position)?;

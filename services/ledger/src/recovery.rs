@@ -41,7 +41,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Further groups are read from the log.
+/// Groups waiting for the projector; it reads further ones from the log.
 const HANDED_MAX: usize = 1024;
 
 /// State of another writer's log. If this process becomes the writer, only later records are applied.
@@ -51,7 +51,7 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// The reader must not pass `end` meanwhile.
+    /// Recovers state up to `end`, which the reader must not pass meanwhile.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,
@@ -123,7 +123,7 @@ impl Recovered {
         Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
-    /// Syncs the index; writes a snapshot if due.
+    /// Syncs the index, and writes a snapshot if one is due.
     pub fn close(self) {
         let Self { applier: Applier { shared, projector }, projecting } = self;
         drop(projector);
@@ -134,14 +134,14 @@ impl Recovered {
     }
 }
 
-/// Runs at startup if the log was damaged before.
+/// Verifies the whole log, at a startup after damage.
 fn verify_all(store: &dyn Store, shared: &LedgerCore) -> Result<(), OpenError> {
     let ChainHead { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
     tracing::warn!(partition, position, "the log was damaged before: all of it is verified before it is served");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
-    // The sender stays open, so the verification runs to its end.
+    // The sender stays open, because its closing would stop the verification.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }

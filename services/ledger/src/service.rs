@@ -24,7 +24,7 @@ use prost::Message;
 use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
-/// DM-20: the last ten.
+/// Rounds of a page by default (DM-20).
 const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
 
@@ -53,13 +53,13 @@ impl LedgerApi {
         }
     }
 
-    /// For new players (PL-31).
+    /// Sets the operators whose new players use a seamless wallet (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
     }
 
-    /// Operators with capped campaigns (PL-36).
+    /// Sets the operators whose open campaigns have a cap (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }
@@ -88,7 +88,8 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// A repetition gets its commit even if it would now be refused. A new player gets the first seal.
+    /// Appends a commit. A repeated request gets its earlier commit even if it would now be refused. A new player gets the
+    /// first seal.
     async fn commit(
         &self,
         caller: &Caller,
@@ -122,7 +123,7 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
-                // After the writer's restart, the draw is sealed in the new generation.
+                // The writer has restarted: the draw is sealed again in the new generation.
                 Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }

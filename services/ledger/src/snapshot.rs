@@ -42,10 +42,10 @@ const PAUSE: Duration = Duration::from_secs(10);
 type State = (Option<Hash>, Key, Books);
 
 pub(crate) struct Snapshot {
-    /// Without players.
+    /// Books without players.
     pub(crate) books: Books,
     pub(crate) players: Arc<Players>,
-    /// Without its state, with the key of its request names; `None` for an empty log.
+    /// Checkpoint without its state, with the key of its request names; `None` for an empty log.
     pub(crate) checkpoint: Option<(Key, Checkpoint)>,
     pub(crate) program: Option<Hash>,
 }
@@ -191,7 +191,7 @@ impl SnapshotWriter {
             Ok(position) => {
                 tracing::info!(position, "a snapshot was written");
                 (self.latest, self.merged) = (position, false);
-                // The snapshot names this program if the check is done.
+                // A snapshot written after the check names this program.
                 self.provenance.take_stale();
                 true
             }
@@ -242,7 +242,7 @@ impl SnapshotWriter {
         };
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
-        // The check may have removed the snapshot just before.
+        // The check may have removed the snapshot since then.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
             return Err(io::Error::other("the state differs from this build's fold"));
@@ -324,7 +324,7 @@ impl Drop for Snapshots {
     }
 }
 
-/// In `index/0.views`, next to the folder `index/0`.
+/// Opens the store of views in `index/0.views`, next to the folder `index/0`.
 pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }

@@ -89,7 +89,7 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// The first reason is kept, except that `Fenced` replaces others.
+    /// Sets a final standing. The first one stays, except that `Fenced` replaces others.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {

@@ -5,13 +5,13 @@ use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// Tolerated drift, plus a thousandth of the elapsed time.
+/// Tolerated difference of the two clocks; a thousandth of the elapsed time is added.
 const APART_MS_MAX: i64 = 1_000;
 
-/// Slower readings of both clocks are not compared.
+/// Longest time between readings of both clocks at which they are compared.
 const LOOK_MS_MAX: i64 = 100;
 
-/// A jump ahead is ignored this long for irreversible decisions.
+/// Time for which a jump ahead is ignored before irreversible decisions.
 const DOUBT_MS: i64 = 3_600_000;
 
 const DOUBTED_MS_MIN: i64 = 60_000;
@@ -118,14 +118,14 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// Ignores jumps ahead in the last hour, and the log's lead over the clock.
+    /// Returns the log's time without jumps ahead in the last hour, and without the log's lead over the clock.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// A clock behind the log at startup counts as set back.
+    /// Returns the largest step of the clock. A clock behind the log at startup counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)

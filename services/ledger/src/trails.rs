@@ -22,10 +22,10 @@ pub(crate) struct Entry {
 struct Open {
     group: Vec<u8>,
     at: Vec<Position>,
-    /// Whether the index has it, perhaps in an earlier state.
+    /// Whether the index has the round, perhaps in an earlier state.
     #[serde(skip)]
     kept: bool,
-    /// Whether the index lacks the current state.
+    /// Whether the index lacks the round's current state.
     #[serde(skip)]
     changed: bool,
 }
@@ -35,7 +35,8 @@ pub(crate) struct Trails {
     pub(crate) to: Position,
     pending: BTreeMap<Vec<u8>, Vec<Entry>>,
     open: BTreeMap<(StreamId, u64), Open>,
-    /// Finished rounds still open in the index until the next mark is durable: a restart begins at the previous one.
+    /// Keys of finished rounds that are open in the index until the next mark is durable, because a restart begins at the
+    /// previous mark.
     over: Vec<Vec<u8>>,
 }
 

@@ -90,7 +90,7 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // Damages no record, but `--verify all`, `audit` and `copy` refuse it.
+        // Such damage affects no record, but `--verify all`, `audit` and `copy` refuse it.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {

@@ -67,7 +67,7 @@ pub(crate) struct Approval {
     pub(crate) acted: Event,
 }
 
-/// After a refusal the proposal stays pending.
+/// Approves a proposed void. If the void is refused, the proposal stays pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -267,7 +267,7 @@ fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     })
 }
 
-/// This binary lacks a rules version that was played (PL-01).
+/// Refusal if this program lacks the round's rules version (PL-01).
 fn unresolvable(error: Unresolvable) -> Refusal {
     Refusal::new(Reason::ModelUnknown, error.to_string())
 }

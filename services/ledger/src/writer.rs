@@ -33,7 +33,7 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Limits the delay by one append.
+/// Bytes of a group, which limit the duration of an append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
@@ -41,10 +41,10 @@ pub(crate) struct Writer {
     batch_commits_max: usize,
     has_operators: bool,
     waiting_max: usize,
-    /// Locked before the books, never while they are locked.
+    /// Lock order: this lock, then the books.
     staged: Mutex<Staged>,
     due: Condvar,
-    /// Without it the appender publishes.
+    /// Wakes the thread that publishes; without one the appender publishes.
     publisher: OnceLock<mpsc::Sender<()>>,
 }
 
@@ -59,7 +59,7 @@ struct Staged {
     parked: ParkedProposals,
     trouble: Option<Trouble>,
     closed: bool,
-    /// Present until the appender ends.
+    /// Channel to the projector, until the appender ends.
     projector: Option<SyncSender<PublishedGroup>>,
 }
 
@@ -93,7 +93,7 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// Publishes what was signalled; afterwards the appender publishes.
+    /// Publishes the signalled groups; later ones are published by the appender.
     fn drop(&mut self) {
         self.durable.close();
         self.publish();
@@ -148,7 +148,7 @@ impl Writer {
         &self.shared
     }
 
-    /// Verdicts that depend on staged commits come with their group.
+    /// Judges proposals. A verdict that depends on staged commits is sent with their group.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
@@ -286,7 +286,7 @@ impl Writer {
         }
         self.shared.standings.clear(Hindrance::Store);
         self.shared.standings.clear(Hindrance::Append);
-        // A full channel already has a signal for this group.
+        // If the channel is full, a signal for this group is already in it.
         let told = self.publisher.get().map(|publisher| publisher.try_send(()));
         if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
             self.publish();
@@ -369,7 +369,7 @@ impl Writer {
         refusal
     }
 
-    /// After a failure, maintenance waits for the next attempt.
+    /// Returns whether maintenance may run; after a failure it waits for the next attempt.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }
@@ -441,7 +441,8 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Order: request id, whole request (PL-42), version, conditions for new commits, invariants of the books.
+    /// Judges a proposal, in the order: request id, whole request (PL-42), version, limits of new commits, invariants of the
+    /// books.
     fn judge(
         self,
         staged: &mut Staged,
@@ -456,13 +457,13 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // The request's commit would be on this stream, which has not changed otherwise.
+        // A commit of the request would be on this stream, which has had no other commit since.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The barrier may be on another stream.
+        // The commit that would refuse the request may be on another stream.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {
@@ -491,7 +492,7 @@ impl Judging<'_> {
         }
         let recalled = recalled.as_deref();
         if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
-            // Nothing is staged: the durable state decides.
+            // Nothing is staged, so the durable state decides.
             books.admit(&commit)?;
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));

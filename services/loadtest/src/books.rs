@@ -17,7 +17,7 @@ pub struct Actual {
 pub struct Books {
     pub players: usize,
     pub balances: Balances,
-    /// Accounts whose balance differs from the answers.
+    /// Number of accounts whose balance differs from the answers.
     pub wrong_balances: usize,
     pub open_rounds: usize,
     pub unpaid_jackpots: usize,
@@ -41,22 +41,22 @@ pub struct Balances {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolCheck {
-    /// Equal, because only this run plays.
+    /// The pool must have exactly this run's contributions, because nobody else plays.
     Exact,
-    /// At least as much, because others play too.
+    /// The pool must have at least this run's contributions, because others play too.
     AtLeast,
-    /// The pool was not active all the time.
+    /// The pool is not compared, because it was not active all the time.
     None,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolBooks {
     pub check: PoolCheck,
-    /// By the bets and the pool's terms.
+    /// Contributions by the bets and the pool's terms, EUR.
     pub told_eur: String,
     /// Received during the run.
     pub found_eur: String,
-    /// Whether the pool had the run's last bet.
+    /// Whether the pool has received the run's last bet.
     pub caught_up: bool,
 }
 
@@ -146,7 +146,6 @@ mod tests {
         Actual { player: "p".to_owned(), balance, open_rounds: vec![] }
     }
 
-    /// A pool of 0.5 % after bets of 600.00 EUR.
     const POOLED: Pooled = Pooled {
         check: PoolCheck::Exact,
         contribution_ppm: 5_000,

@@ -23,20 +23,20 @@ struct Rounds {
     next: AtomicU64,
     count: u64,
     pace: Pace,
-    /// Due rounds at a constant rate; `None` in a closed loop.
+    /// Permits for due rounds, at a constant rate; `None` in a closed loop.
     permits: Option<Arc<Semaphore>>,
     deadline: Instant,
 }
 
 impl Rounds {
-    /// Due time after the start; `None` at the end.
+    /// Returns when the next round is due, from the start; `None` at the end.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();
         }
         let round = self.next.fetch_add(1, Ordering::Relaxed);
         if round.saturating_add(1) >= self.count {
-            // Releases workers that wait for rounds that never become due.
+            // Wakes workers that wait for rounds which never become due.
             self.permits.iter().for_each(|permits| permits.close());
         }
         (round < self.count && Instant::now() < self.deadline).then(|| self.pace.due(round))

@@ -34,7 +34,6 @@ pub(crate) struct PendingCall {
     reply: Reply,
 }
 
-/// Boxed, because it is moved often.
 type Reply = oneshot::Sender<Result<Box<Played>, Status>>;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -58,7 +57,7 @@ impl Lane {
             Self::Unary(client) => Box::pin(ask_alone(client, call)).await,
             Self::Stream(asked) => {
                 let (reply, answer) = oneshot::channel();
-                // If the pump is gone, the dropped reply is an error.
+                // If the stream's task has ended, the dropped reply is an error.
                 let _ = asked.send(PendingCall { call, reply });
                 answer.await.unwrap_or_else(|_| Err(Status::unavailable("the stream broke")))
             }
@@ -84,7 +83,7 @@ async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::Unboun
     }
 }
 
-/// Ends when the stream breaks or no lane is left, and drops pending calls.
+/// Sends calls and returns answers, until the stream breaks or no lane is left. Pending calls are then dropped.
 async fn relay(
     first: PendingCall,
     inbox: &mut mpsc::UnboundedReceiver<PendingCall>,
@@ -109,7 +108,7 @@ async fn relay(
             }
         }
         tokio::select! {
-            // Answers first; they never outnumber calls, so nothing starves.
+            // Answers are handled first; they never outnumber calls, so calls do not starve.
             biased;
             answer = answers.message() => match answer {
                 Ok(Some(PlayStreamResponse { tag, answer })) => {

@@ -3,7 +3,7 @@ use motherlode_slots::standard;
 use motherlode_state::{CoinValue, Currency, Minor, cash};
 use std::time::Duration;
 
-/// The deposits of more rounds would not fit a balance at the highest bet.
+/// Rounds whose deposits at the highest bet still fit a balance.
 pub const ROUNDS_MAX: u64 = 10_000_000_000;
 const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;
@@ -38,10 +38,10 @@ pub struct Options {
     pub coin_value: CoinValue,
     /// Concurrent readers of the players' histories, on their own connection.
     pub readers: usize,
-    /// Service's process on this machine, whose costs are reported.
+    /// Id of a service's process on this machine, whose costs are reported.
     pub pid: Option<u32>,
     pub time_max: Duration,
-    /// With other players, the pool has at least these bets' contributions.
+    /// Whether other players use the service, so that the pool has at least, not exactly, these bets' contributions.
     pub shared: bool,
     pub thresholds: Thresholds,
 }
@@ -124,7 +124,7 @@ impl Options {
         self.deposit().map(|_| ())
     }
 
-    /// Covers the loss of all rounds, including the warm-up.
+    /// Returns the deposit that covers the loss of all rounds, including the warm-up.
     pub(crate) fn deposit(&self) -> Result<i64, String> {
         let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));

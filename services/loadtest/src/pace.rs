@@ -18,7 +18,7 @@ impl Pace {
         Self { rate }
     }
 
-    /// After the start, for a round counted from 0; `None` in a closed loop.
+    /// Returns when a round, counted from 0, is due after the start; `None` in a closed loop.
     pub(crate) fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))

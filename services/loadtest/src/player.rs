@@ -18,15 +18,15 @@ use tonic::Status;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// The operator keeps the money, so the account is empty.
+    /// Whether the operator's wallet has the money, so that the account is empty.
     pub(crate) seamless: bool,
     pub(crate) deposits: i64,
-    /// Bets, wins and jackpots of settled rounds.
+    /// Sum of settled rounds' bets, minor units.
     pub(crate) bets: i64,
     pub(crate) wins: i64,
     pub(crate) jackpots: i64,
     pub(crate) bet_position: u64,
-    /// Round and position of the hit.
+    /// Rounds whose award is pending, each with the position of its hit.
     pub(crate) pending: Vec<(String, u64)>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Player {
     pub(crate) account: Account,
     pub(crate) expected: Expected,
     round: u64,
-    /// A call failed with unknown effect.
+    /// Whether a call failed with unknown effect.
     pub(crate) in_doubt: bool,
 }
 
@@ -54,7 +54,7 @@ impl Player {
         Self { account, expected: Expected { seamless, ..Expected::default() }, round: 0, in_doubt: false }
     }
 
-    /// Times the first call from `due`, or from when it is sent.
+    /// Plays a round. Its first call is timed from `due`, or from its sending.
     pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
         match self.play_round(table, lane, due).await {
             Ok(()) => table.tally.settled(),
@@ -62,9 +62,8 @@ impl Player {
         }
     }
 
-    /// The next call continues a failed round.
+    /// Plays a round once. After a failure the next call continues it.
     pub(crate) async fn play_round(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) -> Result<(), Status> {
-        // Also if the run is interrupted here.
         self.in_doubt = true;
         let from = timed_from(due, table.start.elapsed());
         let bet = || lane.clone().ask(Call::Spin(self.bet(table)));
@@ -106,7 +105,7 @@ impl Player {
 }
 
 impl Expected {
-    /// An error if the round has no more choices and is not settled.
+    /// Settles a round. It is an error if the round has no more choices but is not settled.
     fn settle(&mut self, played: &Played, bet_position: u64, jackpots: Vec<JackpotWin>) -> Result<(), Status> {
         if played.state() != RoundState::Settled {
             return Err(Status::internal("the round has no choice to make and is not settled"));
@@ -132,7 +131,7 @@ fn minor(money: Option<&Money>) -> i64 {
     money.map_or(0, |money| money.amount_minor)
 }
 
-/// The first objects, free spins and features; no gamble.
+/// Chooses the first objects, free spins and features, and no gamble.
 fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
     match outcome.awaiting() {

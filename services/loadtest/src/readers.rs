@@ -29,7 +29,7 @@ pub struct Reads {
     pub failed: u64,
 }
 
-/// Running readers, which end when this is dropped.
+/// Readers that end when this is dropped.
 pub(crate) struct Readers {
     tasks: JoinSet<()>,
     counted: Arc<ReadCounts>,

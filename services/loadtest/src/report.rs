@@ -17,7 +17,7 @@ pub struct Report {
     pub rounds: u64,
     /// Answered bets and choices.
     pub calls: u64,
-    /// From the first call to the last answer.
+    /// Seconds from the first call to the last answer.
     pub seconds: f64,
     pub rounds_per_second: f64,
     /// `None` in a closed loop.
@@ -26,7 +26,7 @@ pub struct Report {
     pub connections: usize,
     pub stream: bool,
     pub latency_ms: LatencyMs,
-    /// Only kinds of calls that occurred.
+    /// Latencies by kind of call, of the kinds that occurred.
     pub latency_ms_by_call: BTreeMap<&'static str, LatencyMs>,
     /// Failed calls by reason, after all retries.
     pub errors: BTreeMap<String, u64>,
@@ -132,12 +132,12 @@ impl LatencyMs {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a share for people")]
+#[allow(clippy::cast_precision_loss, reason = "for display")]
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+#[allow(clippy::cast_precision_loss, reason = "for display")]
 fn rate(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
@@ -159,7 +159,6 @@ pub(crate) mod tests {
         books::check(&[], 0, pooled)
     }
 
-    /// A report of 99 calls of 1 ms, a bet of 10 ms, and failed calls.
     pub(crate) fn report(thresholds: Thresholds, failed: u64, books: Books) -> Report {
         let tally = Tally::new();
         for _ in 0..99 {

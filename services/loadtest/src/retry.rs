@@ -7,14 +7,14 @@ use std::{
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// Longer than the service's own default.
+/// Longest wait for an answer, more than the service's own default.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(20);
-/// Bounds a wait proposed by the service.
+/// Longest wait before a retry, whatever the service proposes.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Sends until an answer, a refusal or the last attempt, and counts retries.
+/// Repeats a call until an answer, a refusal or the last attempt, and counts the retries.
 pub(crate) async fn insist<R, F>(retries: &AtomicU64, mut send: impl FnMut() -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<R, Status>>,

@@ -34,7 +34,7 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// For an award, or for the pool to add a bet.
+/// Longest wait for an award, or for the pool to add a bet.
 const WAIT_MAX: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -72,8 +72,8 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
-        // Opens each connection before the measurement. Earlier contributions of others are pooled then, so the pool's
-        // figure is exact.
+        // A first call opens each connection before the measurement, and makes the pool take up earlier contributions
+        // of others, so that the pool's figure is exact.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }
@@ -104,7 +104,7 @@ pub fn run_until<'a>(
 
         let reads = readers.end().await;
 
-        // Rounds in doubt are repeated outside the measurement. Those that stay in doubt appear in the books.
+        // Rounds in doubt are repeated outside the measurement; those that stay in doubt show in the comparison of the books.
         let after = again();
         let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
         let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {

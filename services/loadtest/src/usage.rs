@@ -35,7 +35,7 @@ impl Usage {
 
     #[must_use]
     pub fn cost(self, since: Self, rounds: u64) -> Cost {
-        #[allow(clippy::cast_precision_loss, reason = "a figure for people")]
+        #[allow(clippy::cast_precision_loss, reason = "for display")]
         let a_round = |used: u64| used as f64 / rounds.max(1) as f64;
         Cost {
             cpu_us_per_round: a_round(self.cpu_ns.saturating_sub(since.cpu_ns)) / 1e3,
@@ -45,7 +45,7 @@ impl Usage {
     }
 }
 
-/// Sums the figures in lines whose name ends with `name`.
+/// Sums the figures of lines whose name ends with `name`.
 fn figures(status: &str, name: &str) -> u64 {
     let lines = status.lines().filter_map(|line| line.split_once(name));
     lines.filter_map(|(_, figure)| figure.split_whitespace().next()?.parse::<u64>().ok()).sum()

@@ -50,7 +50,6 @@ async fn unary_calls_and_streams_play_all_rounds_and_the_books_agree() {
         let seen = Cell::new(0);
         let report = run(&Options { stream, ..options(&server) }, &|rounds| seen.set(rounds)).await.unwrap();
         assert_sound(&report, 300);
-        // 300 rounds and a warm-up on each of two connections, of 1.50 EUR; the pool's share counts after the warm-up.
         assert_eq!(report.books.balances.bets_minor, 302 * 150);
         assert_eq!(report.books.pool.told_eur, "2.25");
         assert!(seen.get() <= 300);

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Authority(Mutex<Option<Duration>>);
 
 impl Authority {
-    /// `at` is a time of [`uptime`]. Earlier times have no effect.
+    /// Records a confirmation at a time of [`uptime`]. An earlier time has no effect.
     pub fn confirm(&self, at: Duration) {
         let mut latest = self.0.lock();
         *latest = (*latest).max(Some(at));

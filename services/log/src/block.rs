@@ -15,7 +15,7 @@ pub fn bytes(records: &[Bytes]) -> u64 {
     format::block_bytes(format::body_bytes(records))
 }
 
-/// The caller keeps the block within [`MAX`].
+/// Encodes records as a block. The caller keeps it within [`MAX`].
 #[must_use]
 pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     let mut block = Vec::with_capacity(usize::try_from(bytes(records)).unwrap_or_default());
@@ -23,7 +23,7 @@ pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     block.into()
 }
 
-/// The records share the block's memory.
+/// Decodes a block. The records share its memory.
 pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
     let decoded = decode_block(block, first)?;
     if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("bytes follow the block") }

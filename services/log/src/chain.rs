@@ -29,7 +29,7 @@ pub fn previous_hash(record: &[u8]) -> Option<Hash> {
     record.strip_prefix(&PREFIX)?.first_chunk().copied()
 }
 
-/// `head` is the hash of the record at `after`. Returns the last hash.
+/// Checks that records continue the chain, where `head` is the hash of the record at `after`. Returns the last hash.
 pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Hash, AppendError> {
     let mut head = head;
     for (record, position) in records.iter().zip(after + 1..) {

@@ -9,24 +9,24 @@ use crate::{
 pub enum AppendError {
     #[error("the log ends at position {end}")]
     Conflict { end: Position },
-    /// A previous hash is wrong. Nothing was written.
+    /// A record has a wrong previous hash. Nothing was written.
     #[error("the record for position {position} does not chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
     Chain { position: Position, expected: Hash, found: Option<Hash> },
     #[error("an append of {bytes} bytes is over the limit of {limit}")]
     TooLarge { bytes: u64, limit: u64 },
-    /// Nothing was appended. Retry once there is room.
+    /// The disk is full, and nothing was appended. Retry once there is room.
     #[error("no room for the append: {0}")]
     Full(io::Error),
     /// Nothing was appended. The caller may retry.
     #[error("the log cannot be written: {0}")]
     Unavailable(io::Error),
-    /// The records are not in the log after the next successful [`settle`](crate::Store::settle) or append.
+    /// The outcome is unknown. The next successful [`settle`](crate::Store::settle) or append removes the records.
     #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
     /// After a write with an unknown outcome, appends are refused until the store is opened again.
     #[error("the log refuses appends until it is opened again: {reason}")]
     Failed { reason: String },
-    /// Another writer has taken over. Later appends are refused.
+    /// Another writer has taken over the log. Later appends are refused.
     #[error("another writer has taken the log over: {reason}")]
     Fenced { reason: String },
 }

@@ -6,7 +6,7 @@ pub type Position = u64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub position: Position,
-    /// Shared memory: copy before keeping.
+    /// Part of a larger buffer; copy it before keeping it.
     pub bytes: Bytes,
 }
 

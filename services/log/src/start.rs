@@ -38,7 +38,7 @@ impl LogStart {
         Self { first: 1, previous: genesis(partition) }
     }
 
-    /// Position 0 means 1; one below `first` is [`ReadError::Archived`].
+    /// Checks a position to read, where 0 means 1. One below `first` is [`ReadError::Archived`].
     pub fn check(&self, position: Position) -> Result<(), ReadError> {
         let (position, first) = (position.max(1), self.first);
         if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }

@@ -56,7 +56,7 @@ pub trait Store: Send {
         Ok(())
     }
 
-    /// Settles and prepares for later appends. SHOULD cost nothing without pending work. The caller MAY retry; appends
+    /// Calls [`settle`](Store::settle), and prepares for later appends. SHOULD cost nothing without pending work. The caller MAY retry; appends
     /// may succeed despite an error.
     fn tend(&mut self) -> Result<(), AppendError> {
         self.settle()
@@ -67,7 +67,7 @@ pub trait Store: Send {
         0
     }
 
-    /// `None` if a lock ensures the only writer.
+    /// Confirmations of the only writer; `None` if a lock ensures it.
     fn authority(&self) -> Option<Arc<Authority>> {
         None
     }

@@ -14,11 +14,11 @@ use std::{collections::BTreeMap, error::Error, time::Duration};
 use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt;
 
-/// Longer than the service's own default.
+/// Longest wait for an answer, more than the service's own default.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// Bounds a wait proposed by the service.
+/// Longest wait before a retry, whatever the service proposes.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()
 }
 
-/// Metadata entry of a refusal; empty if missing.
+/// Returns a metadata entry of a refusal; empty if it is missing.
 #[must_use]
 pub fn metadata(status: &Status, key: &str) -> String {
     let details = status.get_error_details();
@@ -89,7 +89,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     let status = ledger.get_log_status(GetLogStatusRequest {}).await;
     let GetLogStatusResponse { partitions, partition_count, .. } =
         status.map_err(|status| explain(&status))?.into_inner();
-    // Older services send no count and have all partitions.
+    // Older services send no count, and have all partitions.
     if usize::try_from(partition_count).is_ok_and(|count| count > partitions.len()) {
         let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
         let held = held.join(", ");
@@ -100,7 +100,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     Ok(partitions)
 }
 
-/// Formats reason and message, invalid fields and metadata, one per line, and the next step.
+/// Formats a refusal: reason and message, invalid fields and metadata, one per line, then the next step.
 #[must_use]
 pub fn explain(status: &Status) -> Failure {
     let details = status.get_error_details();
@@ -126,7 +126,7 @@ pub fn explain(status: &Status) -> Failure {
     Failure::found(text)
 }
 
-/// The innermost cause, such as "Connection refused" instead of "transport error".
+/// Returns the innermost cause, such as "Connection refused" instead of "transport error".
 fn cause(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -9,7 +9,6 @@ use std::sync::LazyLock;
 static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// Returns each event's kind and content.
 pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {
     let malformed = || Failure::found("a record is not a commit");
     let commit = MESSAGES.get_message_by_name("motherlode.log.v1.Commit").ok_or_else(malformed)?;

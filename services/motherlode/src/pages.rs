@@ -3,7 +3,7 @@
 use clap::Command;
 use std::{fs, path::Path};
 
-/// Set to write the page instead of comparing it.
+/// If this variable is set, the page is written instead of compared.
 const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/cli.md";

@@ -72,13 +72,13 @@ fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     spins.chunk_by(together).map(|group| group.iter().collect()).collect()
 }
 
-/// `2 red crystals`; may be empty.
+/// Describes changes of a collection, such as `2 red crystals`; may be empty.
 #[must_use]
 pub fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     carried::changes(game, figures, currency)
 }
 
-/// `opens 1, 4 and 6`. `game` is `None` if this program lacks it.
+/// Describes a choice, such as `opens 1, 4 and 6`. `game` is `None` if this program lacks it.
 #[must_use]
 pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
     match &choice.kind {
@@ -122,7 +122,7 @@ fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
     })
 }
 
-/// Turned cards, the latest first (BW-24).
+/// Draws the turned cards, the latest first (BW-24).
 fn strip(outcome: &Outcome) -> String {
     let suits: Vec<_> = outcome.double_strip.iter().map(|card| suit(*card)).collect();
     suits.join(" ")

@@ -59,7 +59,7 @@ pub fn percent(share: &Exact, places: usize) -> String {
     format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
 }
 
-/// At least 18 places and nine significant digits.
+/// Formats a chance with at least 18 places and nine significant digits.
 #[must_use]
 pub fn chance(chance: &Exact) -> String {
     const PLACES: usize = 18;
@@ -179,7 +179,6 @@ mod tests {
         };
         assert_eq!(view(8, "EUR", "0.004"), 20);
         assert_eq!((view(9, "EUR", "0.004"), view(1, "EUR", "0.004"), view(0, "EUR", "0.004")), (22, 2, 0));
-        // 9.99 is 99 coins at 0.10 and 4 at 2; a yen has no cents, a dinar 1,000 fils.
         assert_eq!((view(999, "EUR", "0.1"), view(999, "EUR", "2")), (99, 4));
         assert_eq!((view(999, "JPY", "2"), view(999, "KWD", "0.1")), (499, 9));
         assert_eq!(view(i64::MAX, "EUR", "0.01"), i64::MAX);

@@ -66,7 +66,7 @@ pub fn plain(name: &'static str, inner: impl Into<Markup>) -> Markup {
     tag(name, &[], inner)
 }
 
-/// Rows start with a header. Wide tables scroll, also by keyboard.
+/// Makes a table whose rows begin with a header. A wide table scrolls, also by keyboard.
 pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
     let titles = head.iter().map(|title| tag("th", &[("scope", "col")], *title));
     let body = rows.into_iter().map(|cells| {

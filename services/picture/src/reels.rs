@@ -174,7 +174,6 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
         "",
     );
     if mark.kind() == MarkKind::Potion {
-        // The Potion was here before the symbol moved down (WF-05).
         return [frame, collected(game, mark, x + CELL / 2, y)].into();
     }
     if text.is_empty() {

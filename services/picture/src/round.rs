@@ -23,7 +23,7 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Windows as pictures; in the bet's section, their symbols.
+    /// Windows as pictures; in the bet's section, the symbols that they use.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }
@@ -41,7 +41,7 @@ pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)
 }
 
-/// Same as [`sections`] for a page with linked small windows: `opens` returns the link by 0-based step and window.
+/// Makes the sections of a page with linked small windows: `opens` returns the link by 0-based step and window.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     sections_with(round, false, opens)
@@ -95,7 +95,7 @@ pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     text
 }
 
-/// `game` is `None` if this program lacks it.
+/// Describes the choice of a step. `game` is `None` if this program lacks it.
 #[must_use]
 pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Automatic>) -> String {
     let choice = draw::choice(game, choice);
@@ -296,7 +296,7 @@ fn end(round: &Round) -> Section {
     Section::new("The end", String::new(), rows)
 }
 
-/// `None` if this program lacks the game.
+/// Returns the round's game; `None` if this program lacks it.
 #[must_use]
 pub fn info(round: &Round) -> Option<&'static GameInfo> {
     let game = game(&round.game, &round.rules_version)?;

@@ -34,7 +34,7 @@ pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     round.steps.iter().map(after).collect()
 }
 
-/// The page must embed the symbols.
+/// Draws a collection from symbols that the page has embedded.
 #[must_use]
 pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     let figure = |key: &str| figures.get(key).copied().unwrap_or_default();
@@ -75,7 +75,7 @@ pub fn draw(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, S
     }
 }
 
-/// To be embedded once, before the shelves.
+/// Embeds a game's symbols, once before its collections.
 #[must_use]
 pub fn embedded(game: &str) -> Markup {
     match (sprite::for_game(game), motherlode_slots::latest(game)) {

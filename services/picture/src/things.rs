@@ -22,7 +22,6 @@ pub fn things(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Ma
 }
 
 fn objects(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Markup {
-    // BW-06: combined vials award a prize; NP-10: opened objects contain the win.
     let vials = !game.prizes.is_empty();
     let Outcome { reveals, unopened, pick, .. } = outcome;
     let picked = match choice.and_then(|choice| choice.kind.as_ref()) {

@@ -228,7 +228,6 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
             add(&mut texts, text);
         } else if let Some((place, what)) = win(&words) {
             match place {
-                // Win, number of lines, then the lines.
                 [_, "line" | "lines", "of", each] => {
                     while let Some(numbers) =
                         lines.next_if(|line| line.trim().split(' ').all(|of| of.parse::<u32>().is_ok()))
@@ -267,7 +266,6 @@ fn frame(game: &GameInfo, text: &str, texts: &mut Texts) {
     let named = |cell: &&str| {
         let cell = cell.trim_start_matches(['*', '▣', '?', ' ']);
         let fits = |symbol: &slots::SymbolInfo| cell.starts_with(&*symbol.name) || cell.starts_with(&*symbol.short);
-        // One name can be a prefix of another.
         let found = game.symbols.iter().enumerate().filter(|(_, symbol)| fits(symbol));
         found.max_by_key(|(_, symbol)| symbol.short.len()).map(|(at, _)| at.to_string())
     };
@@ -350,7 +348,6 @@ fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -
         for step in 0_u8.. {
             seed[31] = step;
             let Some(next) = round.automatic() else { break };
-            // The last choice is always offered; a half of one unit and a turn above the limit are not.
             let tried = match (round.awaiting(), (number + u64::from(step)) % 3) {
                 (slots::Awaiting::Double, 0) => vec![Choice::Double(Card::RedHeart), next],
                 (slots::Awaiting::Double, 1) => vec![Choice::Halve, Choice::Double(Card::BlackSpade), next],
@@ -406,7 +403,6 @@ fn pl_19_pictures_of_bewitched_leave_nothing_out() {
     all_of("bewitched", &[], false, 600, &["Base", "Free", "card", "prize"]);
 }
 
-/// One crystal short of all four collections.
 #[test]
 fn pl_19_dm_12_pictures_of_dwarf_mine_leave_nothing_out() {
     let carried = [4, 4, 4, 4, 2_000_000, 2_000_000, 2_000_000, 500_000, 3, 1];

@@ -14,7 +14,7 @@ use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
 use tonic::{Request, Response, Status};
 
-/// A checkpoint is signed per second.
+/// Longest wait for a checkpoint, of which one is signed per second.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
 
@@ -84,7 +84,7 @@ impl ProofApi {
             for partition in proofs.partitions() {
                 let Some(position) = partition.find(&hash).map_err(|error| unreadable(&error))? else { continue };
                 let logged = partition.ledger.fetch(position)?;
-                // Any caller can name a hash, so only operators concerned by the record get it.
+                // A caller can name any hash, so only operators that the record concerns get it.
                 if own.as_ref().is_none_or(|operator| logged.commit.concerns(operator)) {
                     return Ok(Some(wire::FindRecordResponse { partition: partition.ledger.partition(), position }));
                 }

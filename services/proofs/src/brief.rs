@@ -26,9 +26,10 @@ pub enum NotWorkedOut {
     NotPlain,
 }
 
-/// `None` for a record that cannot be shortened.
+/// Shortens one player's records; `None` for one that cannot be shortened.
 ///
 /// # Errors
+///
 /// A record is not a commit, or its round cannot be read.
 pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let logged = records.iter().map(|record| decode(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
@@ -104,7 +105,7 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
     })
 }
 
-/// For revealed draws of rounds that begin in the records.
+/// Values that follow from a round's revealed draws, for rounds that begin in the records.
 struct Follows {
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
     seals: BTreeMap<u64, Seal>,

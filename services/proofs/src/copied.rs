@@ -3,11 +3,11 @@
 
 use motherlode_log::hash;
 
-/// Limit per record, so that a verifier's work is proportional to the file.
+/// Most bytes copied per record, so that a verifier's work is proportional to the file.
 pub const COPIED_MAX: usize = 4_096;
-/// Shorter runs take as many bytes to describe.
+/// Shortest copied run; describing a shorter one takes as many bytes.
 const RUN_MIN: usize = 7;
-/// Longer records are stored whole, because the search takes quadratic time.
+/// Longest record that is shortened, because the search takes quadratic time.
 const SEARCHED_MAX: usize = 4_096;
 
 fn beginning(before: Option<&[u8]>) -> Vec<u8> {
@@ -47,7 +47,7 @@ fn longest(text: &[u8], wanted: &[u8]) -> (usize, usize) {
     (0..text.len()).map(|from| (from, common(from))).max_by_key(|(_, length)| *length).unwrap_or_default()
 }
 
-/// `None` for an invalid copy or more than [`COPIED_MAX`] bytes.
+/// Restores a record; `None` for an invalid copy or more than [`COPIED_MAX`] bytes.
 #[must_use]
 pub fn restored(own: &[u8], copied: &[u32], before: Option<&[u8]>) -> Option<Vec<u8>> {
     let runs = copied.chunks_exact(3);

@@ -32,7 +32,7 @@ pub enum FilesError {
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
-    /// Entries, then the levels from 1 on.
+    /// Entries, then levels 1, 2, 3 and 4.
     levels: Vec<File>,
 }
 
@@ -115,7 +115,7 @@ impl Files {
         self.read(None, first, count)
     }
 
-    /// The caller checks that the tree has the tile.
+    /// Reads a tile, which the tree must have.
     pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
         let (first, count) = (tile.first(), usize::from(tile.width));
         match tile.level {

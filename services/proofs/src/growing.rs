@@ -12,20 +12,20 @@ const TOGETHER: usize = 4096;
 #[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
     pub partition: u32,
-    /// Signed size, or first position that differs.
+    /// Signed size, or the first position that differs.
     pub position: Position,
     pub what: String,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// Retried.
+    /// The task tries again.
     #[error("the tree's files: {0}")]
     Files(#[from] io::Error),
-    /// Retried.
+    /// The task tries again.
     #[error("the log: {0}")]
     Log(#[from] ReadError),
-    /// Final.
+    /// Signing ends for good.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
 }
@@ -143,7 +143,7 @@ impl Growing {
     /// Returns false if there are no more records.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
-        // Stops there to compare the root.
+        // Grows to the signed size first, to compare the root there.
         let to = self.expected.as_ref().map_or(to, |expected| to.min(expected.size));
         let left = usize::try_from(to.saturating_sub(size)).unwrap_or(usize::MAX).min(RECORDS);
         if left == 0 {
@@ -176,7 +176,7 @@ impl Growing {
         Ok(true)
     }
 
-    /// `None` if the ledger does not have them in memory, or they do not continue the tree.
+    /// Returns hashes from the ledger's memory; `None` if they are not there, or do not continue the tree.
     fn written(&self, ledger: &Handle, count: usize) -> Option<Vec<Hash>> {
         let mut hashes = ledger.hashes(self.tree.size(), count + 1)?;
         (hashes.len() > 1 && hashes.remove(0) == self.head).then_some(hashes)

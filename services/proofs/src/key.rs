@@ -11,7 +11,7 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// Also if it exists: a key is never replaced.
+    /// The file cannot be written, or exists: a key is never replaced.
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("{}: {source}", path.display())]
@@ -35,13 +35,13 @@ pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Ma
     key.named(&origin(bare, partition))
 }
 
-/// Outside the log's folder, so that copies of the log do not include it.
+/// Returns the key's file, outside the log's folder, so that copies of the log do not include it.
 #[must_use]
 pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// Creates a missing key only if the configuration names no file.
+/// Loads the key. A missing one is created only if the configuration names no file.
 pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     if config.proofs.key_file.is_none() && config.store.url.is_some() {
@@ -65,7 +65,7 @@ pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
     }
 }
 
-/// Errors do not contain the file's content.
+/// Loads a key. Errors do not contain the file's content.
 pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     let file = |source| KeyError::File { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(file)?;
@@ -75,7 +75,7 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// Without a name, a random one is used. Fails if the file exists.
+/// Creates a key; without a name it gets a random one. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

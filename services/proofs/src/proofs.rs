@@ -38,7 +38,7 @@ pub enum ProofsError {
     Contradiction {
         found: Contradiction,
         key: PathBuf,
-        /// Whether the configuration names the log.
+        /// Whether the configuration sets the log's name.
         named: bool,
     },
     #[error("proofs: the tree in {} can't be opened: {error}", folder.display())]
@@ -72,7 +72,7 @@ pub(crate) struct Partition {
     growing: Mutex<Growing>,
     /// Readable while the tree grows.
     grown: AtomicU64,
-    /// Leaves deferrable work to the next start.
+    /// Set at the stop: deferrable work is left to the next start.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
@@ -93,9 +93,8 @@ pub struct Extent {
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Call it before the first append, so that a refused log stays unchanged. Each checkpoint also marks the log's end
-    /// in the draw keys. A damaged checkpoint is renamed to `checkpoint.damaged` and signed again once the tree is
-    /// rebuilt.
+    /// Opens the trees, before the first append, so that a refused log stays unchanged. Each checkpoint also marks the log's
+    /// end in the draw keys. A damaged checkpoint is renamed to `checkpoint.damaged` and signed again once the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,

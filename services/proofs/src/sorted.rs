@@ -16,9 +16,9 @@ use std::{
 };
 
 const RUN: u64 = 1 << 16;
-/// First 8 bytes of the hash, and its place in the run.
+/// Bytes of an item: the first 8 of the hash, and its place in the run.
 const ITEM: usize = 10;
-/// Searched first around the expected place: six standard deviations.
+/// Items read around the expected place: six standard deviations.
 const AROUND: usize = 768;
 const TOGETHER: u64 = 4096;
 

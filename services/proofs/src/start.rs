@@ -12,7 +12,7 @@ use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
-/// Without a checkpoint, the whole log is verified in the background.
+/// Checks the log against its checkpoint. Without one, the whole log is verified in the background.
 pub(crate) fn resume(
     (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
     ledger: &Handle,

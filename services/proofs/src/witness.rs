@@ -45,7 +45,7 @@ pub struct Witness {
 
 struct Log {
     key: VerifierKey,
-    /// Last cosigned checkpoint, with both signatures.
+    /// Last cosigned checkpoint with its two signatures, the log's and the witness's.
     seen: Mutex<Option<(Seen, Note)>>,
 }
 

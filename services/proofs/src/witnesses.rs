@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 const PAUSE: Duration = Duration::from_secs(5);
 const EVERY: Duration = Duration::from_secs(1);
 
-/// For all witnesses in parallel.
+/// Longest wait for all witnesses, which are called concurrently.
 const START_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
@@ -82,7 +82,7 @@ impl Witness {
         }
     }
 
-    /// Skips all but the latest checkpoint.
+    /// Requests cosignatures, always of the latest checkpoint only.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
@@ -93,7 +93,7 @@ impl Witness {
             let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
             counter.add(times, &[KeyValue::new("witness", witness), outcome]);
         };
-        // Alarms on growth need a counter's first value.
+        // Exported from 0, because an alarm on growth needs the first value.
         count("done", 0);
         count("refused", 0);
         loop {

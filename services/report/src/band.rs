@@ -17,20 +17,20 @@ use std::collections::BTreeMap;
 pub(crate) const FALSE_ALARM: f64 = 1e-4;
 
 const GROWTH: f64 = 1.25;
-/// Ratio of the cap to `s / z`: `cap z^2 / 6` is then a quarter of `z s`.
+/// Ratio of the cap to `s / z`, which makes `cap z^2 / 6` a quarter of `z s`.
 const CAP: f64 = 1.5;
 
 /// Exact mathematics of a round, in bets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     pub(crate) rtp: f64,
-    /// While nothing has been collected or unlocked.
+    /// Return while nothing has been collected or unlocked.
     pub(crate) rtp_least: f64,
     /// Upper bound.
     pub(crate) std_dev: f64,
 }
 
-/// Counted by size in bets: class `c` has wins from `2^c` to below `2^(c + 1)`.
+/// Wins by size in bets: class `c` has those from `2^c` to below `2^(c + 1)`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wins {
     pub(crate) rounds: u64,
@@ -83,13 +83,13 @@ pub(crate) struct Verdict {
     pub(crate) rtp: f64,
     pub(crate) theoretical_rtp: f64,
     pub(crate) effective_rounds: f64,
-    /// With each win counted up to the cap.
+    /// Sum of wins, each counted up to the cap.
     pub(crate) above: f64,
     pub(crate) below: f64,
     pub(crate) out_of_band: bool,
 }
 
-/// `owed` is the weighted sum that sound rounds can have won in addition: gifts and rounding.
+/// Compares a row with its band. `owed` is the weighted sum that a sound row can have won in addition, from gifts and rounding.
 pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
@@ -127,7 +127,8 @@ fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
     }
 }
 
-/// Returns deviations per side, and the deviation at the end of this sum of variances' stretch.
+/// Returns the number of standard deviations for one side, and the bound at the end of the stretch that contains this sum of
+/// variances.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
     // The sum of 1 / ((k + 1) (k + 2)) is 1; each side has half.

@@ -15,15 +15,15 @@ const COMMITS_MAX: usize = 4_096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DuesLookup {
     Yes,
-    /// The last paid credit is more than [`COMMITS_MAX`] of the player's commits back.
+    /// The last paid credit is more than [`COMMITS_MAX`] of the player's commits back, so the sum is unknown.
     No,
-    /// A page that begins with this commit can find them.
+    /// The sum is found by a page that begins with this commit.
     NextPage,
 }
 
 #[derive(Debug)]
 pub(crate) struct Dues {
-    /// After the next commit to read, by player with older records; `None` if unknown.
+    /// Unpaid credits after the next commit to read, by player with older records; `None` if unknown.
     known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
     left: usize,
 }
@@ -35,7 +35,7 @@ impl Default for Dues {
 }
 
 impl Dues {
-    /// Afterwards it must get all earlier commits of the player in turn.
+    /// Adds a commit. Afterwards all earlier commits of the player must be added in turn.
     pub(crate) fn add(
         &mut self,
         ledger: &Handle,
@@ -70,7 +70,7 @@ impl Dues {
         Ok(DuesLookup::Yes)
     }
 
-    /// `None` if that takes too many commits.
+    /// Finds the unpaid credits; `None` if that takes too many commits.
     fn find(&mut self, ledger: &Handle, from: &Logged) -> Result<Option<PerCurrency<Minor>>, FetchError> {
         let mut due = PerCurrency::default();
         let stream = &from.commit.stream;

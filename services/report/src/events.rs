@@ -115,7 +115,7 @@ impl Events {
         self.counts.iter().map(|(kind, count)| (*kind, *count))
     }
 
-    /// `None` if that event is in a file.
+    /// Returns the events from a number on; `None` if the first is in a file.
     pub(crate) fn latest_from(&self, number: u64) -> Option<&[Arc<SignificantEvent>]> {
         let skip = usize::try_from(number.checked_sub(self.away.count)?).ok()?;
         Some(self.latest.get(skip..).unwrap_or_default())

@@ -81,7 +81,7 @@ impl Follower {
         })
     }
 
-    /// Runs on a separate thread. Commits beyond it are folded later.
+    /// Folds earlier commits on a separate thread, up to a position. Later ones are folded afterwards.
     async fn fold_past(&self, at: usize) {
         let waiting = Arc::new(());
         let (follower, waits) = (self.clone(), Arc::downgrade(&waiting));
@@ -169,7 +169,7 @@ impl Follower {
         Ok(self.now(|figures, position| (read(figures), position)))
     }
 
-    /// On a separate thread; can also fail with READS_BUSY.
+    /// Reads figures on a separate thread; can also fail with READS_BUSY.
     pub(crate) async fn read_apart<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -191,7 +191,7 @@ impl Follower {
 
     pub(crate) fn now<T>(&self, read: impl FnOnce(&[&Figures], u64) -> T) -> T {
         let figures: Vec<_> = self.partitions.iter().map(|partition| partition.figures.read()).collect();
-        // The position is set after the figures, so the lock keeps both consistent.
+        // The position is set after the figures, so this lock keeps both consistent.
         let position = self.partitions.first().map_or(0, |home| *home.position.borrow());
         let figures: Vec<_> = figures.iter().map(RwLockReadGuard::deref).collect();
         read(&figures, position)
@@ -219,7 +219,7 @@ impl Partition {
         Self { ledger, past, figures, position, wanted, config: config.clone(), file, kept, events }
     }
 
-    /// After a failure the next attempt waits for more events.
+    /// Moves events to the files. After a failure, waits for more events.
     fn put_away(&self) {
         let Some((first, events)) = self.figures.read().significant.events.to_put_away() else { return };
         match self.events.lock().append(first, &events) {
@@ -237,7 +237,7 @@ impl Partition {
         }
         let (position, figures) = {
             let figures = self.figures.read();
-            // The folding task waits, so the position is that of the figures.
+            // The folding task waits for this lock, so the position is that of the figures.
             (*self.position.borrow(), postcard::to_allocvec(&*figures))
         };
         let written = figures
@@ -262,7 +262,7 @@ impl Partition {
         }
     }
 
-    /// Reads bets of dropped rounds from the log first. After an error the earlier commits are folded.
+    /// Folds commits, after reading the bets of dropped rounds from the log. After an error, the commits before it are folded.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {
@@ -293,14 +293,14 @@ impl Partition {
 /// Counts from the log's start are empty until the existing log is read, so that rates exclude the past.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// Per partition.
+    /// Position of each partition.
     pub positions: Vec<u64>,
     pub open: u64,
-    /// Settled, by game.
+    /// Settled rounds by game.
     pub rounds: Vec<(String, u64)>,
-    /// Today, by operator.
+    /// Today's voids by operator.
     pub voids: Vec<(String, VoidShare)>,
-    /// With zeros, so that rates have a start.
+    /// Significant events by kind, including zeros, so that rates have a start.
     pub significant: Vec<(String, u64)>,
 }
 

@@ -53,7 +53,7 @@ impl Identity {
         }
     }
 
-    /// Returns without waiting.
+    /// Begins to hash the executable, without waiting.
     pub fn announce(&self) {
         let identity = self.clone();
         let said = thread::Builder::new().name("identity".to_owned()).spawn(move || identity.say());
@@ -72,7 +72,7 @@ impl Identity {
     }
 }
 
-/// On demand and every 24 hours of the ledger's clock.
+/// Self-check, on demand and every 24 hours of the ledger's clock.
 #[derive(Clone)]
 pub struct SelfCheck {
     pub(crate) identity: Arc<Identity>,
@@ -100,7 +100,7 @@ impl SelfCheck {
         })
     }
 
-    /// At most once per hour (PL-23).
+    /// Records returns out of their band, at most once per hour (PL-23).
     pub async fn alert(&self) {
         let wanted = ReturnFilter { game: String::new(), operator: None, out_of_band_only: true, days: false };
         let Ok((returns, _)) = self.follower.returns().await else { return };
@@ -149,7 +149,7 @@ impl SelfCheck {
         Some(now_ms)
     }
 
-    /// Joins a running check.
+    /// Runs the check, or joins one that is running.
     pub async fn check(&self) -> Arc<[String]> {
         self.join_or_begin(false).await
     }
@@ -159,7 +159,7 @@ impl SelfCheck {
         check.await
     }
 
-    /// The task ends even if its callers are gone.
+    /// Begins a check, whose task ends even if its callers are gone.
     fn begin(&self, at_start: bool) -> RunningCheck {
         let (check, done) = (self.clone(), Arc::clone(&self.under_way));
         let task = tokio::spawn(async move {
@@ -199,7 +199,7 @@ impl SelfCheck {
         failures
     }
 
-    /// `None` if meters and statements have different positions.
+    /// Compares meters and statements; `None` if they have different positions.
     async fn disagreements(&self) -> Option<Vec<String>> {
         let home = self.follower.ledgers().home();
         let compare = |figures: &[&Figures]| {
@@ -223,7 +223,7 @@ fn books(ledger: &Handle) -> Vec<String> {
     })
 }
 
-/// At most once per hour (PL-22). Returns whether it was recorded now.
+/// Records a failed check at most once per hour (PL-22). Returns whether it was recorded now.
 pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<bool, AppendError> {
     let before = ledger.durable();
     let hour = ledger.now_ms().div_euclid(3_600_000);

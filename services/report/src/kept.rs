@@ -73,7 +73,7 @@ fn read_of(file: &Path, ledger: &Handle, config: &Report) -> Result<(Position, F
     Ok((position, figures.with(config)))
 }
 
-/// After a power failure, the file is old or new.
+/// Writes the figures. After a power failure, the file is the old or the new one.
 pub(crate) fn write(
     file: &Path,
     ledger: &Handle,

@@ -63,7 +63,6 @@ impl<'a> OpenRound<'a> {
         game.zip(carried).map_or(0, |(game, carried)| game.state(&carried))
     }
 
-    /// DM-14's gift is counted here.
     pub(crate) fn carries(&mut self, changes: &[(SmolStr, i64)]) {
         self.gift |= changes.iter().any(|(key, value)| key.ends_with("_gifted") && *value > 0);
     }

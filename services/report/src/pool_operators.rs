@@ -8,14 +8,14 @@ use motherlode_state::{Event, HOME, Nano, SmolStr, StreamId, date};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// At home also awards and returns.
+/// Parts of operators in a pool; at home also their awards and returns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PoolOperators {
     rows: BTreeMap<(SmolStr, i64, SmolStr), OperatorDay>,
     incidents: BTreeMap<(SmolStr, SmolStr), SmolStr>,
 }
 
-/// 1e-9 EUR.
+/// Figures of an operator in 1e-9 EUR.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct OperatorDay {
     contributed: i128,

@@ -76,7 +76,7 @@ impl Pools {
         self.0.contains_key(name)
     }
 
-    /// `None` if the books are at another position.
+    /// Compares the meters with the books; `None` if the books are at another position.
     pub(crate) fn agrees(&self, books: &PoolState) -> Option<bool> {
         let pool = self.0.get(&*books.name).filter(|pool| pool.position == books.head.position)?;
         Some(

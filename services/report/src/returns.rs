@@ -53,7 +53,7 @@ struct Tally {
     bet: i64,
     wins: i128,
     all: Wins,
-    /// In bets, without collected features.
+    /// Wins in bets, without collected features.
     own: Wins,
     gifts: u64,
     features: [u64; FEATURES_MAX],
@@ -247,7 +247,7 @@ impl Level {
         with_verdict(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
     }
 
-    /// `None` for an unknown version, or if the game has no rounding rule for the coin.
+    /// Returns the level's mathematics; `None` for an unknown version, or if the game has no rounding rule for the coin.
     fn known(&self) -> Option<Theories> {
         let game = slots::game(&self.game, &self.rules_version)?;
         let known = self.in_coins(game)?;

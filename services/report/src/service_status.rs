@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 const SECONDS: usize = 60;
 const EVERY: Duration = Duration::from_secs(1);
-/// Four per power of two microseconds, up to a minute.
+/// Number of latency classes: four per power of two microseconds, up to a minute.
 const CLASSES: usize = 104;
 
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ fn bound_us(class: usize) -> u64 {
     (quarter + 5) << power >> 2
 }
 
-/// Upper bound of the class; 0 without calls.
+/// Returns a percentile as the upper bound of its class; 0 without calls.
 fn within_us(calls: &[u64; CLASSES], hundredths: u64) -> u64 {
     let wanted = (calls.iter().sum::<u64>() * hundredths).div_ceil(100);
     let mut sum = 0;

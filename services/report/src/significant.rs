@@ -74,7 +74,7 @@ impl Significant {
 
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&OpenRound<'_>>) {
         let commit = &logged.commit;
-        // Integrity events of a log are in its own partition.
+        // An integrity event about a log is in that log's own partition.
         let is_own = matches!(commit.stream, StreamId::Player { .. })
             || matches!(event, Event::IntegrityFailed { .. } | Event::LogVerified { .. });
         if commit.partition != HOME && !is_own {
@@ -122,7 +122,6 @@ impl Significant {
         });
     }
 
-    /// Reported from home's log; only rates are used here.
     fn take_copy(&mut self, event: &Event) {
         if let Event::RateSet { currency, rate, .. } = event {
             self.rates.insert(*currency, *rate);
@@ -307,14 +306,13 @@ impl Significant {
         }
     }
 
-    /// Uses the operator's threshold. Play money does not count (PL-17).
+    /// Returns whether a win reaches the operator's threshold. Play money does not count (PL-17).
     fn is_large(&self, operator: &str, amount: Minor, currency: Currency, rate: FxRate) -> bool {
         if !currency.is_real() {
             return false;
         }
         let Report { large_win_eur, operators, .. } = &self.thresholds;
         let threshold = operators.get(operator).copied().unwrap_or(*large_win_eur);
-        // 1,000,000 ppm is the whole amount.
         contribution(amount, currency, rate, 1_000_000).is_ok_and(|eur| eur >= Nano(i128::from(threshold) * EUR))
     }
 }

@@ -2,19 +2,19 @@ use motherlode_state::{Currency, Event, Minor};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Award {
-    /// Neither priced nor paid.
+    /// The hit is not priced, or its award not paid yet.
     #[default]
     Pending,
-    /// Owed, because the account has no room for it.
+    /// The award is owed, because the account has no room for it.
     SetAside(Minor, Currency),
     Paid(Minor, Currency),
-    /// Held during a proposed void (PL-38).
+    /// The award is held while a void is proposed (PL-38).
     Held,
     Voided,
 }
 
 impl Award {
-    /// `None` for other events.
+    /// Returns the state after an event; `None` if the event does not concern the award.
     #[must_use]
     pub fn from_event(event: &Event, hit_at: u64) -> Option<Self> {
         match *event {

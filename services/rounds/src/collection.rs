@@ -7,7 +7,7 @@ use crate::{
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 
-/// In the scope of all bets (BW-05).
+/// Key of the picked witch, in the scope of all bets (BW-05).
 const WITCH: &str = "witch";
 
 /// Returns the picked [`motherlode_proto::round::v1::Witch`].
@@ -58,9 +58,9 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// Newest version, so that an older one doesn't repeat a gift (DM-14).
+    /// Shared figures come from the newest version, so that an older one does not repeat a gift (DM-14).
     Game,
-    /// Round's version, as in earlier releases.
+    /// Shared figures come from the round's own version, as in earlier releases.
     Version,
 }
 
@@ -124,7 +124,7 @@ pub struct Led {
 }
 
 impl Led {
-    /// `None` without a collection. Fails if this binary lacks the game.
+    /// Returns the round's collection; `None` without one. Fails if this binary lacks the game.
     pub fn from_started(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {

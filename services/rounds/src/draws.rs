@@ -9,7 +9,7 @@ pub struct KeyLost {
     pub draw: u64,
 }
 
-/// `None` without the draw's key.
+/// Returns the dealt value of a draw; `None` without the draw's key.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
 /// [`DealtOf`] for readers of the log, which have no keys.
@@ -18,7 +18,7 @@ pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// Seed of a step of an open round. Fails if the dealt value is unavailable or differs from the sealed one.
+/// Returns the seed of an open round's step. Fails if the dealt value is unavailable or differs from the sealed one.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
@@ -40,7 +40,7 @@ pub struct StepDraw {
 }
 
 impl StepDraw {
-    /// `None` for a logged seed.
+    /// Returns the draw of a step; `None` for a logged seed.
     #[must_use]
     pub fn from_step(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {
@@ -62,7 +62,7 @@ impl StepDraw {
 pub struct Sealed {
     pub name: DrawName,
     pub seal: Seal,
-    /// Reason for a seal outside a step.
+    /// Reason of a seal made outside a step.
     pub reason: Option<SealReason>,
 }
 

@@ -13,7 +13,8 @@ pub struct StepEvents {
 }
 
 impl StepEvents {
-    /// The jackpot can be hit only if the bet contributed. Fails if the win exceeds the range of cash.
+    /// Returns the required events. The jackpot can be hit only if the bet contributed. Fails if the win exceeds the range of
+    /// cash.
     pub fn from_outcome(
         outcome: &Outcome,
         contributed: bool,
@@ -29,7 +30,7 @@ impl StepEvents {
         })
     }
 
-    /// `pool` received the bet's contribution.
+    /// Adds the events to a commit. `pool` received the bet's contribution.
     pub fn add_to(self, round: u64, pool: Option<SmolStr>, events: &mut Vec<Event>) {
         events.extend(self.collection);
         if let Some(amount) = self.credit {

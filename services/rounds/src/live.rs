@@ -22,16 +22,16 @@ pub enum Unresolvable {
     #[error("model {logged} of {game} is unknown: this binary has {known}")]
     UnknownModel {
         game: String,
-        /// Round's model, SHA-256.
+        /// SHA-256 of the model in the log.
         logged: String,
-        /// This binary's model, SHA-256.
+        /// SHA-256 of this program's model.
         known: String,
     },
     #[error("the game refuses the stake: {0}")]
     Stake(#[from] slots::StakeRefused),
     #[error("the round refuses the choice: {0}")]
     Choice(#[from] ChoiceRefused),
-    /// Automatic step that differs from the game's rule.
+    /// An automatic step differs from the game's rule.
     #[error("the step is logged as automatic, but the game's rule chooses {rule:?}")]
     NotByRule { rule: Option<Choice> },
     #[error(transparent)]
@@ -40,7 +40,7 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Fails if this binary has another model.
+/// Returns the round's game. Fails if this program has another model of it.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -56,7 +56,7 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// The gamble keeps the mean return.
+/// Returns whether a choice gambles, which keeps the mean return.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);
@@ -95,13 +95,13 @@ impl Live {
         self.round.awaiting()
     }
 
-    /// `None` before the bet and after the end.
+    /// Returns the choice for an absent player; `None` before the bet and after the end.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
     }
 
-    /// Fails without a draw if the choice is not awaited.
+    /// Resolves a step. Fails without a draw if the choice is not awaited.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }

@@ -8,7 +8,7 @@ pub fn minor_micros(currency: Currency) -> u64 {
     10_u64.pow(CoinValue::DIGITS.saturating_sub(currency.digits()))
 }
 
-/// Rounds down (ME-14).
+/// Returns the limit of the gamble in minor units, rounded down (ME-14).
 pub fn gamble_max_minor(game: &dyn Game, currency: Currency, rate: FxRate) -> Result<u64, MoneyError> {
     let most = rate.minor_within(Nano::major(game.gamble_max_eur().into()), currency)?;
     u64::try_from(most.0).map_err(|_| MoneyError::OutOfRange)
@@ -32,7 +32,7 @@ pub fn terms_of(started: &RoundStarted) -> Result<&RoundTerms, Malformed> {
     started.stake.terms().ok_or(Malformed::Field("stake"))
 }
 
-/// Fails on a wrong number of figures.
+/// Reads the terms of a logged round. Fails on a wrong number of figures.
 pub fn terms_from_log(
     terms: &RoundTerms,
     carries: Carries,

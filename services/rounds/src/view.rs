@@ -298,7 +298,7 @@ fn plays_with(event: &Event, of: &str) -> bool {
     matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }
 
-/// 0 without an account.
+/// Returns the balance after a commit; 0 without an account.
 #[must_use]
 pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
     logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor::ZERO, |(_, amount)| *amount)

@@ -1,6 +1,6 @@
 use toml::value::{Datetime, Offset};
 
-/// `None` without date, time or offset.
+/// Converts a TOML time; `None` without date, time or offset.
 pub(crate) fn unix_ms(time: &Datetime) -> Option<i64> {
     let (date, clock) = (time.date?, time.time?);
     let offset_minutes = match time.offset? {
@@ -15,11 +15,11 @@ pub(crate) fn unix_ms(time: &Datetime) -> Option<i64> {
     )
 }
 
-/// Gregorian. Years begin in March, so a leap day is the last.
+/// Counts Gregorian days. Years begin in March, so a leap day is the last day.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // Five months from March or August have 153 days.
+    // Five months that begin with March or August have 153 days.
     let of_year = (153 * month + 2) / 5 + day - 1;
     365 * year + leap_days + of_year - 719_468
 }

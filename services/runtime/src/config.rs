@@ -110,7 +110,7 @@ pub struct BeyondLoopback {
     pub anyone: bool,
 }
 
-/// Thresholds of significant events (PL-22). No rule gives a figure.
+/// Thresholds of significant events (PL-22). No regulation sets a figure.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
@@ -219,7 +219,7 @@ pub struct Limits {
     pub session_hold_ms: u64,
     /// Sessions; beyond: RESOURCE_EXHAUSTED. Operators share them like the queue.
     pub sessions_max: usize,
-    /// Bytes of a segment file.
+    /// Bytes of a segment file; the current and the next one are allocated ahead.
     pub segment_bytes: u64,
 }
 

@@ -51,7 +51,7 @@ pub struct Connection {
     authorization: Option<HeaderValue>,
 }
 
-/// `answer_max` limits calls without a deadline.
+/// Connects to a service. `answer_max` limits calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -66,7 +66,7 @@ pub fn connect<'a>(
     })
 }
 
-/// For the installation's own processes; pings detect a dead connection.
+/// Connects to a process of the same installation; pings detect a dead connection.
 pub fn connect_lasting<'a>(
     target: &'a str,
     credentials: &'a Credentials,

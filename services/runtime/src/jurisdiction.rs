@@ -70,7 +70,7 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// A name without a profile is [`ConfigError::UnknownProfile`].
+    /// Builds the profiles. A name without a profile is [`ConfigError::UnknownProfile`].
     pub fn new(configured: &Jurisdictions) -> Result<Self, ConfigError> {
         let mut profiles = configured.profiles.clone();
         for (name, text) in COMPILED {
@@ -90,7 +90,7 @@ impl Profiles {
         }
     }
 
-    /// An empty jurisdiction is the operator's own.
+    /// Returns the profile of an operator in a jurisdiction; an empty jurisdiction is the operator's own.
     #[must_use]
     pub fn find(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
         let operator = self.operators.get(operator);

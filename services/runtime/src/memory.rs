@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// tmpfs and ramfs, statfs(2).
+/// File systems in memory: magic numbers of tmpfs and ramfs, statfs(2).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// Returns a private folder in memory, if any. A configured one must be in memory and not writable by others.
@@ -18,7 +18,7 @@ pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let usual = ["RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"].into_iter().filter_map(variable);
     let usual = usual.chain(["/run".into(), "/dev/shm".into()]);
-    // Another user's folder is skipped.
+    // A folder of another user is skipped.
     let user = rustix::process::geteuid().as_raw();
     Ok(usual.into_iter().find_map(|parent| prepare(&parent.join(format!("motherlode-{user}"))).ok()))
 }

@@ -3,16 +3,16 @@
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// For work that a caller waits for.
+/// Niceness of work that a caller waits for.
 const LOWER: i32 = 10;
-/// For work proportional to the log's length.
+/// Niceness of work proportional to the log's length.
 const LOWEST: i32 = 19;
 
 pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Sets SCHED_IDLE, which yields at once. Not for holders of locks that answers need.
+/// Sets SCHED_IDLE, which yields at once to other threads. A thread that locks something needed for answers must not use it.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {
@@ -52,7 +52,7 @@ mod tests {
         rustix::process::getpriority_process(None).unwrap()
     }
 
-    /// Field 41 of proc_pid_stat(5).
+    /// Returns the scheduling policy, field 41 of proc_pid_stat(5).
     fn policy() -> String {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         stat.rsplit_once(") ").unwrap().1.split(' ').nth(38).unwrap().to_owned()

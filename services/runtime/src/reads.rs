@@ -8,7 +8,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// Per operator.
+/// Waiting reads per operator.
 const QUEUE_MAX: usize = 256;
 
 #[derive(Debug, Clone)]
@@ -16,10 +16,10 @@ pub struct Reads(Arc<Queues>);
 
 #[derive(Debug)]
 struct Queues {
-    /// In order of request, so operators take turns.
+    /// Permits in the order of requests, so that operators take turns.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Queue>>,
-    /// For its blocking threads; `None` if its creation failed.
+    /// Runtime whose blocking threads read; `None` if its creation failed.
     threads: Option<Runtime>,
 }
 
@@ -49,7 +49,7 @@ struct QueueSlot {
 }
 
 impl Default for Reads {
-    /// The other half of the processors is for bets.
+    /// Uses half of the processors; the others are for bets.
     fn default() -> Self {
         Self::new(thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)))
     }
@@ -62,7 +62,7 @@ impl Reads {
         Self(Arc::new(Queues { all, of: Mutex::default(), threads }))
     }
 
-    /// A full queue is RESOURCE_EXHAUSTED, READS_BUSY.
+    /// Runs a read when it is its turn. A full queue is RESOURCE_EXHAUSTED, READS_BUSY.
     pub async fn run<T: Send + 'static>(
         &self,
         caller: &Caller,

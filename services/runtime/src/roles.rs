@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, ops::BitOr};
 
-/// A list of names in the configuration. No role includes another.
+/// Set of roles; in the configuration a list of names. No role includes another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles(u8);
 
@@ -27,7 +27,7 @@ impl Roles {
     pub const NODE_LEDGER: Self = Self(128);
     /// `node` of older configurations.
     pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);
-    /// Any process; platform only.
+    /// Roles of processes of the installation, which only the platform's credentials may have.
     pub const NODES: Self = Self::NODE.or(Self::NODE_LEDGER);
     pub const ANY: Self = Self(255);
 

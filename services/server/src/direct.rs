@@ -51,7 +51,7 @@ pub(crate) struct DirectPlay {
 
 impl Direct for DirectPlay {
     fn answers(&self, path: &str) -> bool {
-        // Otherwise the layers wait for current state.
+        // If state is not current, the call goes through the layers, which wait for it.
         (path == SPIN || path == CHOOSE) && self.ledgers.is_current()
     }
 
@@ -81,7 +81,7 @@ struct Waiting {
     begun: std::time::Instant,
     bytes: Option<CallBytes>,
     until: Option<Instant>,
-    /// For the log line of a refusal.
+    /// Caller, for the log line of a refusal.
     caller: Caller,
     message: Bytes,
     _span: Option<Span>,
@@ -124,7 +124,6 @@ impl DirectCalls for Playing {
                     None => return Poll::Pending,
                 },
             };
-            // It has already timed out.
             let Some(waiting) = self.waiting.remove(&number) else { continue };
             if let Some(until) = waiting.until {
                 self.deadlines.remove(&(until, number));
@@ -180,7 +179,7 @@ impl Playing {
         Ok(Call { number, caller, play, metadata: Some(Box::new(MetadataMap::from_headers(head.headers))), until })
     }
 
-    /// Returns a call past its deadline.
+    /// Returns a call whose deadline has passed.
     fn late(&mut self, context: &mut Context<'_>) -> Option<u64> {
         loop {
             let (due, number) = *self.deadlines.first()?;

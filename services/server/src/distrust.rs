@@ -25,7 +25,7 @@ async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     ledger.distrust(&finding);
 }
 
-/// Unreadable players cannot play until the next start.
+/// Watches for unreadable players, who cannot play until the next start.
 async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     let mut failure = ledger.unreadable_players();
     let failed = failure.wait_for(Option::is_some).await;
@@ -35,7 +35,7 @@ async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     }
 }
 
-/// A log may contradict its checkpoint, or have fewer records than a witness.
+/// Watches for a log that contradicts its checkpoint, or has fewer records than a witness.
 pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
     let (partition, finding) = proofs.failed().await;
     if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {
@@ -49,7 +49,7 @@ async fn watch_one(ledger: &Handle) {
     let mut verification = ledger.verification();
     let failed = verification.wait_for(|verification| verification.failure.is_some()).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.failure.clone()) else { return };
-    // The event is in the damaged log, since its next start verifies all of it.
+    // The event is written to the damaged log, because the next start verifies all of it.
     let event = Event::IntegrityFailed { check: Event::CHECK_OF_LOG.to_owned(), finding: finding.clone() };
     let request = InternalRequest::LogDamage { end: ledger.durable() };
     let committed = tokio::time::timeout(EVENT_MAX, ledger.append(proposal(&request, event))).await;

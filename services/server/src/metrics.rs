@@ -36,7 +36,7 @@ impl Metrics {
         let (reports, signs) = (source.follower.is_some(), source.proofs.is_some());
         let observed = Self(Arc::new(RwLock::new(Some(source))));
         let meter = global::meter("motherlode");
-        // An alarm must see the increase from zero.
+        // Exported from 0, so that an alarm includes the first increase.
         refused_starts::counter().add(0, &[]);
         observed.logs(&meter);
         observed.standings(&meter);
@@ -281,7 +281,7 @@ impl Metrics {
         voids("motherlode.voids.today", "Rounds voided since midnight UTC (PL-38).", |share| share.voids);
         voids("motherlode.voids.today_max", "Voids of the day without an alarm.", VoidShare::voids_max);
         let reports = self.clone();
-        gauge(meter, "motherlode.reports.position", "Position that the reports hold for.", move |seen| {
+        gauge(meter, "motherlode.reports.position", "Log position of the reports.", move |seen| {
             reports.follower(|follower| {
                 for (partition, position) in (0_i64..).zip(follower.counts().positions) {
                     seen.observe(position, &[KeyValue::new("partition", partition)]);
@@ -320,7 +320,7 @@ impl Metrics {
                 .build();
         }
         let unpaid = self.clone();
-        gauge(meter, "motherlode.pool.awards_unpaid", "Awards on the way to players, held ones apart.", move |seen| {
+        gauge(meter, "motherlode.pool.awards_unpaid", "Unpaid awards, except held ones.", move |seen| {
             unpaid.ledgers(|ledgers| {
                 let unpaid = ledgers.all().map(unpaid_awards);
                 seen.observe(unpaid.sum(), &[]);

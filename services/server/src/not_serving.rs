@@ -84,12 +84,12 @@ impl NotServing {
 
     pub(crate) fn stop(self) {
         self.stopper.stop();
-        // Watchers may keep connections open.
+        // Aborted, because callers that watch health can keep connections open.
         self.serving.abort();
     }
 }
 
-/// Refuses calls except health, reflection and the local log.
+/// Layer that refuses calls except health, reflection and the local log.
 #[derive(Clone)]
 struct Refusing {
     gives: bool,

@@ -11,10 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Repeated starts must not fill the disk.
+/// Notes kept, so that repeated starts do not fill the disk.
 const NOTES_MAX: usize = 16;
 
-/// Limit in characters.
+/// Characters of a note.
 const FINDING_MAX: usize = 1_000;
 
 const CHECK: &str = "start";

@@ -100,7 +100,7 @@ impl Server {
         }
     }
 
-    /// Stops proposals and reads: another process may write the log.
+    /// Stops proposals and reads, because another process may write the log.
     pub fn step_down(&self, why: &str) {
         self.ledgers.step_down(why);
         if let Some(metrics) = &self.metrics {
@@ -124,7 +124,7 @@ impl Server {
             }
             drop((self.check, self.abandoned_rounds));
             self.ledgers.close().await;
-            // Covers commits since the tasks ended.
+            // Signs commits made since the tasks ended.
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }

@@ -35,7 +35,7 @@ const PAUSE_MS_MAX: u32 = 60_000;
 struct Series {
     api: SpinApi,
     request_id: SmolStr,
-    /// With the request id of the next spin.
+    /// Bet of the series, with the request id of the next spin.
     bet: Bet,
     progress: Autospin,
     spins: u32,
@@ -295,7 +295,7 @@ impl Series {
     }
 }
 
-/// If the session is over, the spin itself is refused.
+/// Checks that the bet allows a series. If the session is over, the spin itself is refused.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }

@@ -45,7 +45,7 @@ pub struct PlayQueue {
     bets: BTreeMap<u64, Box<Waiting>>,
     tickets: u64,
     outcome: Outcome,
-    /// For the oldest bet, or an older one.
+    /// Timer of the oldest waiting bet, or of one before it.
     patience: Option<Pin<Box<Sleep>>>,
     others: FuturesUnordered<BoxFuture<'static, Answered>>,
 }

@@ -138,7 +138,7 @@ fn proposal(
     Proposal { stream, expected_version, request_id: request_id.clone(), fingerprint, events }
 }
 
-/// Names the switch that is off (PL-25).
+/// The refusal names the switch that is off (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {

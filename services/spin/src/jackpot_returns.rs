@@ -44,7 +44,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// Without increments; with the seed if bets can win it.
+    /// Returns the return without increments, and with the seed if bets can win it.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed
@@ -107,7 +107,7 @@ impl<'a> Returns<'a> {
         format!(
             "the pool is active with a seed of {seed} EUR and grows by {percent} % of every bet; each coin staked wins it once in \
              {odds} spins, in proportion to the coin value: a coin value of {base} EUR wins the whole pool. While the pool is \
-             suspended nothing is won of it, and the return is the one without the jackpot"
+             suspended nothing is won from it, and the return is the one without the jackpot"
         )
     }
 }

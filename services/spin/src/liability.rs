@@ -29,7 +29,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Covers all rules versions. The first call can take seconds.
+    /// Computes the cost, over all rules versions. The first call can take seconds.
     pub(crate) fn new(
         campaign: &Campaign,
         players: usize,
@@ -97,7 +97,7 @@ impl Cost {
     }
 }
 
-/// In EUR; `None` for terms that the game does not offer.
+/// Returns the highest cost in EUR; `None` for terms that the game does not offer.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()

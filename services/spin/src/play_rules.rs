@@ -180,7 +180,7 @@ impl PlayRules {
     }
 }
 
-/// Held after a dropped connection (BW-27).
+/// Refuses if the game is held after a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
     let message = format!("the connection was dropped; the game is held for another {left_ms} ms");

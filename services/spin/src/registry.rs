@@ -80,7 +80,7 @@ impl SessionRegistry {
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Once per moment and version of the player.
+    /// Logs a session, at most once per moment and version of the player.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,

@@ -312,7 +312,7 @@ fn is_doubtful(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted)
 }
 
-/// The event that ends of rounds are reported from here on, or no longer, where the operator's settings have changed.
+/// Returns the event that turns the reports of rounds' ends on or off, if the operator's setting has changed.
 fn reports(wallet: &OperatorWallet, player: &PlayerState) -> Option<Event> {
     let rounds = wallet.settings().close_rounds;
     player.wallet().filter(|owed| owed.reports != rounds).map(|_| Event::RoundReportsChosen { rounds })
@@ -326,7 +326,7 @@ fn asked_amount(asked: &Logged) -> Minor {
     amount.unwrap_or_default()
 }
 
-/// The debit of a bet, to be asked.
+/// Proposes to ask the wallet for the debit of a bet.
 fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, SmolStr)) -> Proposal {
     let is_free = started.campaign.is_some();
     let facts = DebitFacts {

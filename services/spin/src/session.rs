@@ -224,7 +224,7 @@ enum GuardState {
     Over,
 }
 
-/// An early drop is a lost connection (BW-27).
+/// Guard of a kept session. If it is dropped early, the connection was lost (BW-27).
 struct SessionGuard {
     registry: SessionRegistry,
     stop: Stop,

@@ -13,7 +13,7 @@ pub(crate) struct StatedFigures {
     /// Without the jackpot.
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
-    /// By number of lines, ascending.
+    /// Highest wins by number of lines, ascending.
     pub(crate) highest: Vec<(u32, HighestWin)>,
     /// Bought feature, in bets without the price.
     bought: Option<(u32, HighestWin)>,

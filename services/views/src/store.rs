@@ -163,7 +163,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Commits: the catalogue names the checkpoint.
+    /// Makes a checkpoint current: the catalogue names it.
     fn name(&self, state: &mut State, current: Option<(Hash, u64)>) -> Result<(), ViewError> {
         if state.catalogue.is_none() {
             let catalogue = Catalogue::open(&self.catalogue())?;

@@ -158,7 +158,7 @@ impl Call {
     }
 }
 
-pub(crate) const NOT_IN_TIME: &str = "the bet did not come to be in time";
+pub(crate) const NOT_IN_TIME: &str = "the bet was not played in time";
 
 fn facts_of(asked: &DebitAsked) -> DebitFacts {
     asked.facts.as_deref().cloned().unwrap_or_default()

@@ -23,7 +23,7 @@ pub enum Answer {
         /// Other logged parts of the answer.
         facts: Option<Box<WalletAnswer>>,
     },
-    /// Not applied, finally.
+    /// The transaction is refused and will never be applied.
     Refused {
         reason: String,
         /// The enumerated reason.
@@ -70,7 +70,7 @@ impl Client {
     }
 
     pub(crate) async fn send(&self, call: &Call, attempt: u32) -> CheckedAnswer {
-        /// One call by either face.
+        /// Makes the call over gRPC or JSON.
         macro_rules! ask {
             ($request:ident, $grpc:ident, $json:literal, $response:ty) => {{
                 let mut request = (**$request).clone();
@@ -161,7 +161,7 @@ fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let poor = result.reason == "INSUFFICIENT_FUNDS" || result.reason_code() == ReasonCode::InsufficientFunds;
     match (result.outcome(), call) {
         (Outcome::Done | Outcome::DoneBefore, _) if reported < 0 => Some("a balance below 0 after a confirmed call"),
-        (Outcome::Done, Call::Credit(_)) if reported < amount => Some("a balance below the credit that it has in it"),
+        (Outcome::Done, Call::Credit(_)) if reported < amount => Some("a balance below the amount of the credit"),
         (Outcome::Refused, Call::Debit(_)) if poor && reported >= amount => {
             Some("a balance that covers the bet refused for insufficient funds")
         }

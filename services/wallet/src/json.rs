@@ -40,7 +40,7 @@ static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
 pub(crate) struct Json {
     http: legacy::Client<Connector, Full<Bytes>>,
     url: String,
-    /// Path of the URL, as signed.
+    /// Path of the wallet's URL, which is part of the signed path.
     base: String,
     signer: Signer,
     answer_bytes_max: usize,
@@ -155,7 +155,7 @@ mod tests {
             br#" {"result": {"outcome": "OUTCOME_DONE", "balanceMinor": "900", "trace": 7}, "of": "the operator"} "#;
         let result = read::<DebitResponse>(&debit(), good).unwrap().result.unwrap();
         assert_eq!((result.outcome(), result.balance_minor), (Outcome::Done, Some(900)));
-        // An unknown outcome is no outcome.
+        // An outcome that the contract lacks is not an answer.
         let odd = read::<DebitResponse>(&debit(), br#"{"result": {"outcome": "DONE"}}"#).unwrap();
         assert_eq!(odd.result.unwrap().outcome(), Outcome::Unspecified);
         for bad in [

@@ -1,6 +1,6 @@
 //! Operators' own wallets (PL-31): debits, credits and rollbacks.
 //!
-//! Wallets are isolated: each has its connection, circuit breaker, limit of waiting bets, and a outbox per partition.
+//! Wallets are isolated: each has its connection, circuit breaker, limit of waiting bets, and an outbox per partition.
 //! Pending transactions are in the books, and calls are repeated until their answer is known.
 
 mod breaker;

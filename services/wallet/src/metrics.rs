@@ -1,5 +1,3 @@
-//! Metrics of operators' wallets.
-
 use crate::client::Answer;
 use opentelemetry::{
     KeyValue, global,

@@ -36,9 +36,7 @@ pub struct WalletOutbox {
     ledgers: Ledgers,
     ledger: Handle,
     wallet: Arc<OperatorWallet>,
-    /// Failures and end of the pause, by player.
     resting: BTreeMap<String, (u32, Instant)>,
-    /// Last examined player.
     looked: String,
     overdue: Overdue,
 }
@@ -47,9 +45,7 @@ pub struct WalletOutbox {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Overdue {
     looked: String,
-    /// Players with pending work.
     busy: u64,
-    /// Players with overdue work.
     players: u64,
     /// Start of the oldest overdue work, Unix milliseconds.
     oldest_ms: Option<i64>,
@@ -77,7 +73,6 @@ enum Turn {
 }
 
 impl WalletOutbox {
-    /// Creates a outbox per wallet and written partition.
     #[must_use]
     pub fn for_wallets(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
         let written = || ledgers.all().filter(|ledger| !ledger.is_replica());
@@ -93,7 +88,6 @@ impl WalletOutbox {
         each.map(outbox).collect()
     }
 
-    /// Runs until the ledger is closed.
     pub async fn run(mut self) {
         let (ledger, wallet) = (self.ledger.clone(), Arc::clone(&self.wallet));
         let mut head = ledger.head();
@@ -213,9 +207,7 @@ impl WalletOutbox {
 }
 
 enum Todo {
-    /// Expired debit.
     GiveUp(Debit),
-    /// Debit to roll back.
     RollBack(Debit),
     /// A credit or the report of a round's end is due.
     Send(UnpaidCredit),
@@ -255,7 +247,6 @@ async fn turn(ledger: &Handle, wallet: &OperatorWallet, player: String, mut atte
     (player, Turn::Done)
 }
 
-/// Makes a step. Returns whether it is logged.
 async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo, attempt): (Todo, u32)) -> bool {
     let proposal = match todo {
         Todo::GiveUp(debit) => roll_back(stream, &debit, NOT_IN_TIME),
@@ -304,7 +295,6 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo
     }
 }
 
-/// Reads a debit's rollback call from the log.
 fn rollback_of(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, debit: &Debit) -> Result<Call, String> {
     let names = Names::new(wallet.operator(), wallet.settings());
     let asked = ledger.fetch(debit.asked_at).map_err(|error| error.to_string())?;
@@ -345,7 +335,6 @@ fn hold_call(
     Some(internal(stream, request, Event::WalletCallHeld { request_id, currency, close, reason, code }))
 }
 
-/// Proposes the rollback of a debit.
 #[must_use]
 pub fn roll_back(stream: &StreamId, debit: &Debit, reason: &str) -> Proposal {
     let Debit { request_id, .. } = debit;

@@ -8,7 +8,6 @@ use motherlode_state::{
 };
 use std::sync::Arc;
 
-/// The round of a call, with its kind.
 pub(crate) struct RoundOf {
     pub(crate) round: wire::Round,
     pub(crate) kind: wire::CreditKind,

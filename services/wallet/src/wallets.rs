@@ -115,7 +115,6 @@ const GAUGES: [Gauge<OperatorWallet>; 4] = [
     }),
 ];
 
-/// Wallet of an operator.
 #[derive(Debug)]
 pub struct OperatorWallet {
     operator: String,

@@ -6,7 +6,6 @@ use bytes::Bytes;
 
 use motherlode_log::{AppendError, Hash, LogStart, Position, ReadError, Reader, Store, genesis, hash, previous_hash};
 
-/// An empty store of any partition.
 pub type Make<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
 
 pub fn suite(make: Make<'_>) {
@@ -20,7 +19,6 @@ pub fn suite(make: Make<'_>) {
     readers_see_whole_appends_while_the_writer_appends(make);
 }
 
-/// `kept` are the records that are not archived.
 pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     let LogStart { first, previous } = store.start();
     assert!(first > 1, "the log starts later");
@@ -44,7 +42,6 @@ pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     assert!(reader.read(end + 3, 10, 1000).expect("past the end").is_empty());
 }
 
-/// Name and documented content of the file with a log's start.
 #[must_use]
 pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
     let LogStart { first, previous } = start;
@@ -68,7 +65,6 @@ pub fn record(previous: &Hash, payload: &[u8]) -> Bytes {
     bytes.into()
 }
 
-/// Chained from `head`.
 pub fn records<P: AsRef<[u8]>>(head: Hash, payloads: impl IntoIterator<Item = P>) -> Vec<Bytes> {
     let mut head = head;
     let link = |payload: P| {
@@ -198,7 +194,6 @@ fn long_records_and_zeros_survive(make: Make<'_>) {
     assert_eq!(read_all(&*store.reader(), 1), all);
 }
 
-/// Each reader gets every record once, in order and chained, and never a part of an append as the end.
 fn readers_see_whole_appends_while_the_writer_appends(make: Make<'_>) {
     const APPENDS: u64 = 60;
     let ends: Vec<Position> =

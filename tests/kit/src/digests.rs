@@ -1,22 +1,13 @@
-//! Digests of derived state with its version, in one text file per kind of state in `tests/golden`:
-//!
-//! ```text
-//! version 3
-//! five-games 5d41402abc4b2a76...
-//! ```
-//!
-//! A test compares them with folds of the [logs](crate::logs). If a digest changed without a new version, the service
-//! would load incompatible files of earlier builds.
+//! Digests of derived state with their version, one text file per kind of state in `tests/golden`. A changed digest without a
+//! new version means that the service would load incompatible files of earlier builds.
 
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
 const WRITE: &str = "MOTHERLODE_WRITE_DIGESTS";
 
-/// Digests by log name.
 pub type Digests = BTreeMap<String, String>;
 
-/// SHA-256 in hex.
 #[must_use]
 pub fn digest(state: &[u8]) -> String {
     Sha256::digest(state).iter().fold(String::new(), |mut hex, byte| {

@@ -14,7 +14,6 @@ use std::{
 };
 
 const STARTS_MAX: usize = 5;
-/// Timeout for the election of a leader.
 const FORMING_MAX: Duration = Duration::from_secs(60);
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// The server's ports may be taken for a while.
@@ -56,7 +55,6 @@ impl Node {
         Self::start_as("alone", folder, "sync_interval: always", more).expect("nats-server starts")
     }
 
-    /// Starts a server with the default sync interval.
     #[must_use]
     pub fn start_lazy(folder: &Path) -> Self {
         Self::start_as("lazy", folder, "", "").expect("nats-server starts")
@@ -73,7 +71,6 @@ impl Node {
              jetstream {{ store_dir: {data:?}\n{jetstream}\n}}\n{more}\n"
         );
         let (process, url, monitor) = spawn(folder, &settings)?;
-        // A restart must use the same ports.
         let at = |settings: String, key: &str, url: &str| {
             let address = url.split_once("://").unwrap_or_default().1;
             settings.replacen(&format!("{key}: \"127.0.0.1:-1\""), &format!("{key}: \"{address}\""), 1)
@@ -159,7 +156,6 @@ impl Node {
         ask().expect("the server answers")
     }
 
-    /// Stream key of [`config`](Self::config).
     #[must_use]
     pub fn key_file(&self) -> PathBuf {
         self.folder.join(KEY_FILE)
@@ -181,7 +177,6 @@ impl Drop for Node {
     }
 }
 
-/// Three servers with three replicas of each stream.
 #[derive(Debug)]
 pub struct Cluster {
     pub nodes: Vec<Node>,
@@ -215,7 +210,6 @@ impl Cluster {
                 "cluster {{ name: {name:?}, no_advertise: true, listen: \"127.0.0.1:{port}\", routes: [{routes}] }}"
             );
             let node = format!("node{number}");
-            // Reserved until now, so that no earlier server got it.
             drop(held);
             nodes.push(Node::start_as(&node, &folder.join(&node), "sync_interval: always", &cluster)?);
         }

@@ -153,7 +153,6 @@ macro_rules! elements {
 
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failed> {
                 self.part(value)?;
-                // A sequence with an element has a value, even if the element is zero.
                 self.has_value |= stringify!($trait) == "SerializeSeq";
                 Ok(())
             }

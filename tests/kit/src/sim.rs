@@ -20,7 +20,6 @@ const SECTOR: usize = 512;
 /// last byte.
 const WRITE_GRAIN: usize = 2;
 
-/// Clones are the same disk.
 #[derive(Debug, Clone, Default)]
 pub struct SimDisk(Arc<Mutex<State>>);
 
@@ -39,6 +38,7 @@ struct State {
     faults: Option<Faults>,
     write_limit: Option<usize>,
     bytes_read: u64,
+    has_threads: bool,
 }
 
 #[derive(Debug)]
@@ -90,7 +90,6 @@ impl SimDisk {
         self.0.lock().stop_at = Some(operation);
     }
 
-    /// Bytes by which files can still grow.
     pub fn set_room(&self, bytes: Option<u64>) {
         self.0.lock().room = bytes;
     }
@@ -113,6 +112,11 @@ impl SimDisk {
         self.0.lock().write_limit = bytes;
     }
 
+    /// Default: false.
+    pub fn set_threads(&self, has_threads: bool) {
+        self.0.lock().has_threads = has_threads;
+    }
+
     #[must_use]
     pub fn after_kill(&self) -> Self {
         let state = self.0.lock();
@@ -125,7 +129,6 @@ impl SimDisk {
         })
     }
 
-    /// `seed` chooses which unsynced sectors remain.
     #[must_use]
     pub fn after_power_cut(&self, seed: u64) -> Self {
         let state = self.0.lock();
@@ -147,7 +150,6 @@ impl SimDisk {
         Some(state.contents[*state.names.get(path)?].live.clone())
     }
 
-    /// Replaces a file durably.
     pub fn put(&self, path: &Path, bytes: Vec<u8>) {
         let mut state = self.0.lock();
         let content = state.contents.len();
@@ -265,7 +267,6 @@ impl Content {
         }
     }
 
-    /// Syncs a random part of the dirty sectors and drops the others.
     fn fail_sync(&mut self, chance: &mut Chance) {
         for sector in std::mem::take(&mut self.dirty) {
             if chance.below(2) == 0 {
@@ -282,7 +283,6 @@ impl Content {
         }
     }
 
-    /// Keeps no unsynced sector, all of them, or a random choice.
     fn after_power_cut(&self, manner: u64, chance: &mut Chance) -> Self {
         let mut after = self.clone();
         let (old, new) = (self.synced.len(), self.live.len());
@@ -313,12 +313,10 @@ impl Content {
     }
 }
 
-/// Seeded random sequence (SplitMix64).
 #[derive(Debug)]
 pub struct Chance(pub u64);
 
 impl Chance {
-    /// `bound` must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -367,6 +365,10 @@ impl Disk for SimDisk {
         let mut state = self.0.lock();
         let lock = state.locks.entry(path.to_owned()).or_default();
         Ok((Arc::strong_count(lock) == 1).then(|| Box::new(Arc::clone(lock)) as LockGuard))
+    }
+
+    fn has_threads(&self) -> bool {
+        self.0.lock().has_threads
     }
 }
 

@@ -7,7 +7,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const HEAD_MAX: usize = 16 << 10;
 
 impl Target {
-    /// `method` is a name such as `LedgerService/GetAccount`.
     #[must_use]
     pub fn json(&self, method: &str, message: &str) -> String {
         let authorization = self.token.as_ref().map(|token| format!("authorization: Bearer {token}\r\n"));
@@ -20,7 +19,6 @@ impl Target {
     }
 }
 
-/// HTTP status and body. Fails if the answer has no length.
 pub async fn ask(wire: &mut Wire, call: &str) -> io::Result<(u16, String)> {
     wire.write_all(call.as_bytes()).await?;
     wire.flush().await?;
@@ -35,7 +33,6 @@ pub async fn ask(wire: &mut Wire, call: &str) -> io::Result<(u16, String)> {
     Ok((status(&head), String::from_utf8_lossy(&body).into_owned()))
 }
 
-/// HTTP status of a call with a streamed answer.
 pub async fn begin(wire: &mut Wire, call: &str) -> io::Result<u16> {
     wire.write_all(call.as_bytes()).await?;
     wire.flush().await?;
@@ -58,7 +55,6 @@ async fn head(wire: &mut Wire) -> io::Result<(String, Vec<u8>)> {
     }
 }
 
-/// 0 if there is none.
 fn status(head: &str) -> u16 {
     head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default()
 }

@@ -37,14 +37,12 @@ use tonic::{Code, Status};
 /// Connection preface with empty settings (RFC 9113, 3.4).
 pub const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-/// Largest flow-control window of HTTP/2.
 const WINDOW_MAX: u32 = (1 << 31) - 1;
 
 pub trait Bidirectional: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
 
-/// With or without TLS.
 pub type Wire = Box<dyn Bidirectional>;
 
 #[derive(Clone)]
@@ -62,7 +60,6 @@ impl Target {
         Self { address, tls: None, root: None, token: None, from: None }
     }
 
-    /// `root` is a root certificate in PEM.
     #[must_use]
     pub fn tls(address: SocketAddr, root: &str) -> Self {
         let mut roots = RootCertStore::empty();
@@ -135,12 +132,10 @@ impl Target {
         head.body(()).expect("a request")
     }
 
-    /// Makes a call on a new connection; a broken one is UNAVAILABLE.
     pub async fn call(&self, path: &str, bytes: Bytes) -> Result<(), Status> {
         self.call_in_pieces(path, vec![bytes]).await
     }
 
-    /// Sends each piece of a message after the service received the previous one.
     pub async fn call_in_pieces(&self, path: &str, pieces: Vec<Bytes>) -> Result<(), Status> {
         let gone = |error: h2::Error| Status::unavailable(error.to_string());
         let (send, mut connection) = self.http().await.map_err(gone)?;
@@ -206,7 +201,6 @@ pub struct Unread {
     _calls: Vec<(ResponseFuture, SendStream<Bytes>)>,
 }
 
-/// Stops reading once the service received `calls` calls.
 pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) -> Result<Unread, h2::Error> {
     let (send, mut connection) = target.http().await?;
     let mut pings = connection.ping_pong().expect("no other user");

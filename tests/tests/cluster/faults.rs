@@ -69,7 +69,6 @@ impl Installation {
         self.play(spin).await.1.unwrap();
     }
 
-    /// Plays a round, or continues the failed one, with 10 s per call.
     async fn play(&mut self, spin: &Process) -> (Duration, Result<(), Status>) {
         let player = self.player.as_mut().unwrap();
         let (begun, channel) = (Instant::now(), connect(spin.address).await.expect("it listens"));
@@ -254,7 +253,6 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
         let mut at_standby = Client::connect(standby.address).await;
         let more = DepositRequest { request_id: "more".to_owned(), account: Some(account.clone()), amount_minor: 500 };
         at_standby.ledger.deposit(more).await.unwrap();
-        // Reads that the frozen process's socket buffers.
         let reads: Vec<_> = (0..READS)
             .map(|_| {
                 let (mut client, read) = (at_writer.ledger.clone(), read.clone());
@@ -287,7 +285,6 @@ async fn at_a7_a_writer_that_is_asked_to_stop_hands_over_at_once() {
     let (mut writer, mut standby) = (installation.writer("a").await, installation.start("b", "ledger", &[]));
     let [spin, _jackpot] = installation.behind(&[&writer, &standby]).await;
     installation.join(&spin, &writer).await;
-    // A restarted ledger has a new address.
     until("a standby", async || standby.log_line("the log is loaded").is_some()).await;
     std::mem::swap(&mut writer, &mut standby);
     let stopping = tokio::spawn(standby.terminate());

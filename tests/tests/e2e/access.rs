@@ -34,7 +34,6 @@ use tonic::{Code, Status};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use tonic_types::{StatusExt, pb};
 
-/// Bet on a game without a jackpot, after which no other commit follows.
 fn neptune(request_id: &str, account: &Account) -> SpinRequest {
     SpinRequest { game: "neptune".to_owned(), witch: 0, ..bet(request_id, account, "0.01") }
 }
@@ -134,7 +133,6 @@ async fn pl_27_an_operators_calls_and_messages_are_held_to_its_rate() {
         + &operator("other", &[("b", r#"["play"]"#)]);
     let service = Service::start(&text).await;
     let mut client = service.client("a").await;
-    // The clock is stopped, and three calls are left.
     let alice = client.fund("alice", EUR, 1000).await;
     let (sender, receiver) = mpsc::channel(8);
     let mut answers = client.spin.play_stream(ReceiverStream::new(receiver)).await.unwrap().into_inner();

@@ -1,5 +1,3 @@
-//! Archived records (PL-37): writer and replicas refuse with ARCHIVED.
-
 use motherlode_ledger::{Options, Proposal};
 use motherlode_log::{ReadError, Store as _};
 use motherlode_proto::{

@@ -11,7 +11,6 @@ use motherlode_tests::{Client, EUR, Force, config, next_choice, start, start_fre
 
 const DEPOSIT: i64 = 100_000_000;
 
-/// Bet with the largest coin below 1 EUR.
 fn spin(game: &dyn Game, id: &str, account: &Account) -> SpinRequest {
     let limits = &game.info().limits;
     let whole = limits.coin_values_micros.iter().filter(|micros| micros.is_multiple_of(10_000));
@@ -37,7 +36,6 @@ fn series(game: &dyn Game, id: &str, account: &Account, spins: u32) -> AutospinR
     AutospinRequest { request_id: id.to_owned(), account, game, stake, witch, spins, ..AutospinRequest::default() }
 }
 
-/// Plays a series to its end, finishing open rounds.
 async fn play(client: &mut Client, request: AutospinRequest) -> (Vec<AutospinResponse>, Vec<Round>) {
     let mut stream = client.autospin(request, None).await.unwrap();
     let (mut answers, mut rounds) = (vec![], vec![]);

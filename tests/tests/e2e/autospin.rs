@@ -1,5 +1,3 @@
-//! Autoplay over gRPC (BW-23, BW-25, PL-07).
-
 use motherlode_proto::{
     ledger::v1::GetRoundRequest,
     round::v1::{Account, Awaiting, Card, Round, RoundState, choice::Kind},
@@ -14,7 +12,6 @@ use std::time::Duration;
 use tokio_stream::StreamExt;
 use tonic::{Code, Request};
 
-/// 15 coins of 0.01, in cents.
 const BET: i64 = 15;
 
 fn series(request_id: &str, account: &Account, spins: u32) -> AutospinRequest {
@@ -210,7 +207,6 @@ async fn pl_07_a_stopping_service_says_what_is_left() {
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
-    // The pause outlasts the test, so there is no second spin.
     let request = AutospinRequest { pause_ms: 60_000, ..series("s", &account, 5) };
     let mut stream = client.autospin(request.clone(), None).await.unwrap();
     let first = stream.message().await.unwrap().unwrap();

@@ -1,5 +1,3 @@
-//! Backups (PL-30): a copy of a running log restores it, and a restore never overwrites.
-
 use motherlode_log::Record;
 use motherlode_proto::convert::record;
 use motherlode_runtime::{Config, config::Store};

@@ -33,7 +33,6 @@ fn account(operator: &str) -> Account {
     Account { operator_id: operator.into(), player_id: "alice".into(), currency_code: "EUR".into() }
 }
 
-/// Memory stays below 1 GB.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_04_unread_streams_and_answers_and_self_checks_have_a_bound_for_each_operator_and_in_all() {
     let data = tempfile::tempdir().unwrap();

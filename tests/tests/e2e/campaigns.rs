@@ -1,5 +1,3 @@
-//! Free rounds end to end (PL-18).
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, VoidRoundRequest, VoidRoundResponse},
@@ -253,7 +251,6 @@ async fn timed(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     (server, client)
 }
 
-/// PL-02: no round is played after the expiry, but an open one can be completed.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_campaign_expires_and_a_round_begun_before_goes_on() {
     let data = tempfile::tempdir().unwrap();
@@ -353,7 +350,6 @@ async fn pl_18_campaigns_are_listed_by_page() {
     server.stop().await.unwrap();
 }
 
-/// PL-04: the win is taken back up to the balance, and the round returns to the campaign.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_voided_free_round_is_played_again() {
     let data = tempfile::tempdir().unwrap();
@@ -411,7 +407,6 @@ async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     left -= 1;
     assert_eq!(standing(&mut client, &fred).await, (CampaignState::Active, left));
 
-    // An open round blocks the other calls for a while.
     let calls: Vec<_> = (0..40)
         .map(|tag| {
             let session_id = session_id.clone();

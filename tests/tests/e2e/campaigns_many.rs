@@ -1,5 +1,3 @@
-//! Campaigns granted to many players in one call, within the operator's cap (PL-36).
-
 use motherlode_proto::{
     ledger::v1::OpenAccountRequest,
     round::v1::{Account, Stake},

@@ -155,7 +155,6 @@ async fn pl_42_mf_c1_a_series_that_is_cancelled_before_it_begins_plays_nothing()
     server.stop().await.unwrap();
 }
 
-/// The order of the log decides, including staged commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_42_mf_c1_the_writer_refuses_a_part_behind_a_cancellation_that_is_not_durable_yet() {
     let data = tempfile::tempdir().unwrap();

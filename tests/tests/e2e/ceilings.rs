@@ -154,7 +154,6 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Returns whether the call was accepted; it may not fail with an internal error.
 async fn make(client: &mut Client, number: usize, alice: &Account, call: &Call) -> bool {
     let id = format!("n{number}");
     let stake = |coin: &str, lines: u32, coins: u32| {

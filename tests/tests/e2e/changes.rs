@@ -1,5 +1,3 @@
-//! Changes of pools and switches: only a stop needs no second actor (PL-25, PL-27).
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     jackpot::v1::{

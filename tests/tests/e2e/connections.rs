@@ -1,5 +1,3 @@
-//! Effect of idle and hostile connections on others (UF-02).
-
 use crate::PROGRAM;
 use futures_util::future::join_all;
 use motherlode_runtime::Config;
@@ -192,7 +190,6 @@ async fn uf_02_headers_have_a_bound() {
     server.stop().await.unwrap();
 }
 
-/// A bet in one piece is answered by its connection's task, one in pieces by a new task.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
     let data = tempfile::tempdir().unwrap();
@@ -276,7 +273,6 @@ async fn client_hello(root: &str) -> Vec<u8> {
     [&head[..], &hello].concat()
 }
 
-/// Unfinished handshakes are limited per address.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_others() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,3 @@
-//! `copy` from a folder to a stream and back during play.
-
 use crate::PROGRAM;
 use motherlode_log::Record;
 use motherlode_runtime::{Config, config::Store};

@@ -1,5 +1,3 @@
-//! A process under load, ended with SIGKILL and SIGTERM.
-
 use crate::PROGRAM;
 use motherlode_tests::{Client, Player, Process};
 use std::{
@@ -222,7 +220,6 @@ mod jackpots {
         (account, spun.round_id)
     }
 
-    /// Returns the rounds in the order of awards, each paid and listed once.
     pub(crate) async fn paid_once(spin: &mut Client, ledger: &mut Client, rounds: &[(Account, String)]) -> Vec<String> {
         for (account, round) in rounds {
             let answer = Mutex::new((spin.clone(), None));

@@ -19,7 +19,6 @@ async fn described(client: &mut Client, game: &str, currency_code: &str) -> Resu
     Ok(client.spin.get_game(request).await?.into_inner())
 }
 
-/// Smallest and default coin value in every listed currency.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_35_pl_13_every_game_says_what_it_offers_in_every_currency_and_takes_it() {
     let data = tempfile::tempdir().unwrap();

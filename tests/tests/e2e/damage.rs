@@ -104,7 +104,6 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     assert_eq!((server.ledger().durable(), client.balance(&account).await), (end, balance), "nothing is written");
     server.stop().await.unwrap();
 
-    // No start serves a damaged log, even with background verification.
     let refused = motherlode_server::Server::start(
         &config,
         open(&config),
@@ -150,7 +149,6 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Fills the log for a snapshot, so that the next start serves before it reads a full segment.
 async fn fill(client: &Client, account: &Account) {
     for round in 0..80 {
         let deposits = (0..128).map(|number| {

@@ -301,7 +301,6 @@ async fn uf_07_pl_22_a_clock_that_was_a_day_ahead_keeps_nobody_waiting_and_is_to
     let data = tempfile::tempdir().unwrap();
     let mut timed = Timed::start(data.path(), "default = 'uk'").await;
     timed.round("a", "").await.unwrap();
-    // No clock change moves a bet's time.
     for (number, by) in [DAY, -DAY, 1_000, -1_000].into_iter().enumerate() {
         timed.set(by);
         let id = format!("b{number}");
@@ -312,7 +311,6 @@ async fn uf_07_pl_22_a_clock_that_was_a_day_ahead_keeps_nobody_waiting_and_is_to
         timed.round(&id, "").await.unwrap();
     }
     timed.server().self_check().clock().await;
-    // The log is now a day ahead of the clock.
     timed.restart().await;
     let too_soon = timed.round("c", "").await;
     let wait = left(&expect(too_soon, "ROUND_TOO_SOON"));

@@ -1,5 +1,3 @@
-//! Demo play (PL-17): the same games and odds for play money, separate from real money.
-
 use motherlode_proto::{
     ledger::v1::{
         DepositRequest, GetRoundRequest, ListCollectionsRequest, ListExchangeRatesRequest, ListRoundsRequest,
@@ -96,7 +94,6 @@ async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     checked(data.path());
 }
 
-/// PL-17, RTS 6A: the same seeds give the same outcomes.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_play_has_the_same_odds() {
     let mut outcomes = vec![];
@@ -220,7 +217,6 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
     server.stop().await.unwrap();
 }
 
-/// PL-20: one open round per mode. A large win in play money is no significant event.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_and_real_rounds_of_a_game_are_open_side_by_side() {
     let data = tempfile::tempdir().unwrap();

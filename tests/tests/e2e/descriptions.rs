@@ -1,5 +1,3 @@
-//! Descriptions of games (PL-13), compared with their rules and rounds.
-
 use motherlode_proto::{
     round::v1::{RoundState, SpinKind, SpinResult},
     spin::v1::{
@@ -128,7 +126,6 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
         of_role(game, role).into_iter().map(|index| game.symbols[index as usize].name.clone()).collect()
     };
 
-    // BW-01, BW-04, BW-06, BW-07, BW-22.
     assert_eq!((bewitched.lines.len(), bewitched.free_spin_multiplier, bewitched.gambles_max), (15, 2, 5));
     let prizes: Vec<_> = bewitched.prizes.iter().map(|prize| prize.kind.unwrap()).collect();
     assert_eq!(prizes[0], Prize::Jackpot(true));
@@ -176,7 +173,6 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     assert!((number(&feature.rtp) - 0.9501).abs() <= 0.005, "{feature:?}");
     assert!(says(elves, "125,000"));
 
-    // NP-05, NP-06, NP-07, NP-10, NP-11.
     assert_eq!((neptune.lines.len(), neptune.free_spin_multiplier), (15, 3));
     let picks = neptune.picks.unwrap();
     assert_eq!((picks.needs_min, picks.needs_max), (3, 5));
@@ -187,7 +183,6 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     }
     assert!(says(neptune, "up to 2,500 coins for each coin bet on a payline"));
 
-    // WF-01, WF-04, WF-09, WF-14, WF-21.
     assert_eq!((witch.lines.len(), witch.multipliers.as_slice()), (50, &[2, 3, 5, 8, 10][..]));
     let free = of_role(witch, SymbolRole::FreeSpins);
     assert!(witch.pay_rows.iter().any(|row| free.contains(&row.symbol) && row.free_spins == 10));

@@ -1,5 +1,3 @@
-//! Disks that fail for a while (UF-10).
-
 use crate::PROGRAM;
 use motherlode_ledger::{Handle, LedgerApi, Options};
 use motherlode_log::SegmentStore;
@@ -179,7 +177,6 @@ async fn uf_10_only_an_append_that_was_tried_is_unknown_and_the_service_heals() 
     server.stop().await.unwrap();
 }
 
-/// The next segment's file is already open.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_02_the_log_goes_on_to_its_next_segment_without_a_descriptor() {
     let disk = SimDisk::new();
@@ -242,7 +239,6 @@ async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     };
     played(&mut client, 12).await;
     until("the index", async || indexed.ledger.index_behind() == 0).await;
-    // A folder at the next mark's path makes the index fail.
     let folder = index_folder(indexed.folder.path(), 0);
     until("no mark is being written", async || fs::create_dir_all(folder.join("held.next")).is_ok()).await;
     let meanwhile = played(&mut client, 40).await;

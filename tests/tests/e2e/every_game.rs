@@ -1,5 +1,3 @@
-//! Tests of every listed game (PL-02, PL-13, PL-43).
-
 use motherlode_jobs::compared::Report;
 use motherlode_proto::{
     round::v1::{RoundState, SpinKind},
@@ -31,7 +29,6 @@ fn promise(game: &dyn Game) -> f64 {
     line.trim_end_matches('"').parse().unwrap()
 }
 
-/// Returns agree to four decimals, at the fewest and the most coins.
 #[test]
 fn pl_02_mf_d7_every_game_keeps_the_promise_of_its_data_file() {
     for game in games().iter().copied() {
@@ -57,7 +54,6 @@ fn pl_02_mf_d7_every_game_keeps_the_promise_of_its_data_file() {
     }
 }
 
-/// Returns the wins of a player's rounds in bets; `held` fixes one value of the collection.
 fn rounds(game: &'static dyn Game, held: Option<(&str, i64)>, rounds: u64, player: u64) -> Vec<f64> {
     let stake = stake(game, false);
     let bet = f64::from(game.check_stake(&stake).unwrap());

@@ -229,9 +229,8 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
         let (line, _) = message(&node, number);
         assert!(place(&line).1 > 2, "{line}");
     }
-    // Foreign messages and empty streams give no position to resume at.
     let _ = node.ask("changes.all", "{}");
-    refused(&["--once"], "says no positions");
+    refused(&["--once"], "names no positions");
     let _ = node.ask("$JS.API.STREAM.PURGE.CHANGES", "{}");
     refused(&["--once"], "say where to begin");
     for bad in ["changes.*", "", "$SYS.x"] {

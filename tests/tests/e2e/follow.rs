@@ -1,5 +1,3 @@
-//! Subscriptions and copies made from them (PL-30) stay exact across kills.
-
 use crate::PROGRAM;
 use motherlode_log::{genesis, hash, previous_hash};
 use motherlode_proto::{

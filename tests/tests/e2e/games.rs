@@ -1,5 +1,3 @@
-//! Every game from bet to settlement with all choices, across a restart.
-
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{
@@ -153,7 +151,6 @@ async fn dm_22_a_voided_round_changes_no_collection() {
     panic!("no round of 20 that wait has collected a crystal");
 }
 
-/// Only the bet must be whole minor units, except in games of whole coins.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_17_dm_19_coins_below_a_minor_unit_are_taken_where_the_bet_is_whole() {
     let game = latest("dwarf-mine").unwrap();
@@ -360,7 +357,6 @@ async fn bw_21_mf_d4_while_the_pool_is_suspended_the_return_without_the_jackpot_
     server.stop().await.unwrap();
 }
 
-/// Play money has its own gift. A void of the round renews it.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_14_a_player_is_given_red_crystals_once_in_whatever_currency() {
     let game = latest("dwarf-mine").unwrap();
@@ -401,7 +397,6 @@ async fn dm_14_a_player_is_given_red_crystals_once_in_whatever_currency() {
     checked(data.path());
 }
 
-/// No call returns a seed that reveals hidden amounts.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_the_seeds_of_an_open_round_are_shown_by_no_call() {
     let game = latest("neptune").unwrap();
@@ -459,7 +454,6 @@ async fn dm_20_wf_22_the_history_of_a_game_is_its_last_ten_rounds() {
     server.stop().await.unwrap();
 }
 
-/// The mean is over crystals that landed, without the three gifts.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
     let game = latest("dwarf-mine").unwrap();

@@ -1,5 +1,3 @@
-//! History and details of rounds (PL-05, PL-19, PL-21).
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     convert::play::hex,
@@ -118,7 +116,6 @@ async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     server.stop().await.unwrap();
 }
 
-/// Time, game, rules version, model hash, bet, denomination, balances, steps, gamble turns, contribution and status.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,3 @@
-//! An index with older, empty or foreign files is detected and rebuilt at the start.
-
 use motherlode_audit::Comparison;
 use motherlode_ledger::index::Index;
 use motherlode_proto::{
@@ -108,13 +106,11 @@ impl Logs {
             play(data.path(), name, 8).await;
             stops.push(saved(data.path()));
         }
-        // The log must be shorter, or its `held` would report a loss.
         play(other.path(), "other", 5).await;
         let [oldest, older, newest] = <[TempDir; 3]>::try_from(stops).unwrap();
         Self { data, oldest, older, newest, others: saved(other.path()) }
     }
 
-    /// Applies `change` to the newest indexes; it gets the index folder and paths in other copies.
     fn change(&self, change: impl Fn(&Path, &dyn Fn(&TempDir) -> PathBuf)) {
         for (partition, folder) in (0..).zip(indexes(self.data.path())) {
             fs::remove_dir_all(&folder).unwrap();

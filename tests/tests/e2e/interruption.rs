@@ -152,7 +152,6 @@ fn won(played: &Played) -> i64 {
     played.win.as_ref().unwrap().amount_minor
 }
 
-/// Each step's automatic cause; `None` for the player's choice.
 fn causes(round: &Round) -> Vec<Option<Cause>> {
     round.steps.iter().map(|step| step.automatic.as_ref().map(Automatic::cause)).collect()
 }
@@ -186,7 +185,6 @@ async fn dm_21_an_interrupted_round_is_shown_again_for_24_hours_and_the_win_of_a
     assert_eq!(causes(&round)[..], [&[None][..], &vec![Some(Cause::Skipped); steps.len()]].concat());
     assert_eq!(timed.open_rounds("alice").await, []);
 
-    // A repetition has the same answer (PL-11); refusals name their reason (PL-12).
     assert_eq!(timed.skip("s1", &open.round_id).await.unwrap(), steps);
     assert_eq!(timed.client.balance(&alice).await, before + won(last));
     expect(timed.skip("s1", "acme/alice/1").await, Code::AlreadyExists, "REQUEST_ID_REUSED");
@@ -421,7 +419,6 @@ async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_s
     timed.audited().await;
 }
 
-/// A choice before the sweep restarts the waiting time; one after it is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_a_choice_of_the_players_own_comes_before_the_sweep_or_after_it() {
     let data = tempfile::tempdir().unwrap();

@@ -7,7 +7,6 @@ use std::time::Duration;
 async fn hit(client: &mut Client, player: &str, coin: &str) -> motherlode_proto::spin::v1::Played {
     let account = client.fund(player, EUR, 100_000_000).await;
     let mut request = bet("hit", &account, coin);
-    // 10 coins per line make the jackpot likely enough.
     request.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()

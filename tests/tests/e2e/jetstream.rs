@@ -1,5 +1,3 @@
-//! Kills, takeover, and a new node on JetStream.
-
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::GetAccountRequest;
 use motherlode_runtime::config::Store;

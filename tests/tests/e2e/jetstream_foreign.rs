@@ -1,5 +1,3 @@
-//! A service reports foreign messages in its stream (PL-44) and continues.
-
 use crate::PROGRAM;
 use motherlode_jetstream::exists;
 use motherlode_log::{Position, block, hash};

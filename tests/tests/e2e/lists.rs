@@ -1,5 +1,3 @@
-//! Lists over gRPC match the log (PL-34).
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{SetExchangeRateRequest, VoidRoundRequest, WithdrawRequest},
@@ -27,7 +25,6 @@ use std::{
 use tonic::Code;
 
 const DAY_MS: i64 = 86_400_000;
-/// Noon of 2026-11-20.
 pub const NOON: i64 = 20_777 * DAY_MS + DAY_MS / 2;
 pub const DATES: [&str; 3] = ["2026-11-20", "2026-11-21", "2026-11-22"];
 

@@ -27,7 +27,6 @@ type Op = (u8, usize, u64);
 
 type AccountKey = (&'static str, &'static str);
 
-/// Key of open rounds: one per game for money and one for play money.
 fn purse((name, currency): AccountKey) -> &'static str {
     match (name, currency) {
         ("ann", PLAY) => "ann in demo",
@@ -47,7 +46,6 @@ struct Model {
     open: BTreeMap<(&'static str, &'static str), Played>,
     pool: i128,
     suspended: bool,
-    /// One krona in 1e-4 EUR.
     krona: i128,
     crystals: BTreeMap<Shelf, ([Vec<Piece>; 4], bool)>,
     potions: BTreeMap<Shelf, (Vec<Piece>, i64)>,
@@ -67,7 +65,6 @@ struct Round {
     bet: i64,
     campaign: String,
     win: Option<i64>,
-    /// Amount credited by HALVE (ME-16).
     credited: i64,
     shelf: Option<Shelf>,
     figures: [BTreeMap<String, i64>; 2],

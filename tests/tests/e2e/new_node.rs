@@ -1,5 +1,3 @@
-//! With only the stream, a new node answers as the lost one did (PL-30).
-
 use crate::PROGRAM;
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -18,7 +16,6 @@ use motherlode_tests::{
 };
 use std::{path::Path, process::Command, time::Duration};
 
-/// 2025-10-09T08:53:20Z.
 const NOW_MS: i64 = 1_760_000_000_000;
 const TODAY: &str = "2025-10-09";
 const DEPOSIT: i64 = 1_000_000_000;

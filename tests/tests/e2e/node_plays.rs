@@ -1,5 +1,3 @@
-//! Rounds forged with a spin process's credential (PL-44).
-
 use crate::node_forgeries::{Service, client, join};
 use motherlode_ledger::DrawKeys;
 use motherlode_proto::convert::{play::choice_to_wire, record};

@@ -1,5 +1,3 @@
-//! Events of pools, partitions and campaigns forged with nodes' credentials (PL-44).
-
 use crate::node_forgeries::{Service, acted, client, join, terms};
 use motherlode_proto::{
     ledger::v1::SetExchangeRateRequest, log::v1::verdict::Outcome as Verdict, round::v1::Account, spin::v1::SpinRequest,
@@ -221,7 +219,6 @@ async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log()
     service.stop().await;
 }
 
-/// The writer's configuration decides, not the spin process's (PL-41).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_41_the_writer_refuses_bets_on_superseded_versions() {
     let service = Service::start().await;
@@ -264,7 +261,6 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
         let refused = service.refused_at("spin", &bob, name, Some(version), grant(granted.clone())).await;
         assert_eq!(refused, "CAMPAIGN_UNRESERVED", "{name}");
     }
-    // A reservation without the cap would admit any campaign.
     let reserved = |cap| {
         let player_ids = vec!["bob".into()];
         let (operator, campaign, max_liability) = ("acme".into(), "gift".into(), Nano::major(1));

@@ -1,5 +1,3 @@
-//! Backups, audits and inspection of a log with several partitions.
-
 use crate::PROGRAM;
 use motherlode_audit::audit_all;
 use motherlode_runtime::Config;

@@ -40,7 +40,6 @@ async fn hit(client: &mut Client, player: &str, coin: &str) -> Played {
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()
 }
 
-/// Returns the payments, checked by the model.
 async fn paid_once(server: &Server, hits: usize) -> BTreeMap<Hit, i128> {
     settled(server.ledgers()).await;
     balanced(server.ledgers());
@@ -70,7 +69,6 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
             let jackpot = task.await.unwrap().jackpot.expect("it was a hit");
             let partition = StreamId::player("acme", format!("p{player}")).partition(partitions);
             let amount = jackpot.amount.filter(|_| jackpot.state == i32::from(jackpot_win::State::Paid));
-            // Under heavy load the answer may come before its award.
             if let Some(amount) = amount {
                 answered.insert((partition, jackpot.hit_position), i128::from(amount.amount_minor));
             }

@@ -1,5 +1,3 @@
-//! Power cuts and a full disk under the whole service.
-
 use motherlode_proto::spin::v1::Played;
 use motherlode_testkit::sim::SimDisk;
 use motherlode_tests::{Client, EUR, Player, bet, config, reason, start_on, store_on};

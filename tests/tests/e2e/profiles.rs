@@ -1,5 +1,3 @@
-//! Jurisdictions, profiles and limits of sessions (PL-08, PL-16, PL-26), with a manual clock.
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, SetExchangeRateRequest},
@@ -134,7 +132,6 @@ fn neptune(request_id: &str, account: &Account, coin: &str, lines: u32) -> SpinR
     SpinRequest { game: "neptune".into(), stake, witch: 0, ..bet(request_id, account, coin) }
 }
 
-/// BW-21: the promised return includes the jackpot.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_26_where_jackpots_are_forbidden_a_game_with_one_is_refused_and_the_others_are_played() {
     let data = tempfile::tempdir().unwrap();
@@ -169,7 +166,6 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
         (11, "0.1", &timed.alice.clone(), "", Some(100)),
         (12, "1", &kronor, "", None),
         (13, "1", &kronor, "", Some(1_250)),
-        // 20 cents for this player, although Germany has 1 EUR, the United Kingdom 5 and the operator 4.
         (10, "0.02", &timed.alice.clone(), "young", None),
         (11, "0.02", &timed.alice.clone(), "young", Some(20)),
     ]

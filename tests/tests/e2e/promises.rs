@@ -1,5 +1,3 @@
-//! Stated highest and expected wins include collections and gambles (PL-43).
-
 use motherlode_proto::{
     ledger::v1::SetExchangeRateRequest,
     round::v1::Stake,
@@ -84,7 +82,6 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
         number(&liability.expected_minor),
         number(&liability.expected_long_run_minor),
     );
-    // 96.8 % of three rounds of 10 cents; the collection pays more.
     assert!((long_run - 29.04).abs() < 0.02, "{liability:?}");
     assert!(all as f64 > 10.0 * long_run, "{all} of {liability:?}");
     assert!((all as f64) < highest && expected > 10.0 * long_run, "{all} of {liability:?}");
@@ -97,7 +94,6 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
     checked(data.path());
 }
 
-/// Figures in bets over all currencies, and in cash by coin value.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
     let data = tempfile::tempdir().unwrap();

@@ -149,7 +149,6 @@ fn forged(files: &[(Proof, VerifierKey)]) {
             }
             2 => {
                 let of = roll(files.len());
-                // Each round has two proofs: with and without outcomes.
                 if of / 2 == at / 2 {
                     continue;
                 }
@@ -233,7 +232,6 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         client.fund("ann", "GBP", 1_000).await;
         rounds.push(played.round_id);
     }
-    // A first round's draw is sealed with the account, later ones by the previous round.
     for round in &rounds {
         let (file, key) = proof_of(&mut proofs, round).await;
         let full: Proof = file.parse().unwrap();
@@ -389,7 +387,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
         lay_instead(data.path(), &rewritten(&records, at));
         let found = audited().expect("a divergence");
         assert_eq!(found.position, signed.size, "{found}");
-        assert!(found.what.contains("is not the one of which"), "{found}");
+        assert!(found.what.contains("differs from the one in a checkpoint"), "{found}");
     }
     let refused = started(&config).await.err().expect("a refusal").to_string();
     let place = format!("partition 0, position {end}: the record is not the one that was signed");

@@ -179,7 +179,6 @@ impl Racer {
     }
 }
 
-/// Panics on a status that no fault of the race can cause.
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
         // Retried: another racer has the round, the player changes too often, or a lost key resealed a draw.
@@ -201,7 +200,6 @@ fn refused(status: &Status) -> Ended {
     }
 }
 
-/// Each process has one racer with shared requests and one with its own.
 fn racers(all: &Installation, account: &Account) -> Vec<Racer> {
     let racer = |(name, spin): (&'static str, usize)| Racer {
         account: account.clone(),
@@ -253,7 +251,6 @@ fn commits(data: &Path) -> Vec<Logged> {
     motherlode_log::scan(&log_folder(data, 0)).unwrap().map(|record| decode(&record.unwrap().bytes).unwrap()).collect()
 }
 
-/// Returns the number of draws revoked for a lost key.
 fn draws_are_used_once(data: &Path, answers: &BTreeMap<String, Played>) -> usize {
     let (mut next, mut lost): (Option<(u64, Seal)>, usize) = (None, 0);
     let (mut seals, mut dealt, mut ids) = (BTreeSet::<Seal>::new(), BTreeSet::<Dealt>::new(), BTreeMap::new());

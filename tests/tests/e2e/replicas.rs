@@ -1,5 +1,3 @@
-//! A replica stops if the log does not continue its own.
-
 use crate::PROGRAM;
 use motherlode_ledger::{Options, Standing};
 use motherlode_proto::round::v1::Account;

@@ -1,5 +1,3 @@
-//! Reports over gRPC (PL-22, PL-23, PL-24, PL-29).
-
 use crate::PROGRAM;
 use crate::apart::shared_stream_key;
 use motherlode_ledger::{Options, Proposal};
@@ -32,7 +30,6 @@ use std::{
 use tonic::{Code, transport::Channel};
 
 const DAY_MS: i64 = 86_400_000;
-/// Noon of 2026-11-20.
 const NOON: i64 = 20_777 * DAY_MS + DAY_MS / 2;
 
 type Reports = ReportServiceClient<Channel>;

@@ -109,7 +109,6 @@ async fn mf_a1_a_restart_in_the_same_boot_ends_no_seals() {
     for restart in 0..3 {
         let server = started(&config).await.unwrap();
         let mut client = Client::connect(server.address()).await;
-        // The seals from before the restart still decide.
         open = match next_choice(&open) {
             Some(choice) => client.choose(&format!("go-on-{restart}"), &open.round_id, choice, None).await.unwrap(),
             None => client.spin(bet(&format!("next-{restart}"), &account("dan", EUR), "0.05"), None).await.unwrap(),
@@ -167,7 +166,6 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
     }
 }
 
-/// On one machine the second copy is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a8_two_copies_that_are_served_at_once_share_no_dealt_value() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -211,7 +209,6 @@ async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revea
     assert!(again.len() > 70 && again.is_disjoint(&original));
 }
 
-/// Keys are missing, damaged, or of an earlier day.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_on_them() {
     let (data, machine) = (tempfile::tempdir().unwrap(), machine());
@@ -412,7 +409,6 @@ async fn mf_a7_a_stream_without_its_last_records_deals_nothing_that_was_revealed
     assert!(original.len() > 70 && again.len() > 70 && again.is_disjoint(&original));
 }
 
-/// A witness of a longer log prevents the start of a shorter one, and stops one at its first checkpoint.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -489,7 +485,6 @@ async fn mf_a4_a_damaged_checkpoint_is_rebuilt_and_the_log_is_audited() {
     assert!(evidence(data.path()).iter().skip(1).all(|evidence| *evidence == StartEvidence::MemoryPage));
 }
 
-/// The metric counts it at once; log and audit have it after the next accepted start.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a3_a_refused_start_is_counted_and_logged() {
     let (at, home) = (tempfile::tempdir().unwrap(), machine());

@@ -1,5 +1,3 @@
-//! Split roles despite broken links.
-
 use motherlode_ledger::{DrawKeys, Options, Standing, Stores};
 use motherlode_log::MemoryStore;
 use motherlode_proto::{

@@ -88,7 +88,6 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
         &[b"drawn by the aggregator"],
     );
 
-    // The seal is not part of the request's content.
     let before = server.player("alice").head;
     let stale = SpinRequest { request_id: "three".to_owned(), ..played.clone() };
     let refused = client.spin(stale.clone(), None).await.unwrap_err();
@@ -319,7 +318,6 @@ async fn everything(client: &mut Client, server: &Server, open: &[Played], reade
     }
 }
 
-/// An open round can only be voided.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     let data = tempfile::tempdir().unwrap();

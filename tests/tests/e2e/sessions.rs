@@ -150,7 +150,6 @@ async fn bw_27_after_a_dropped_connection_the_session_is_held_for_30_seconds_and
     let round = open_round(&mut lost, &session, &alice).await;
     expect(open(&mut client, "o2", &alice).await, Code::FailedPrecondition, "SESSION_IN_USE");
     drop((lost, kept));
-    // The service checks in real time.
     let held = tokio::time::timeout(Duration::from_secs(30), async {
         loop {
             let refused = open(&mut client, "o2", &alice).await.unwrap_err();

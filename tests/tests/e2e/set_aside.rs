@@ -1,5 +1,3 @@
-//! Awards above the account's limit are set aside and paid later (UF-01).
-
 use motherlode_ledger::{Ledgers, Options};
 use motherlode_proto::{
     jackpot::v1::ResolveAwardsRequest,

@@ -1,5 +1,3 @@
-//! Operators' shares of resources (UF-05), and actors named by credentials (UF-08).
-
 use motherlode_proto::{
     ledger::v1::{
         DepositRequest, GetRoundRequest, GetTransactionRequest, OpenAccountRequest, SetExchangeRateRequest,
@@ -63,7 +61,6 @@ async fn uf_05_sessions_of_one_operator_leave_the_others_their_own() {
         }
     };
     assert_eq!((full.code(), reason(&full).as_str()), (Code::ResourceExhausted, "SESSIONS_FULL"));
-    // Six places are shared; each operator has two of the other six.
     assert_eq!(opened.len(), 8);
     for operator in ["other", "third"] {
         let mut client = client(&server, operator).await;

@@ -193,7 +193,6 @@ async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
     let mut player = Player::join(&mut at_spin, "p", "0.05").await;
     cable.cut();
     play(&mut player, &mut at_spin, 20).await;
-    // A cut-off standby does not take over.
     wait_for_line(&b, "failed to follow the log").await;
     cable.mend();
     a.kill();
@@ -261,7 +260,6 @@ async fn at_a7_a_standby_that_is_older_than_the_draw_keys_takes_over_at_once() {
     installation.audit();
 }
 
-/// Writes the tests' draw key, created a day earlier.
 fn write_key_of_yesterday(file: &Path) {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     let yesterday = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() - Duration::from_secs(86_400);

@@ -1,5 +1,3 @@
-//! Starts that serve before the whole log is read and verified.
-
 use crate::PROGRAM;
 use motherlode_ledger::{Standing, Verification};
 use motherlode_log::{Options, SegmentStore};
@@ -88,7 +86,6 @@ async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_
         serve.spawn().unwrap()
     };
 
-    // The earlier tree's checkpoint precedes the damage.
     fs::rename(&tree, data.path().join("late")).unwrap();
     copy(&early, &tree);
     let refused = serve().await.wait_with_output().await.unwrap();
@@ -148,7 +145,6 @@ async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_even
     assert_eq!(audit.status.code(), Some(1));
 }
 
-/// A snapshot that never ends simulates a long start.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_signal_ends_a_start_that_still_reads() {
     let data = tempfile::tempdir().unwrap();

@@ -16,7 +16,6 @@ fn snapshot(data: &Path) -> Option<PathBuf> {
     files.map(|file| file.unwrap().path()).next()
 }
 
-/// Offset of bytes in the snapshot.
 fn offset(snapshot: &[u8], bytes: &[u8]) -> Option<usize> {
     snapshot.windows(bytes.len()).position(|found| found == bytes)
 }

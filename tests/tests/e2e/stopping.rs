@@ -1,5 +1,3 @@
-//! A stop with idle connections, unread streams and a silent collector.
-
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::FollowLogRequest;
 use motherlode_tests::{

@@ -1,5 +1,3 @@
-//! Switches (PL-25) stop new rounds at once, never open ones.
-
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, PoolStatus, ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{ListSwitchesRequest, SetSwitchRequest, Switch, SwitchedOff, set_switch_request::State},

@@ -236,7 +236,6 @@ async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
     service.server.stop().await.unwrap();
 }
 
-/// The award is neither paid nor resolved until then.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it() {
     let data = tempfile::tempdir().unwrap();
@@ -295,7 +294,6 @@ async fn bob_sees(service: &Service, round: &str) {
     assert_eq!(events[0].actor, "acme/c0");
 }
 
-/// A proposal lapses after 72 hours of logged time. The void cannot hold the award again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     for lapses in [false, true] {
@@ -360,8 +358,6 @@ async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss()
     checked(data.path());
 }
 
-/// Two actors of the platform declare an incident; then that operator's contributions are returned by one event per
-/// partition.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platform_declares_an_incident() {
     let data = tempfile::tempdir().unwrap();
@@ -460,7 +456,6 @@ async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_t
     service.server.stop().await.unwrap();
 }
 
-/// The waiting hit blocks the pool's retirement. Rounds from after the suspension win nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_20_a_hit_of_a_suspended_pool_waits_for_the_platform_or_for_the_resumption() {
     for release in [true, false] {

@@ -1,5 +1,3 @@
-//! Voids (PL-04, BW-19, DM-22).
-
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, VoidRoundRequest, VoidRoundResponse, WithdrawRequest},
     round::v1::{Account, Card, Round, RoundState, SpinKind},
@@ -24,7 +22,6 @@ struct Holdings {
     collections: BTreeMap<(String, String, String), i64>,
 }
 
-/// Pooled and due contributions are added, so pooling does not change the result.
 fn holdings(server: &Server, player: &str) -> Holdings {
     let pool = "bewitched";
     let (state, holding) = (server.player(player), |account| server.holding(account, Currency::EUR));
@@ -94,7 +91,6 @@ fn kinds(bet: &SpinRequest, steps: &[Played], before: &Holdings, after: &Holding
     all.into_iter().filter(|(_, is)| *is).map(|(kind, _)| kind).collect()
 }
 
-/// Plays at least `each` rounds per game and until every kind occurred; returns each round with the state before it.
 async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> (Vec<(String, Holdings)>, Holdings) {
     let mut client = Client::connect(server.address()).await;
     let (mut played, mut found) = (vec![], BTreeSet::new());
@@ -114,7 +110,6 @@ async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> 
     (played, holdings(server, name))
 }
 
-/// Rounds are voided in reverse order.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round() {
     let data = tempfile::tempdir().unwrap();
@@ -212,7 +207,6 @@ async fn winner(client: &mut Client, account: &Account) -> Played {
     panic!("no such win in 1,000 rounds");
 }
 
-/// PL-21: the house loses the rest.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_erased() {
     let data = tempfile::tempdir().unwrap();

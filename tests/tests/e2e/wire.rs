@@ -181,7 +181,6 @@ async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
         }
         let status = client.spin.spin(request).await.unwrap_err();
         set(&latch, false);
-        // The client library may notice the caller's deadline first and return Cancelled.
         let by_caller = timeout.is_some() && status.code() == Code::Cancelled;
         assert!(by_caller || status.code() == Code::DeadlineExceeded, "{id}: {status}");
         client.play_out(bet(id, &account, "0.01")).await.unwrap();
@@ -338,7 +337,6 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     let (_, first) = play.next().await.unwrap();
     first.unwrap();
     settled(&ledgers).await;
-    // The stop begins with unanswered calls, then the disk responds.
     set(&latch, true);
     for (tag, account) in accounts.iter().enumerate().skip(1) {
         play.send(tag as u64, Some(Call::Spin(bet("s", account, "0.01")))).await;
@@ -470,7 +468,6 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     server.stop().await.unwrap();
 }
 
-/// A pool's bets must contribute, and only games with a jackpot can.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_11_pl_12_no_pool_opens_for_a_game_without_a_jackpot() {
     use motherlode_proto::jackpot::v1::{GetPoolRequest, OpenPoolRequest};

@@ -33,7 +33,6 @@ use tonic::{Code, Status};
 
 const KEPT: usize = 200;
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// Maximum deposit in EUR cents, and one from before the ceiling.
 const DEPOSIT_MAX: i64 = 10_000_000_000_000;
 const GREAT: i64 = 1_000_000_000_000_000;
 
@@ -181,7 +180,6 @@ impl Attack {
         }
     }
 
-    /// TLS with a part of HTTP/2's preface, or a part of TLS.
     async fn half_greetings(self) {
         let mut kept = VecDeque::new();
         while self.again(2).await {
@@ -200,7 +198,6 @@ impl Attack {
         }
     }
 
-    /// Resets calls in bursts of 500.
     async fn resets(self) {
         while self.again(1).await {
             let Ok((mut send, connection)) = self.mallory.http().await else { continue };

@@ -38,7 +38,6 @@ const KINDS: [&str; 6] = ["series", "spin", "grant", "grants", "session", "depos
 
 struct Cancelled {
     kind: &'static str,
-    /// The player's stream; the system's for campaigns of many players.
     stream: StreamId,
     request_id: String,
     outcome: RequestOutcome,
@@ -273,7 +272,6 @@ impl Effects {
         if *kind == "series" {
             let started = |event: &Event| matches!(event, Event::RoundStarted(_));
             let rounds = effects.iter().filter(|commit| commit.events.iter().any(started)).count();
-            // A series that was over is not stopped; no round follows in either case.
             assert_eq!(outcome.round_ids.len(), rounds, "{what}");
         }
     }

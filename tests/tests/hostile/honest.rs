@@ -1,5 +1,3 @@
-//! The honest operator: many players, a constant rate, retries up to a deadline.
-
 use motherlode_proto::{
     ledger::v1::GetAccountRequest,
     round::v1::{Account, Choice, Stake, choice},
@@ -20,7 +18,6 @@ use tonic::{Code, Request, Status};
 
 const DEADLINE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
-/// Enough for each round to end before the player's next one.
 const PLAYERS: u64 = 400;
 
 #[derive(Clone)]

@@ -15,6 +15,7 @@ mod cancels;
 mod honest;
 mod restarts;
 mod shares;
+mod starts;
 mod strangers;
 mod voids;
 
@@ -141,10 +142,8 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     tally.check();
 }
 
-/// Returns a process's user and system time in seconds; proc(5) has 1/100 s.
 fn worked(id: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
-    // After the name, which may have spaces: field 3 is the state, the times are 14 and 15.
     let (_, rest) = stat.rsplit_once(") ").unwrap();
     rest.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap() / 100.0).sum()
 }

@@ -18,7 +18,6 @@ const IDLE: usize = 1_000;
 const ADDRESSES: u8 = 10;
 const UNREAD: u8 = 60;
 const STREAMS: usize = 10;
-/// Maximum time from SIGTERM to the next process's first answer to a bet.
 const GAP_MAX: Duration = Duration::from_secs(1);
 
 async fn idle(target: &Target) -> Wire {

@@ -93,7 +93,6 @@ async fn answered(wire: &mut Wire, call: &str) -> Result<(), String> {
     }
 }
 
-/// JSON callers: a gateway with kept connections, and callers with one connection per call.
 struct Gateway {
     gateway: Target,
     fresh: Target,
@@ -116,7 +115,6 @@ impl Gateway {
         Self { gateway, fresh, kept, next: AtomicUsize::default(), number: Arc::default() }
     }
 
-    /// Connections are never reopened, so a closed one fails its call.
     async fn play(&self, time: Duration) -> Rounds {
         at_rate(GATEWAY_RATE, time, |_| {
             let wire = Arc::clone(&self.kept[self.next.fetch_add(1, Ordering::Relaxed) % KEPT]);
@@ -258,7 +256,6 @@ struct Flooded {
     ended: AtomicU64,
 }
 
-/// One kind of frame per connection without a credential.
 async fn flood(target: Target, number: usize, until: Instant, flooded: Arc<[Flooded; 4]>) {
     let kinds = frames();
     let many = kinds.map(|(_, frame)| frame.repeat(FLOOD_BYTES / frame.len()));

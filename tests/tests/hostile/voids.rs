@@ -160,7 +160,6 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("{what}"));
 }
 
-/// Voids many rounds under one incident; every contribution is returned exactly.
 async fn bulk(honest: &mut Client, first: &mut Client, second: &mut Client) {
     let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let player = account("honest", "bulk");
@@ -232,7 +231,6 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     mallory.fund_account(&account("mallory", "own"), 10_000_000).await;
     playing.play(Duration::from_secs(2)).await;
 
-    // Separates the attacker's processor time from the service's.
     let threads = crate::threads();
     let (counts, mut own, mut slowest) = (Arc::new(Flood::default()), vec![], vec![]);
     for turn in 0..TURNS {

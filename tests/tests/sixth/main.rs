@@ -79,12 +79,10 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
         balance += win - bet;
     }
     assert!(lit > 0 && jackpots.len() > 1, "lit {lit} times, {jackpots:?}");
-    // BW-16: the coin's share of the seed of 20,000.00 EUR, at least.
     assert!(jackpots[0] >= 2_000, "{jackpots:?}");
     balance += jackpots.iter().sum::<i64>();
     assert_eq!((client.balance(&account).await, sparks(&mut client, &account).await), (balance, carried));
 
-    // The return is compared without pool and collection.
     let request = ListReturnsRequest { game: "lantern".to_owned(), ..ListReturnsRequest::default() };
     let returns = client.report.list_returns(request).await.unwrap().into_inner();
     let lines = game.par(&one_coin(game)).unwrap().part("base_lines");

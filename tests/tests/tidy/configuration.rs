@@ -8,7 +8,7 @@ use syn::{
     parse::Parser, punctuated::Punctuated,
 };
 
-/// Set to write the page instead of comparing it.
+/// If this variable is set, the page is written instead of compared.
 const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/configuration.md";
@@ -96,12 +96,10 @@ fn doc(attributes: &[Attribute]) -> String {
             _ => None,
         });
     let text = lines.collect::<Vec<_>>().join(" ");
-    // A link to code becomes its name.
     let link = fancy_regex::Regex::new(r"\[(`[^`]+`)\](?:\([^)]*\))?").unwrap();
     link.replace_all(&text, "$1").replace('|', "\\|").trim().to_owned()
 }
 
-/// Words of serde's attribute: `skip`, `rename = ...`, `default = ...`.
 fn serde_words(attributes: &[Attribute]) -> BTreeMap<String, Option<String>> {
     let mut words = BTreeMap::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
@@ -121,7 +119,6 @@ fn serde_words(attributes: &[Attribute]) -> BTreeMap<String, Option<String>> {
     words
 }
 
-/// The last name of a type's path, and its last argument.
 fn parts(of: &Type) -> (String, Option<&Type>) {
     let Type::Path(path) = of else { panic!("a type of another form") };
     let last = path.path.segments.last().unwrap();

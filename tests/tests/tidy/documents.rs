@@ -1,5 +1,3 @@
-//! Files and folders named in documents exist.
-
 use crate::root;
 use std::{
     fs,
@@ -30,7 +28,6 @@ pub(crate) fn paths() -> Vec<PathBuf> {
     found
 }
 
-/// Expands `a/{b,c}.rs` to `a/b.rs` and `a/c.rs`.
 fn alternatives(name: &str) -> Vec<String> {
     let innermost = name.find('}').and_then(|close| Some((name[..close].rfind('{')?, close)));
     let Some((open, close)) = innermost else { return vec![name.to_owned()] };

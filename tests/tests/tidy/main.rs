@@ -19,7 +19,6 @@ use std::{
 
 const LINES_MAX: usize = 600;
 
-/// Direct dependencies allowed in the engine.
 const ENGINE_MAY_USE: [&str; 12] = [
     "data-encoding",
     "ed25519-dalek",
@@ -83,8 +82,7 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns a package's dependencies down to `depth`, without those of tests. The package is resolved alone, so that no
-/// other member of the workspace enables features.
+/// Leaves out dependencies of tests. The package is resolved alone, so that no other member of the workspace enables features.
 fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
@@ -121,12 +119,10 @@ fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
     }
 }
 
-/// Crates by line of the drawing in ARCHITECTURE.md, the lowest first.
 fn lines_of_crates() -> Vec<Vec<String>> {
     let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let drawing = architecture.split("depends only on crates of lower lines:\n\n```\n").nth(1).unwrap();
     let lines = drawing.split("```").next().unwrap().lines().rev();
-    // The text right of a gap is a description.
     let names = |line: &'_ str| line.trim_start().split("   ").next().unwrap_or_default().to_owned();
     lines.map(|line| names(line).split_whitespace().map(str::to_owned).collect()).collect()
 }

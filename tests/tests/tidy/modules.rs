@@ -3,10 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// `["parts", "reels"]`; the root is empty.
 pub type Module = Vec<String>;
 
-/// Imports of each module that is a file, without itself.
 pub type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
 /// Returns `parts::reels` for `parts/reels.rs` below `src`, `parts` for `parts/mod.rs`.
@@ -33,7 +31,6 @@ pub fn imports<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Impor
     all
 }
 
-/// Sets of modules that import each other, directly or indirectly.
 pub fn circles(imports: &Imports) -> Vec<BTreeSet<Module>> {
     let reached = |from: &Module| {
         let (mut reached, mut ahead) = (BTreeSet::new(), vec![from]);
@@ -92,7 +89,6 @@ fn tokens(text: &str) -> Vec<String> {
             }
             place += 1;
         } else if letter == '\'' {
-            // A character literal, or else a lifetime.
             let escaped = at(place + 1) == '\\';
             let end = (place + 2..place + 12)
                 .find(|&end| at(end) == '\'' && (escaped && end > place + 2 || end == place + 2));
@@ -160,7 +156,6 @@ fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Ve
                 within.push((token(place + 1).to_owned(), depth));
                 (depth, place) = (depth + 1, place + 2);
             }
-            // `use<>` after `impl` is not an import.
             "use" if token(place + 1) != "<" => {
                 let end = (place..tokens.len()).find(|&end| tokens[end] == ";").unwrap_or(tokens.len());
                 let mut leaves = vec![];
@@ -168,7 +163,6 @@ fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Ve
                 found.extend(leaves.iter().filter_map(|leaf| from_root(leaf)));
                 place = end;
             }
-            // `pub(in crate::x)` is not an import.
             "pub" if token(place + 1) == "(" && token(place + 2) == "in" => {
                 place = (place..tokens.len()).find(|&end| tokens[end] == ")").unwrap_or(tokens.len());
             }

@@ -15,13 +15,11 @@ fn names() -> BTreeSet<String> {
     latest_games().iter().flat_map(|game| forms(game.name(), &game.info().title)).collect()
 }
 
-/// Returns the first line that names a game, without the tests at the file's end.
 fn named(text: &str, names: &BTreeSet<String>) -> Option<(usize, String)> {
     let code = text.lines().take_while(|line| !line.ends_with("mod tests {"));
     let lines = (1..).zip(code).map(|(number, line)| (number, line.to_lowercase()));
     let mut in_test = false;
     for (number, line) in lines {
-        // A test-only function, to the end of its block.
         in_test = (in_test && !line.trim().is_empty()) || line.trim() == "#[cfg(test)]";
         let letter = |letter: char| letter.is_ascii_alphanumeric();
         let names_it = |name: &String| {

@@ -10,10 +10,8 @@ use std::{collections::BTreeMap, fs, path::Path, process::Command, sync::LazyLoc
 /// Words except messages and generated pages.
 const WORDS_MAX: usize = 110_000;
 
-/// A kind of text alone may be this many times above a ceiling.
 const KIND_FACTOR: f64 = 1.5;
 
-/// Smaller kinds are not judged alone.
 const KIND_WORDS: usize = 2_000;
 
 /// Name, pattern, ceiling per 10,000 words. `^` is the start of a paragraph, list item or table cell.
@@ -53,7 +51,6 @@ const PATTERNS: [(&str, &str, f64); 13] = [
     ("none-where", r"\bnone (?:where|of|that|for|is|at|before|yet)\b", 2.0),
 ];
 
-/// "No such ..." begins messages.
 const NOT_IN_MESSAGES: &str = "fragment-opens";
 
 /// Parts of paths whose text is foreign or generated.

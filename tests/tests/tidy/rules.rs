@@ -1,5 +1,3 @@
-//! `docs/rules.md` has each rule number in the project, and test names carry its numbers.
-
 use crate::{documents::paths, root, sources};
 use std::{collections::BTreeSet, fs};
 
@@ -62,7 +60,6 @@ fn numbers(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// `bw_16_bw_17_what_is_shown` has two.
 fn carried(name: &str) -> BTreeSet<String> {
     let words: Vec<_> = name.split('_').collect();
     let pairs = words.windows(2).map(|pair| format!("{}-{}", pair[0].to_uppercase(), pair[1]));
@@ -81,7 +78,6 @@ fn test_names() -> BTreeSet<String> {
             } else if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
                 marked = true;
             } else if let Some(name) = name("fn ").or_else(|| name("async fn ")) {
-                // In `proptest!`, too, the attribute precedes the function.
                 names.extend(marked.then_some(name));
                 marked = false;
             }

@@ -14,7 +14,7 @@ use crate::shared::{grouped, lcm, shuffle};
 const ORDERS: u8 = 120;
 /// With all lines.
 const HITS_PER_MILLE: u64 = 290;
-/// Chances in thousandths. Weight moves between the first two.
+/// Amounts with their chances in thousandths. The return is tuned by moving weight between the first two.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),
@@ -48,7 +48,6 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let mut draws = Draws::from_seed([number; 32]);
         let mut candidate = data.clone();
         candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
-        // Two scatters or bonus symbols on one reel.
         let Ok(model) = Model::new(&candidate) else { continue };
         let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
         let off = moments::hits(&model.windows, model.limits.lines.1).abs_diff(wanted);

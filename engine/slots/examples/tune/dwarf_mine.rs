@@ -90,7 +90,6 @@ fn free_stacks(reel: usize) -> Vec<(&'static str, usize)> {
     stacks(|of| of.3[reel]).into_iter().chain(super_high).collect()
 }
 
-/// Leaves no equal neighbours on the ring and no two Bonus symbols in a window.
 fn shuffle(stacks: &[(&'static str, usize)], draws: &mut Draws) -> String {
     let mut stacks = stacks.to_vec();
     loop {

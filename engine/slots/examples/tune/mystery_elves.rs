@@ -72,7 +72,6 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no orders")?.1)
 }
 
-/// Leaves no equal neighbours on the ring. The file's strips don't start within a run.
 fn shuffle(strip: &str, draws: &mut Draws) -> String {
     let codes: Vec<&str> = strip.split_whitespace().collect();
     let mut runs: Vec<&[&str]> = codes.chunk_by(|a, b| a == b).collect();
@@ -128,7 +127,6 @@ fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error:
     Ok((decimal(&rtp, 6), strips))
 }
 
-/// Groups have one Bonus symbol, on the middle reel two; `extra` groups of the outer reels have one more.
 fn bought(extra: usize) -> Vec<String> {
     let reel = |reel: usize| {
         let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);

@@ -14,10 +14,9 @@ use crate::shared::{grouped, lcm, shuffle};
 const ORDERS: u8 = 120;
 /// Line or scatter wins with all lines.
 const HITS_PER_MILLE: u64 = 320;
-/// Number of objects, and highest sum of picked ones.
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// Chances in thousandths. Weight moves between the first two.
+/// Amounts with their chances in thousandths. The return is tuned by moving weight between the first two.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),

@@ -2,12 +2,12 @@
 
 pub const CARRIED_MAX: usize = 12;
 
-/// In the order of [`Carries::keys`]; 0 if never set.
+/// Figures in the order of [`Carries::keys`]; 0 if never set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Subtracts the change from `before` to `after`, down to 0.
+    /// Subtracts the change from `before` to `after`; no figure falls below 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);
@@ -19,7 +19,7 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys shared by all real-money currencies; the maximum counts (DM-14).
+    /// Keys whose figures all real-money currencies share: the maximum counts (DM-14).
     pub shared: &'static [&'static str],
 }
 

@@ -6,7 +6,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub type Seed = [u8; 32];
 
-/// The seed is the key; nonce and counter are 0.
+/// ChaCha20 stream whose key is the seed; nonce and counter are 0.
 #[derive(Clone, Debug)]
 pub struct Draws(ChaCha20Rng);
 

@@ -82,11 +82,9 @@ pub trait Game: Sync + Send {
     fn state(&self, _carried: &Carried) -> u16 {
         0
     }
-    /// Chances of collected features in the next paid spin, by key; others are in [`Par::rates`].
     fn chances_in(&self, _state: u16) -> Vec<(&'static str, Exact)> {
         vec![]
     }
-    /// Returns the cost of a stake in coins.
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         self.info().limits.check(stake)
     }

@@ -5,11 +5,11 @@ use crate::contract::par::Exact;
 pub struct HighestWin {
     /// Upper bound in bets.
     pub bets: Exact,
-    /// Decimal exponent of the bound of its chance.
+    /// Decimal exponent of the upper bound of its chance.
     pub chance_exponent: i32,
-    /// Free spins retrigger without limit; `bets` excludes retriggers.
+    /// Whether free spins retrigger without limit; `bets` excludes retriggers.
     pub unlimited: bool,
-    /// Windows at another coin value; `bets` assumes a constant one.
+    /// Windows that pay at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
     /// Not in `bets`.
     pub gamble: Option<GambleTop>,
@@ -35,9 +35,7 @@ pub struct TopWindows {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum GambleTop {
-    /// Line wins can be doubled without a limit (BW-22).
     Lines { bets: Exact, turns: u8 },
-    /// The win can be doubled and halved (ME-14 to ME-16).
     Win { turns: u8, limit_on_result: bool },
 }
 

@@ -18,7 +18,7 @@ pub struct GameInfo {
     pub limits: StakeLimits,
     pub buy_feature_bets: Option<u32>,
     pub picks_of: u8,
-    /// Bonus symbols count on active lines only (NP-09).
+    /// Whether Bonus symbols count on active lines only (NP-09).
     pub bonus_on_line: bool,
     pub picks: (u8, u8),
     pub multipliers: Vec<u32>,
@@ -55,7 +55,7 @@ pub enum AutoplayLoss {
     Passed,
     /// Loss at or above the limit (WF-19).
     Reached,
-    /// Next bet could exceed the limit (DM-26).
+    /// The series ends before a bet that could exceed the limit (DM-26).
     Prevented,
 }
 
@@ -94,7 +94,7 @@ pub enum SymbolRole {
 pub struct PayRow {
     pub symbol: u8,
     pub count: u8,
-    /// Pay times coins per line, times total bet (scatters), or per way.
+    /// Pay, multiplied by coins per line, for scatters by the total bet, for ways by their number.
     pub pays: u64,
     pub free_spins: u32,
     pub scatter: bool,

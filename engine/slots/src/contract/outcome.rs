@@ -20,7 +20,7 @@ pub struct Outcome {
     pub prize: Option<Prize>,
     pub reveals: Vec<Reveal>,
     pub unopened: Vec<Reveal>,
-    /// Other coin value than the stake's (DM-12). Not logged.
+    /// Mean coin value at which the step pays, if it is not the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
     pub pick: Option<PickOffer>,
     pub card: Option<CardTurn>,
@@ -80,7 +80,7 @@ pub enum Awaiting {
     Pick,
     FreeSpins,
     Feature,
-    /// A card, the end of the gamble, or a half.
+    /// The round awaits a card, the end of the gamble, or half of it to be secured.
     Double,
 }
 
@@ -125,7 +125,7 @@ pub enum MarkKind {
     Crystal,
     /// Total bets (ME-04).
     Bonus,
-    /// Total bets, 0 until revealed (ME-05).
+    /// Mystery Bonus, with its pay in total bets; 0 until it is revealed (ME-05).
     Mystery,
     /// Factor, 0 until revealed (ME-06).
     Multiplier,
@@ -236,7 +236,7 @@ pub enum Prize {
     Jackpot,
 }
 
-/// A guess is red heart or black spade.
+/// Card. A guess is the heart for red or the spade for black.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     RedHeart,

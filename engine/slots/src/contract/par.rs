@@ -21,7 +21,7 @@ pub struct Par {
     pub parts: Vec<ReturnPart>,
     /// Chance of a win or feature.
     pub hit_frequency: Exact,
-    /// Without jackpot and double.
+    /// Standard deviation of a round without jackpot and double.
     pub std_dev: f64,
     pub max_win_bets: Exact,
     pub max_win_probability: Exact,
@@ -84,7 +84,7 @@ impl ReelSet {
 pub struct Combination {
     pub symbol: u8,
     pub count: u8,
-    /// On one line or anywhere; expected number for ways.
+    /// Chance on one line or anywhere; for ways, their expected number.
     pub chance: Exact,
     pub rtp: Exact,
 }

@@ -51,7 +51,7 @@ impl Par {
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// `None` (suspended pool) removes the jackpot.
+    /// Adds the jackpot at the pool's terms; `None`, for a suspended pool, removes it.
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {

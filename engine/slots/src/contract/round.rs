@@ -1,5 +1,3 @@
-//! Round in play. The logged steps rebuild it.
-
 use thiserror::Error;
 
 use crate::contract::carried::Carried;
@@ -8,7 +6,7 @@ use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Whether the pool is open. If not, money prizes get the jackpot's chances.
+    /// Whether the pool is open. If not, money prizes have the jackpot's chances.
     pub jackpot: bool,
     /// Whether a win waits for the gamble (BW-23, ME-14).
     pub double: bool,
@@ -84,7 +82,7 @@ impl Picked {
     }
 }
 
-/// No draw is consumed; the round is unchanged.
+/// Refused choice. No draw is consumed, and the round is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
     #[error("the round awaits {awaiting:?}")]
@@ -104,7 +102,6 @@ pub trait Round: Send {
     fn pick(&self) -> Option<PickOffer> {
         None
     }
-    /// Returns the choice for an absent player (PL-03).
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }

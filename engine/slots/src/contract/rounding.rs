@@ -1,6 +1,6 @@
 use crate::contract::par::Exact;
 
-/// Coin in minor units, in lowest terms; both parts are above 0.
+/// Worth of a coin in minor units, as a fraction in lowest terms with parts above 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoinFraction {
     pub numerator: u64,

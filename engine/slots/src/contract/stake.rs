@@ -25,7 +25,7 @@ pub enum StakeRefused {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Millionths of the major unit, ascending; of EUR with ladders.
+    /// Coin values in millionths of the major unit, ascending; for EUR if the game has ladders.
     pub coin_values_micros: Vec<u64>,
     pub by_currency: bool,
     pub lines: (u32, u32),
@@ -47,7 +47,6 @@ impl StakeLimits {
         listed.filter(|_| !self.by_currency)
     }
 
-    /// Returns the cost in coins, or the first fault.
     pub fn check(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         let Stake { coin_value_micros: micros, lines, coins_per_line: coins, buy_feature } = *stake;
         let offered = match self.by_currency {

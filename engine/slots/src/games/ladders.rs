@@ -12,7 +12,7 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Coins that keep the published return with rounding (DM-19). Checking takes a second; a test repeats it.
+/// Fractional coins that keep the published return with rounding (DM-19). A check takes a second, so a test makes it.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
@@ -22,7 +22,6 @@ const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladders {
     all: BTreeMap<String, BTreeMap<String, Ladder>>,
-    /// Minor units in millionths of the major unit.
     enabled: BTreeMap<String, u64>,
 }
 
@@ -125,7 +124,7 @@ impl Ladders {
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// Over all versions, or 0.
+    /// Returns the highest coin value over all versions, or 0.
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());

@@ -8,7 +8,7 @@ use crate::games::neptune::{self, Neptune};
 use crate::games::witch_feature::{self, WitchFeature};
 use crate::parts::file::ModelError;
 
-/// Sorted by game, oldest first. Played versions stay (PL-01).
+/// Returns the versions of all games, by game and the oldest first. Played versions stay (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     GAMES.get_or_init(built_in)
@@ -27,12 +27,12 @@ fn built_in() -> Vec<&'static dyn Game> {
     .concat()
 }
 
-/// Returns false after the first use of the list.
+/// Adds games to the list; returns false after its first use.
 pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }
 
-/// Leaks the games: call it once per game.
+/// Makes the versions of a game, which live until the process ends.
 fn versions<G: Game + 'static>(
     all: &'static [RulesVersion],
     of: impl Fn(&'static RulesVersion) -> Result<G, ModelError>,

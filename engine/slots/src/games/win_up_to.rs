@@ -17,7 +17,7 @@ pub struct WinUpTo {
     pub gambled_bets: Option<Exact>,
 }
 
-/// Minor unit of a currency in millionths of the major unit, and gamble limit in minor units or 0.
+/// Returns a currency's minor unit in millionths of the major unit, and its gamble limit in minor units or 0.
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
 /// Costs up to seconds.

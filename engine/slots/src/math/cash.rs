@@ -16,7 +16,6 @@ const PLACES: usize = 4;
 pub struct CashReturn {
     pub adds: Exact,
     pub within: Exact,
-    /// Bound of the effect of earlier coin values.
     pub mixed_at_most: Exact,
     pub whole: bool,
 }
@@ -33,7 +32,7 @@ pub enum CoinRefused {
     Return { cash: String, published: String },
 }
 
-/// The first call with rounding costs some hundred milliseconds.
+/// Returns the return in cash. The first call with rounding takes some hundred milliseconds.
 pub fn cash_return(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> Result<CashReturn, CoinRefused> {
     if coin_micros == 0 || coin_micros > COIN_MICROS_MAX {
         return Err(CoinRefused::Range);

@@ -28,7 +28,7 @@ impl FreeSpin {
     #[must_use]
     pub fn log_chance_of(&self, spins: u32, bets: &Exact) -> f64 {
         let share = float(&self.mean) / float(&self.most);
-        // In units of the highest win; rounded down by more than the float error.
+        // The wanted win in units of the highest one, rounded down by more than the float error.
         let wanted = float(bets) / float(&self.most) * (1.0 - 1e-12);
         let highest = self.awards.iter().map(|of| of.0).max().unwrap_or(0);
         let awarding: f64 = self.awards.iter().map(|of| of.1).sum();
@@ -57,7 +57,7 @@ pub fn log_chance(of: &Exact) -> f64 {
 /// Returns the exponent of a power of ten above the chance, with a margin for float errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
-    #[expect(clippy::cast_possible_truncation, reason = "within 32 bits by far")]
+    #[expect(clippy::cast_possible_truncation, reason = "far below 32 bits")]
     let exponent = (log_chance + 0.01).ceil() as i32;
     exponent.min(0)
 }

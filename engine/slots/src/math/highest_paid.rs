@@ -58,7 +58,7 @@ impl CollectedTop {
         for (windows, worth, apart) in [own, collected] {
             for TopWindows { windows, coins, log_chance, log_chance_rounded } in windows {
                 minor += BigInt::from(worth.minor(*coins)) * *windows;
-                // A coin of at least a minor unit maps different wins to different minor units.
+                // With a coin of at least a minor unit, different wins are different amounts.
                 log += f64::from(*windows) * if apart { log_chance } else { log_chance_rounded };
             }
         }
@@ -67,7 +67,8 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Each card but the last adds at most half of the limit: a higher win ends the gamble.
+    /// Returns the highest gambled win. Each card but the last adds at most half of the limit, since a higher win ends the
+    /// gamble.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

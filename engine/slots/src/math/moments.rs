@@ -9,7 +9,6 @@ use crate::parts::lines::SYMBOLS_MAX;
 use crate::parts::reels::{Column, REELS, Reels};
 use crate::parts::windows::{Specials, Windows};
 
-/// Sums by number of scatters (first index) and bonus symbols, at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpinTable {
     pub windows: [[u64; REELS + 1]; REELS + 1],
@@ -137,7 +136,6 @@ pub fn hits(of: &Windows, lines: u32) -> u64 {
     hits_or(of, lines, |_, _| false)
 }
 
-/// Same as [`hits`], plus windows with a line for which `starts` holds.
 pub(crate) fn hits_or(of: &Windows, lines: u32, starts: impl Fn(&[u8; REELS], [&Column; 3]) -> bool) -> u64 {
     let rows = first(of, lines);
     let cells = |reel: usize| of.reels.columns(reel).iter().enumerate();

@@ -7,7 +7,6 @@ use crate::parts::windows::Windows;
 
 const LOST: usize = usize::MAX;
 
-/// Cells of the first row with those of the second and their counts.
 type Cells = Vec<(usize, Vec<(usize, u64)>)>;
 
 pub(crate) struct Pairs {

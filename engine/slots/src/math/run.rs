@@ -29,7 +29,6 @@ impl Run {
         }
     }
 
-    /// Ends after `count` cells. Leading wilds form their own combination if that pays more.
     pub(crate) fn end(self, count: usize, lines: &Lines) -> Self {
         match self {
             Self::Wilds => Self::Over { symbol: lines.wild(), count },
@@ -42,7 +41,6 @@ impl Run {
         }
     }
 
-    /// Returns the pay, or the highest possible pay of a running line.
     pub(crate) fn pays(self, lines: &Lines) -> u64 {
         match self {
             Self::Over { symbol, count } => lines.pays()[usize::from(symbol)][count],

@@ -27,7 +27,7 @@ impl Sum {
     }
 }
 
-/// Exclusive upper bounds in tenths of the bet.
+/// Upper bounds of the classes of wins, exclusive, in tenths of the bet.
 pub const WIN_BOUNDS_TENTHS: [u64; 18] =
     [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000];
 pub const WIN_CLASSES: usize = WIN_BOUNDS_TENTHS.len() + 2;
@@ -40,7 +40,7 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// In coins, without the jackpot's money.
+/// Sums of simulated rounds in coins, without the jackpot's money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub rounds: u64,
@@ -51,7 +51,6 @@ pub struct Tally {
     /// Rounds by [`Game::features`] in the first step.
     pub features: [u64; FEATURES_MAX],
     pub parts: [Sum; PARTS_MAX],
-    /// Rounds with a win or feature in the first step.
     pub hits: u64,
     pub bonuses: u64,
     pub free_spins: u64,
@@ -135,7 +134,7 @@ fn play(
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);
-            // A second window is a feature, even if it wins nothing.
+            // A step with a second window counts as a feature, even if it wins nothing.
             let hit = out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing || out.spins.len() > 1;
             tally.hits += u64::from(first && hit);
             if first {

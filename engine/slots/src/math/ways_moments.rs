@@ -120,7 +120,6 @@ impl Sums {
     }
 }
 
-/// Sums the ways of a symbol that runs through exactly `count` reels.
 #[must_use]
 pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
     let factor = |(reel, sums): (usize, &&Sums)| match reel.cmp(&count) {
@@ -177,7 +176,6 @@ impl Sums {
     }
 }
 
-/// Highest window win of at least `floor` coins, and its weight.
 #[must_use]
 pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u64, BigInt)> {
     let most = reels.map(|sums| {
@@ -201,7 +199,6 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Bounds the final win, given each symbol's ways and the coins won.
     fn reach(&self, reel: usize, runs: &[u64], won: u64) -> u64 {
         let symbol = |(place, &run): (usize, &u64)| {
             let mut ways = run;

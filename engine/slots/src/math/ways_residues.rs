@@ -18,7 +18,6 @@ type Chances = [f64; CRYSTALS + 1];
 #[derive(Clone, Debug)]
 pub struct ReelShows<'a> {
     pub laws: Vec<&'a Law>,
-    /// Chance of each number of crystals, by crystals landed before.
     pub landing: [Vec<f64>; CRYSTALS + 1],
 }
 
@@ -29,7 +28,6 @@ impl<'a> ReelShows<'a> {
     }
 }
 
-/// Residues of the ways of each running symbol (0 if ended), then of the coins won.
 type State = u64;
 
 /// Chances of the residues, with sum `chance`. Drops states less likely than `least`. Panics on a modulus of 0 or above
@@ -45,7 +43,7 @@ pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8
     let mut states: Vec<(State, Chances)> = vec![(all_run, [chance, 0.0, 0.0, 0.0, 0.0])];
     for (reel, shows) in reels.iter().enumerate() {
         let mut next = Sums::default();
-        // States with the same running symbols share the contents.
+        // States with the same running symbols share one list of contents.
         let mut contents: Vec<(u64, Vec<Content>)> = Vec::new();
         for (state, chances) in &states {
             let running = running(*state, pays.len());
@@ -178,7 +176,7 @@ impl Sums {
     }
 
     fn start(state: State, size: usize) -> usize {
-        // Multiplying by the golden ratio spreads neighbours.
+        // Multiplication by the golden ratio spreads neighbouring states.
         (state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (size - 1)
     }
 

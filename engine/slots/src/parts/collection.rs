@@ -25,7 +25,7 @@ pub enum GiftTo {
     /// Once per player and currency (version 1.0).
     #[default]
     Currency,
-    /// Once per player in real money, and once in play money.
+    /// The gift is given once per player in real money, and once in play money.
     Player,
 }
 
@@ -129,7 +129,7 @@ impl Collections {
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// The last crystal resets the colour and returns the mean coin value (DM-12).
+    /// Collects a crystal. The last one of a colour resets it and returns the mean coin value (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);

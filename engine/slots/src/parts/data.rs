@@ -30,10 +30,10 @@ pub struct SymbolData {
     #[serde(default)]
     pub short: Option<String>,
     pub role: SymbolRole,
-    /// For 1, 2, ... of a kind.
+    /// Pays for 1, 2, 3 and more of a kind.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// For 1, 2, ... scatters.
+    /// Free spins for 1, 2, 3 and more scatters.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }
@@ -54,7 +54,6 @@ pub struct ReelsData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WheelData {
-    /// Weight moved to the jackpot per coin staked.
     pub jackpot_per_coin: u64,
     pub prizes: Vec<PrizeData>,
 }

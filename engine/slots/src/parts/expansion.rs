@@ -10,7 +10,7 @@ pub struct Expansion {
     symbols: Vec<u8>,
     limits: Vec<u32>,
     crystal: u32,
-    /// Before a crystal has landed.
+    /// Sum of the weights before a crystal has landed.
     total: u32,
 }
 

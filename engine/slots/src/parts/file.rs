@@ -13,7 +13,7 @@ pub enum ModelError {
     #[error("a coin wins the jackpot with chance {actual}, not 1/{promised_odds}")]
     JackpotChance {
         actual: String,
-        /// 1 in this number.
+        /// The promised chance is 1 in this number.
         promised_odds: u64,
     },
 }

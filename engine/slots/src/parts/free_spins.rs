@@ -1,5 +1,3 @@
-//! Unplayed free spins (BW-07 to BW-09). All have the same stake and multiplier, so a number suffices.
-
 /// The series is unbounded.
 pub const FREE_SPINS_PER_STEP: u32 = 100;
 

@@ -53,10 +53,10 @@ pub struct ColourRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// Win after a right guess. If it could exceed the limit, no card is offered.
+    /// The limit applies to the win after a right guess. If that could exceed it, no card is offered.
     #[default]
     Result,
-    /// Gambled win (ME-14), which ends the gamble above the limit (ME-15).
+    /// The limit applies to the gambled win (ME-14). A win above it ends the gamble (ME-15).
     Win,
 }
 
@@ -87,7 +87,7 @@ impl ColourGamble {
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }
 
-    /// Even odds, then a card. The Joker needs a right guess (ME-17).
+    /// Turns a card: the guess is right with even odds, then the card is drawn. A Joker needs a right guess (ME-17).
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let won = draws.below(2) == 0;
         let card = Self::card((guess == Card::RedHeart) == won, won, draws);
@@ -108,7 +108,7 @@ impl ColourGamble {
         }
     }
 
-    /// Secures half, rounded up (ME-16). Returns the minor units to credit now.
+    /// Secures half of the amount at risk, rounded up (ME-16). Returns the minor units to credit now.
     pub fn halve(&mut self) -> u64 {
         let rest = self.at_risk / 2;
         let half = self.at_risk - rest;

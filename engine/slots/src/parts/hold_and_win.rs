@@ -23,7 +23,7 @@ const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
     Value(u32),
-    /// Total bets, 0 until revealed (ME-05).
+    /// Mystery Bonus, with its pay in total bets; 0 until it is revealed (ME-05).
     Mystery(u32),
     Multiplying(u32),
 }
@@ -92,7 +92,7 @@ impl Board {
 pub struct HoldAndWin {
     pub symbol: u8,
     pub needs: u8,
-    /// Each new Bonus symbol restores them.
+    /// Number of respins, which each new Bonus symbol restores.
     pub respins: u8,
     /// Strip of a single position.
     pub strip: Vec<u8>,
@@ -127,7 +127,6 @@ impl HoldAndWin {
         spin.bonus
     }
 
-    /// Plays the feature, at most 29 windows. Returns the win in total bets.
     pub fn play(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut respins = self.respins;
         while respins > 0 && !board.full() {
@@ -212,7 +211,7 @@ impl HoldAndWin {
     }
 }
 
-/// At most 30 windows of 15 marks.
+/// Converts an index, of at most 30 windows with 15 marks each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

@@ -9,13 +9,13 @@ use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 pub const SYMBOLS_MAX: usize = 16;
 pub const LINES_MAX: usize = 64;
 
-/// Keeps sums over a cycle within 64 bits.
+/// Highest pay, which keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
 /// Bit 0 is the first line.
 pub type LineMask = u64;
 
-/// For 0 to 5 of each symbol, times coins per line.
+/// Pays of 0 to 5 of each symbol, to be multiplied by the coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,8 @@ pub struct Lines {
     wild: u8,
     /// Symbols substituted by wilds, and the wild.
     on_lines: [bool; SYMBOLS_MAX],
-    /// Lines with the symbol or a wild, by reel, stop and symbol.
+    /// Lines that show the symbol or a wild, by reel, stop and symbol.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
-    /// All lines if the symbol pays from two, else none.
     two_pay: [LineMask; SYMBOLS_MAX],
 }
 
@@ -108,7 +107,7 @@ impl Lines {
         any & played
     }
 
-    /// 0 except for [`Lines::winners`].
+    /// Returns the best win of a line; it is 0 except for [`Lines::winners`].
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {

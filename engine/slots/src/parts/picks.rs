@@ -78,7 +78,7 @@ impl LineRuns {
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
     pub objects: u8,
-    /// Bound of all picks, times coins per line.
+    /// Highest sum of all picks, to be multiplied by the coins per line.
     pub max_coins: u64,
     #[serde(default)]
     pub max_coins_of: MaxOf,
@@ -96,7 +96,7 @@ pub enum MaxOf {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// Times coins per line.
+    /// Multiple of the coins per line.
     pub coins: u64,
     pub weight: u64,
 }

@@ -7,7 +7,6 @@ use crate::parts::windows::{LineBet, Windows};
 
 pub type Window = [Column; REELS];
 
-/// Draws `n` different numbers below `of`. Returns their count.
 pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: &mut [u8; MAX]) -> usize {
     let of = of.min(MAX);
     let n = n.min(of);
@@ -66,7 +65,7 @@ impl Windows {
     }
 }
 
-/// At most 200 windows of 64.
+/// Converts an index, of at most 200 windows with 64 cells each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

@@ -11,7 +11,7 @@ pub const WAYS_ROWS_MAX: usize = 7;
 
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
-/// For 0 to 5 of each symbol per way, in coins.
+/// Pays of 0 to 5 of each symbol per way, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
 /// Four bits per symbol, at most seven.
@@ -49,7 +49,7 @@ pub struct WaysWin {
 #[derive(Clone, Debug)]
 pub struct Ways {
     pays: WaysPays,
-    /// Lowest bit of symbols that pay from two reels.
+    /// Lowest bit of each symbol that pays from two reels.
     from_two: u64,
 }
 

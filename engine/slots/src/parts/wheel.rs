@@ -41,7 +41,7 @@ impl Wheel {
         Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })
     }
 
-    /// `coins` are the coins staked, 0 with the pool closed.
+    /// Turns the wheel. `coins` are the coins staked, 0 if the pool is closed.
     #[inline]
     pub fn turn(&self, coins: u64, draws: &mut Draws) -> PrizeInfo {
         let mut place = draws.below_u64(self.total);
@@ -55,7 +55,6 @@ impl Wheel {
         self.prizes[self.gives].0
     }
 
-    /// The jackpot first. The weights sum to [`Wheel::total`].
     pub fn weights(&self, coins: u64) -> impl Iterator<Item = (PrizeInfo, u64)> {
         let jackpot = self.per_coin * coins;
         let traded = self.prizes.iter().enumerate().map(move |(place, &(prize, weight))| {

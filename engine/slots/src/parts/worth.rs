@@ -2,7 +2,6 @@
 
 use crate::contract::outcome::MeanCoin;
 
-/// Coin in minor units as an exact fraction, or a mean of coins (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoinWorth {
     numerator: u64,

@@ -25,7 +25,6 @@ fn in_cash(coin_micros: u64, minor_micros: u64) -> Exact {
     rounding.rtp + rounding.adds
 }
 
-/// An independent audit measured 96.78 % and 94.67 %.
 #[test]
 fn dm_19_the_exact_return_in_cash_of_coins_below_a_cent() {
     assert_eq!(decimal(&in_cash(4_000, 10_000), 5), "0.96777");
@@ -188,7 +187,6 @@ fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
     }
 }
 
-/// PL-01: an older file offers its listed coin values if the currency allows them.
 #[test]
 fn pl_35_an_older_version_offers_of_its_own_list_what_a_currency_allows() {
     let ladders = Ladders::standard(minor_micros).unwrap();

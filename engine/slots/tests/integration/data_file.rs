@@ -92,7 +92,6 @@ fn grouped(n: u64) -> String {
     groups.iter().map(|g| std::str::from_utf8(g).unwrap()).collect::<Vec<_>>().join("_")
 }
 
-/// BW-04, BW-06: a reel shows at most one scatter and one bonus symbol.
 #[test]
 fn the_strips_hold_every_symbol_and_no_two_scatters_in_a_window() {
     let naive = Naive::read();

@@ -68,7 +68,6 @@ fn bw_22_the_player_may_collect_before_each_card() {
     assert!(collected_later > 5);
 }
 
-/// BW-23: a wrong guess loses only the line win. Autospin has no double.
 #[test]
 fn bw_23_scatter_bonus_and_free_spin_wins_are_never_at_risk() {
     let mut round = bewitched().open(&stake(15, 1), &WITH_DOUBLE).unwrap();

@@ -124,7 +124,6 @@ fn the_paid_spin_is_what_enumeration_finds() {
     assert_shows(&paid, &found, 3);
     assert_eq!(sum(&found, |_, _, _| exact(1)), exact(1));
     assert!(close(paid.square, &sum(&found, |_, _, coins| exact(coins) * exact(coins))));
-    // Each landed colour completes its collection for one player in five.
     let kept = |landed: usize| ratio(4u64.pow(landed as u32), 5u64.pow(landed as u32));
     let nothing = |rows, landed, coins| if coins == 0 && rows < 3 { kept(landed) } else { Exact::zero() };
     assert_eq!(paid.nothing, sum(&found, nothing));
@@ -179,7 +178,6 @@ proptest! {
     }
 }
 
-/// 96.8 % for every coin value, within half of the last place.
 #[test]
 fn dm_rtp_is_96_80_for_every_stake() {
     assert_eq!(decimal(&PAR.rtp, 4), "0.9680");
@@ -199,7 +197,6 @@ fn free_spins_and_collections_return_what_symbol_counts_say() {
     let naive = Naive::read(FILE);
     let mean = |kind| {
         let strips = naive.strips(kind);
-        // Mean number of a symbol in seven rows, and chance of none.
         let of = |code: &String, strip: &Vec<String>| {
             let count = |stop: usize| (stop..stop + 7).filter(|at| strip[at % strip.len()] == *code).count();
             let counts: Vec<usize> = (0..strip.len()).map(count).collect();

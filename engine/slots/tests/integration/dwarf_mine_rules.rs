@@ -30,7 +30,6 @@ fn dm_01_the_window_has_4_to_7_rows_and_its_ways_are_the_power_of_them() {
     assert_eq!((info.reels, info.rows, info.rows_max, info.ways, info.lines.len()), (5, 4, 7, true, 0));
 }
 
-/// DM-02, DM-03: 20,000 rounds against an evaluator that follows each way.
 #[test]
 fn dm_02_dm_03_wins_are_those_of_every_way_walked() {
     let naive = Naive::read(FILE);
@@ -122,7 +121,6 @@ fn dm_06_bonus_lands_on_reels_1_3_and_5_once_each_within_the_base_rows() {
     }
 }
 
-/// DM-07, DM-24: the upper four rows are the strip's; each Bonus symbol in them adds a row.
 #[test]
 fn dm_07_each_bonus_adds_a_row_below_the_strips_window() {
     let naive = Naive::read(FILE);
@@ -291,7 +289,6 @@ fn dm_12_collection_spins_are_played_at_the_mean_coin_value() {
     }
     assert!(steps[1].spins.iter().any(|spin| spin.win_coins > 0));
     assert_eq!(steps[0].spins[0].win_minor, steps[0].spins[0].win_coins * 40);
-    // Gifted crystals don't count in the mean: one at 0.01 and one at 0.02.
     let red = Naive::read(FILE).index("Rc");
     let steps = (0..).find_map(|number| {
         let mut round = open(20_000, carried([0, 0, 0, 4], [0, 0, 0, 10_000], 3));
@@ -382,7 +379,6 @@ fn dm_15_other_colours_stay_and_a_completed_one_starts_from_zero() {
     assert_eq!(out.unwrap().carried, Some(carried([0; 4], [0; 4], 0)));
 }
 
-/// DM-16: carried figures suffice for the next round.
 #[test]
 fn dm_16_collections_are_carried_and_a_round_is_rebuilt_from_its_steps() {
     let carries = dwarf_mine().carries();

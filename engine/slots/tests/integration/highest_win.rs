@@ -76,12 +76,10 @@ fn wf_04_win_up_to_of_witch_feature_is_reached() {
         let reached =
             in_bets(value(&base, &paid)) + &wilds + exact(10) * (in_bets(value(&free, &each)) + exact(10) * &wilds);
         assert_eq!(highest("witch-feature").bets, reached);
-        // The audit used the highest paid window, which starts no free spins.
         assert!(reached > exact(50_869) && reached < exact(50_884));
     }
 }
 
-/// NP-11: a Treasure bonus of 2,500 coins per coin on a line, in the paid spin and ten free spins.
 #[test]
 fn np_11_the_highest_round_of_neptune() {
     let (window, treasures) = (window("neptune"), ratio(11 * 2_500, 15));
@@ -114,7 +112,6 @@ fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
             of.iter().map(|of| CoinWorth::new(micros, 10_000).minor(of.coins) * u64::from(of.windows)).sum()
         };
         assert_eq!(mixed.minor, (paid(4_000, &top.own) + paid(1_600_800, &top.collected)).into());
-        // The audit observed 347,647 bets of 10 cents.
         assert!(mixed.minor > 3_476_470.into(), "{}", mixed.minor);
         assert!(mixed.chance_exponent < -30);
         let own = highest.paid(&reach(2_000_000, 2_000_000));

@@ -27,7 +27,6 @@ fn by_the_rules(stands: &Outcome) -> Choice {
     }
 }
 
-/// Plays automatically until each of these was awaited. Rounds must end; wins must not decrease.
 fn left_alone(game: &'static dyn Game, awaited: &[Awaiting]) {
     let mut missing: BTreeSet<_> = awaited.iter().map(|awaiting| format!("{awaiting:?}")).collect();
     for number in 0..200_000 {
@@ -72,7 +71,6 @@ fn dm_21_me_20_games_name_the_hours_that_their_rules_name() {
     let hours = |name: &str| latest(name).unwrap().interruption_hours();
     assert_eq!(hours("dwarf-mine"), Some(24));
     assert_eq!(hours("mystery-elves"), Some(120));
-    // BW-26 and WF-20 keep rounds for the player.
     assert_eq!(["bewitched", "neptune", "witch-feature"].map(hours), [None; 3]);
 }
 

@@ -21,7 +21,6 @@ fn windows(model: &Model) -> Vec<Window> {
     (1..=15).map(|lines| Window::new(model, &moments::spin_table(&model.windows, lines), lines)).collect()
 }
 
-/// 94.10 % without the jackpot, 94.60 % with its seed, plus increments, for each of the 150 stakes at each coin value.
 #[test]
 fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let model = model();
@@ -344,13 +343,12 @@ fn the_variance_holds_where_free_spins_breed() {
     assert!(spread < moments.variance.to_f64().unwrap() / 10.0, "the sample is too small to tell");
 }
 
-/// Uses no products of moments, so that missing covariances differ exactly.
+/// Uses no products of moments, so that a missing covariance shows as a difference.
 #[test]
 fn the_moments_are_those_of_every_window_and_prize() {
     let strip = "Wi Sc Fw Me Re Gr Fw Wi";
     let (lines, coins, model) = (3, 2, with_strips([strip; 5]));
     let whole = |n: u64| Exact::from_integer(n.into());
-    // Immediate win on lines and by scatters in bets, free spins, bonus.
     let mut shown = std::collections::BTreeMap::<(u64, u64, u64, bool), u64>::new();
     for place in 0..model.windows.reels.cycle() {
         let mut won = 0;

@@ -99,7 +99,6 @@ fn np_01_credits_are_coins_times_the_coin_size() {
 }
 
 proptest! {
-    /// NP-02, NP-04, NP-05, NP-09: equal to a literal evaluation.
     #[test]
     fn np_02_a_window_pays_and_starts_what_the_rules_say(number in any::<u64>(), lines in 1u32..=15, coins in 1u32..=5) {
         let mut round = neptune().open(&stake(lines, coins), &OPEN).unwrap();
@@ -240,7 +239,6 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
     assert!(in_free_spins > 2, "{in_free_spins}");
 }
 
-/// NP-09, NP-10: in line order, with the length of the run.
 #[test]
 fn np_10_np_13_every_line_gives_its_own_pick_of_as_many_objects_as_treasures() {
     for (cells, needs) in [(["Tr"; 5], 5), (["Tr", "Tr", "Tr", "Tr", "Lo"], 4), (["Tr", "Tr", "Tr", "Lo", "Tr"], 3)] {
@@ -273,7 +271,6 @@ fn np_10_np_13_every_line_gives_its_own_pick_of_as_many_objects_as_treasures() {
             assert_eq!(out.pick.map(|offer| usize::from(offer.needs)), waiting.first().copied());
             coins += out.spins.iter().map(|spin| spin.win_coins).sum::<u64>();
             coins += out.reveals.iter().map(|reveal| reveal.coins).sum::<u64>();
-            // NP-13: collected immediately, in addition to all other wins.
             assert_eq!(out.round_win_coins, coins);
         }
     });

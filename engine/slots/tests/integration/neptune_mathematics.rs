@@ -102,7 +102,6 @@ proptest! {
     }
 }
 
-/// 96 % exactly, for each of the 75 stakes at each coin value.
 #[test]
 fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let game = latest("neptune").unwrap();
@@ -163,7 +162,6 @@ fn np_rtp_equals_the_sum_over_symbol_counts() {
     assert_eq!((par.part("base_lines"), par.part("scatter"), par.part("treasure")), (lines, scatter, treasure));
 }
 
-/// Visits every window and amount of short strips.
 #[test]
 fn np_the_variance_is_that_of_every_window_and_amount() {
     let mut data: GameData = file::parse(FILE).unwrap();

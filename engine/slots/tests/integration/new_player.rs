@@ -46,7 +46,6 @@ fn played(game: &'static dyn Game, players: u64, spins: u32, reached: impl Fn(&C
     (mean, ((squares / players - mean * mean) / players).sqrt(), until as f64 / players)
 }
 
-/// The audit of 26 November 2026 counted 160 spins and 48.7 bets.
 #[test]
 fn mf_d5_unlocking_is_stated_and_comes_so_when_it_is_played() {
     for game in games().iter().filter(|game| game.name() == "witch-feature") {
@@ -70,7 +69,6 @@ fn mf_d5_new_players_return_what_is_stated() {
     let (rtp, error, _) = played(game, 3_000, 100, |_| false);
     assert!((rtp - conditional(&par, "new_player_100")).abs() < 4.0 * error && error < 0.02, "{rtp} {error}");
     let (_, _, spins) = played(game, 1_000, 1_200, |carried| carried.0[2] == 4);
-    // The unlocking time is nearly exponential, with a deviation below its mean.
     let stated = float(par.rate("unlock_spins").unwrap());
     assert!((spins - stated).abs() < 4.0 * stated / 1_000f64.sqrt(), "{spins}");
     let game = latest("dwarf-mine").unwrap();

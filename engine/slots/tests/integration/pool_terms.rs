@@ -3,7 +3,6 @@
 use motherlode_slots::contract::par::ratio;
 use motherlode_slots::{Par, PoolTerms, Stake, game, latest, latest_games};
 
-/// 20,000 EUR of seed, 0.5 %, 10 EUR.
 const STANDARD: PoolTerms =
     PoolTerms { seed_nanos: 20_000_000_000_000, contribution_ppm: 5_000, base_coin_micros: 10_000_000 };
 

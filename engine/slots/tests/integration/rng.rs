@@ -83,7 +83,6 @@ fn pl_14_no_reel_of_any_game_knows_of_another() {
     }
 }
 
-/// PL-14: detects a reel drawn by a byte's remainder.
 #[test]
 fn pl_14_a_remainder_is_found() {
     let mut draws = Draws::from_seed([1; 32]);

@@ -63,7 +63,6 @@ fn bw_01_the_window_is_5_by_3_and_all_wins_are_added() {
 }
 
 proptest! {
-    /// BW-01, BW-03: each active line pays once, inactive lines nothing.
     #[test]
     fn bw_01_every_line_pays_its_highest_combination(
         stops in prop::array::uniform5(0usize..32),
@@ -161,7 +160,6 @@ fn bw_04_two_to_five_scatters_pay_on_the_total_bet_and_award_free_spins() {
     }
 }
 
-/// BW-05: the patterns name all inputs; a witch would not compile.
 #[test]
 fn bw_05_the_witch_is_no_input_of_the_engine() {
     let (stake, terms) = (stake(9, 2), OPEN);
@@ -268,7 +266,6 @@ fn bw_06_a_bonus_awards_money_free_spins_or_the_jackpot() {
     assert!((137..245).contains(&jackpots), "{jackpots}");
 }
 
-/// BW-15, BW-20: no bonus awards the jackpot with a suspended pool or in demo play.
 #[test]
 fn bw_15_a_closed_pool_awards_no_jackpot() {
     let model = always(0, 3);
@@ -360,7 +357,6 @@ fn bw_08_free_spins_keep_lines_and_coins() {
     }
 }
 
-/// BW-09: three scatters in every window. Each step plays at most 100 free spins.
 #[test]
 fn bw_09_free_spins_win_free_spins_without_limit() {
     let model = always(3, 0);
@@ -440,7 +436,6 @@ fn pl_06_steps_replay_bit_for_bit() {
     }
 }
 
-/// PL-01, PL-06: digest of stops, wins and prizes of 500 rounds.
 #[test]
 fn pl_06_version_1_6_is_frozen() {
     use sha2::{Digest, Sha256};

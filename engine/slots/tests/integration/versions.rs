@@ -5,7 +5,6 @@ use sha2::{Digest, Sha256};
 
 const GOLDEN: [&str; 2] =
     [include_str!("../../../../tests/golden/five-games.hex"), include_str!("../../../../tests/golden/one-machine.hex")];
-/// Versions in logs of earlier programs, with the SHA-256 of their files.
 const PLAYED: [(&str, &str, &str); 5] = [
     ("bewitched", "1.6", "b4566c70580f2c5de67dc71c5c5e05d37716bfc238f9ab35541d72386cc3efd1"),
     ("dwarf-mine", "1.0", "be147d1d580297f42b04afd3e8c64cec0eccb0fa82d35a5c0dfb2e9f6dc7e6d4"),
@@ -106,7 +105,6 @@ fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
     assert!(matches!(refused(&old), ModelError::Return { .. }), "{}", refused(&old));
 }
 
-/// NP-11: in every window, at most one line starts a Treasure bonus.
 #[test]
 fn np_11_no_window_lets_two_lines_award_picks() {
     let table = table(latest("neptune").unwrap());

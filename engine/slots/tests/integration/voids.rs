@@ -11,7 +11,6 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: 256, failure_persistence: None, rng_seed: RngSeed::Fixed(4), ..ProptestConfig::default() }
 }
 
-/// Round and coin value; `None` for a gift.
 type Crystal = (usize, Option<u64>);
 
 #[derive(Clone, Default)]

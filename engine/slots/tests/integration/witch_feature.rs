@@ -115,7 +115,6 @@ fn sorted(potions: &str) -> String {
     chars.into_iter().collect()
 }
 
-/// WF-01 to WF-03: in every kind of window, Wild for all but special symbols.
 #[test]
 fn wf_01_wf_03_fifty_lines_pay_their_best_from_the_left() {
     assert_eq!(NAIVE.lines.len(), 50);
@@ -231,7 +230,6 @@ fn wf_06_wf_13_three_potions_decide_what_follows() {
         }
         *seen.entry((combination, after.map(|kind| format!("{kind:?}")))).or_insert(0) += 1;
     }
-    // Ten combinations, six of them without a feature, with and without Explosion, and none.
     assert_eq!(seen.len(), 4 + 2 * 6 + 1, "{seen:?}");
 }
 
@@ -307,7 +305,6 @@ fn wf_10_mega_wilds_are_one_of_3x3_or_two_of_2x2() {
         under_wilds(spin, &covered);
         places[usize::from(side - 2)].insert(marks.iter().map(|mark| mark.cell).collect::<Vec<_>>());
     }
-    // 3 x 2 placements of one; those of the 66 pairs of 2x2 without overlap.
     let corners: Vec<(i32, i32)> = (0..4).flat_map(|reel| (0..3).map(move |row| (reel, row))).collect();
     let apart = |(a, b): &((i32, i32), (i32, i32))| (a.0 - b.0).abs() >= 2 || (a.1 - b.1).abs() >= 2;
     let pairs = corners.iter().enumerate().flat_map(|(at, a)| corners[at + 1..].iter().map(move |b| (*a, *b)));
@@ -316,7 +313,6 @@ fn wf_10_mega_wilds_are_one_of_3x3_or_two_of_2x2() {
     assert!(places[1].len() == 6 && places[0].len() > 20, "nearly all are seen");
 }
 
-/// WF-11: each feature's first trigger unlocks the next; a locked combination triggers nothing.
 #[test]
 fn wf_11_features_are_unlocked_one_after_the_other() {
     for player in 0..40 {
@@ -414,7 +410,6 @@ fn wf_14_wf_16_free_spins_are_won_on_reels_1_and_5() {
     assert!(triggered > 80 && more.iter().all(|&seen| seen > 3), "{triggered} {more:?}");
 }
 
-/// WF-15: features with or without the Multiplier, or the Multiplier alone until a win; no Potions.
 #[test]
 fn wf_15_features_follow_free_spins_at_random() {
     let mut seen = BTreeSet::new();
@@ -462,7 +457,6 @@ fn wf_18_all_wins_are_added() {
     }
 }
 
-/// WF-09: a series without wins continues in the next step.
 #[test]
 fn wf_09_a_long_series_is_cut_into_steps() {
     let mut data: GameData = file::parse(FILE).unwrap();

@@ -31,7 +31,6 @@ fn unlocked() -> Carried {
     carried
 }
 
-/// WF-21: 94.02 % with all features unlocked, to fifteen decimals.
 #[test]
 fn wf_21_the_long_run_return_is_the_published_one() {
     let model = model();
@@ -94,7 +93,6 @@ fn wf_06_every_third_potion_completes_a_combination() {
     let per_spin = ratio(3 * data.potions.chance.times, data.potions.chance.of);
     let all: Exact = Means::new(&model()).combinations.iter().sum();
     assert_eq!(all, &per_spin / ratio(3, 1));
-    // Three independent draws of colours: red 1/2, blue and green 1/4.
     let [high, wilds, multiplier, mega, _] = Means::new(&model()).combinations;
     assert_eq!(high, &all * ratio(6, 1) * ratio(1, 2) * ratio(1, 16));
     assert_eq!(wilds, &all * ratio(3, 1) * ratio(1, 2) * ratio(1, 16));

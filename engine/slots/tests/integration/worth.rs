@@ -1,6 +1,5 @@
 use motherlode_slots::{CoinWorth, MeanCoin, parts::worth::half_even};
 
-/// DM-17: halves go to the even cent; 21 coins at 0.004 pay 0.08.
 #[test]
 fn dm_17_halves_go_to_the_even_cent() {
     for (tenths, cents) in [

@@ -23,16 +23,16 @@ impl Campaign {
     pub const ROUNDS_MAX: u32 = 10_000;
 }
 
-/// Highest cost of a campaign, reserved before its grants (PL-36).
+/// Reserves the highest cost of a campaign before its grants (PL-36).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiabilityReserved {
     pub operator: SmolStr,
     pub campaign: SmolStr,
     pub players: u32,
-    /// Highest sum of wins in EUR, above 0.
+    /// Reserved amount in EUR, above 0: the highest sum of wins.
     pub max_liability: Nano,
     pub expires_ms: i64,
-    /// Cap on the operator's open campaigns, or 0.
+    /// Cap on the cost of the operator's open campaigns in EUR, or 0.
     pub cap: Nano,
     /// Empty in older logs.
     pub player_ids: Vec<SmolStr>,

@@ -14,7 +14,7 @@ pub struct Commit {
     pub version: u64,
     /// Position of the stream's previous commit, or 0.
     pub previous: u64,
-    /// Applied at most once (PL-11); the transaction id of deposits and withdrawals.
+    /// Id of the request, which is applied at most once (PL-11); also the transaction id of deposits and withdrawals.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     /// Unix ms, never decreasing in a partition.
@@ -31,7 +31,6 @@ impl Commit {
         }
     }
 
-    /// Returns the id of the whole request, if this is a part of it (PL-42).
     #[must_use]
     pub fn series(&self) -> Option<&SmolStr> {
         Event::series(&self.events)
@@ -47,7 +46,6 @@ impl Commit {
         Head { partition: self.partition, version: self.version, position: self.position }
     }
 
-    /// Returns the home position copied by a mirror or [`InternalRequest::CopyHome`].
     #[must_use]
     pub fn copies(&self) -> Option<u64> {
         match &self.stream {

@@ -2,7 +2,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::{DrawName, Epoch, RecordHash, Salt, Seal};
 
-/// Draw used by a step, with the next one's seal (see [`draw`](crate::draw)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     /// Contiguous per player.
@@ -51,11 +50,10 @@ pub struct DrawSealed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SealReason {
     Opened,
-    /// Opened by an older program or without draw keys.
     Unsealed,
-    /// The draw is revoked. An unknown outcome can be tried again, so it is reported.
+    /// The draw's key is lost. An unknown outcome could be retried, so each such draw is reported.
     KeyLost,
-    /// A start revoked unused seals of earlier generations (PL-40).
+    /// A start has revoked the unused seals of earlier generations (PL-40).
     SealsEnded,
 }
 

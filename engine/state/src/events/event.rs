@@ -57,7 +57,7 @@ pub enum Event {
     /// Player: directly after the settlement or void.
     DrawsRevealed {
         round: u64,
-        /// In order of the sealed steps.
+        /// Dealt values in the order of the sealed steps.
         dealt: Vec<Dealt>,
     },
     /// Player: directly after a void, whose draws cannot be revealed without the key.
@@ -65,7 +65,7 @@ pub enum Event {
     /// Player: secured part of an open round's win, after its step (ME-16).
     WinCredited {
         round: u64,
-        /// Above 0. All credits are at most the latest step's win.
+        /// Credited amount, above 0. The sum of all credits is at most the latest step's win.
         amount: Minor,
     },
     /// Player: credits the rest of the win.
@@ -80,12 +80,12 @@ pub enum Event {
         round: u64,
         reason: String,
         actor: String,
-        /// 0 for a free round, which returns to its campaign (PL-18).
+        /// Refunded amount; 0 for a free round, which returns to its campaign (PL-18).
         refund: Minor,
-        /// Credits taken back (ME-16), up to the balance after the refund (PL-09).
+        /// Wins taken back (ME-16), as far as the balance after the refund allows (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
-        /// Settled round (PL-37); `None` for an open round and in older logs.
+        /// Facts of a settled round (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
     /// Player: void of a round that hit the jackpot. It holds unpaid awards until the platform decides, at most
@@ -105,18 +105,18 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// Player: award without room on the account; it remains a debt.
+    /// Player: the account has no room for the award, which remains a debt.
     AwardSetAside { round: u64, pool: SmolStr, hit: u64, amount: Minor, currency: Currency, reason: String },
-    /// Any stream: actor of the commit that it ends (PL-22, PL-27).
+    /// Any stream: the commit's actor, as its last event (PL-22, PL-27).
     ActedBy {
         /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
         /// Caller's remark, unverified.
         reference: String,
     },
-    /// Player: replaces an earlier session of the game (PL-16).
+    /// Player: a session was opened, and replaces an earlier one of the game (PL-16).
     SessionOpened(SessionOpened),
-    /// Player: closed or disconnected (BW-27). Idle sessions expire without an event.
+    /// Player: a session was closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
         session: SessionName,
         /// 0 for a closed session.
@@ -136,7 +136,7 @@ pub enum Event {
     PartOf { request_id: SmolStr },
     /// Player: the operator keeps the money; in the commit of the first real-money account (PL-31).
     SeamlessChosen,
-    /// Player: sent to the operator's wallet once durable (PL-31).
+    /// Player: a debit, which is sent to the operator's wallet once this event is durable (PL-31).
     DebitAsked(DebitAsked),
     /// Player: the debit's round is in the commit.
     DebitConfirmed {
@@ -171,7 +171,7 @@ pub enum Event {
         request_id: SmolStr,
         currency: Currency,
         round: u64,
-        /// Not called, because the operator's settings no longer have the call.
+        /// Whether the call was left out, because the operator's settings no longer have it.
         skipped: bool,
     },
     /// Player: the wallet refused a mandatory call, which is kept until an operator releases it.
@@ -247,7 +247,7 @@ pub enum Event {
     },
     /// Pool (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool: for an incident's voids in a partition; alone in its commit.
+    /// Pool: contributions of an incident's voids in one partition were returned; the only event of its commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -258,7 +258,7 @@ pub enum Event {
         /// Seed funding.
         from_house: Nano,
     },
-    /// Pool: earlier hits may be awarded despite the suspension (BW-20).
+    /// Pool: hits up to here may be awarded despite the suspension (BW-20).
     HitsReleased { reason: String, actor: String },
     /// Pool (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
@@ -274,7 +274,7 @@ pub enum Event {
     PoolReceived { from: SmolStr, increments: Nano, reserve: Nano },
     /// Pool, at home.
     PartitionReported(Box<PartitionReported>),
-    /// Pool, in another partition: copied decisions of home.
+    /// Pool, in another partition: a copy of home's decisions.
     PoolMirrored(Box<PoolMirrored>),
     /// System: new draw key (PL-28).
     GeneratorReseeded {
@@ -283,9 +283,9 @@ pub enum Event {
     },
     /// System (PL-40).
     GenerationBegun(Box<GenerationBegun>),
-    /// System: new rounds of a part of the service, off or on (PL-25).
+    /// System: new rounds of a part of the service are switched off or on (PL-25).
     SwitchSet { switch: Switch, on: bool, reason: String, actor: String },
-    /// System: check of the program, books or a game's return (PL-22, PL-23, PL-29).
+    /// System: a check of the program, the books or a game's return failed (PL-22, PL-23, PL-29).
     IntegrityFailed { check: String, finding: String },
     /// System: a start verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
     LogVerified {
@@ -299,7 +299,7 @@ pub enum Event {
     },
     /// System (PL-27). The position is its id.
     ChangeProposed(ChangeProposed),
-    /// Pool or system: for the next event (PL-27). Player: for the next void (PL-38).
+    /// Approves the next event, on a pool's or the system's stream (PL-27), or the next void, on a player's (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
@@ -307,7 +307,7 @@ pub enum Event {
         /// Another actor than the proposer.
         actor: String,
     },
-    /// System: rejected or withdrawn (PL-27). Player: the same for a void (PL-38).
+    /// Rejects or withdraws a proposed change, on the system's stream (PL-27), or a proposed void, on a player's (PL-38).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,

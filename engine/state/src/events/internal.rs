@@ -25,7 +25,6 @@ pub enum InternalRequest<'a> {
     OpenPool,
     /// At home.
     PoolStep {
-        /// Stream's version after the step.
         version: u64,
     },
     /// On the receiver's stream.
@@ -104,7 +103,7 @@ pub enum InternalRequest<'a> {
         now_ms: i64,
         by_ms: i64,
     },
-    /// At most hourly.
+    /// Logs a failed check, at most once per hour.
     LogIntegrity {
         check: &'a str,
         hour: i64,
@@ -121,7 +120,7 @@ pub enum InternalRequest<'a> {
     LogRefusal {
         finding: &'a str,
     },
-    /// On a shared stream, with the caller's fingerprint.
+    /// A caller's request on a shared stream, with its fingerprint.
     OfOperator {
         operator: &'a str,
         request_id: &'a str,

@@ -23,7 +23,7 @@ pub struct PartitionReported {
     pub end: StretchEnd,
     /// Voids with kept contributions (PL-38).
     pub voids: Vec<ReportedVoids>,
-    /// Pool's cycle for the voids' sums, or 0.
+    /// Cycle of the pool to which the sums of voids refer, or 0.
     pub cycle: u64,
 }
 

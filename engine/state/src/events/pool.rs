@@ -10,7 +10,7 @@ pub struct PoolTerms {
     pub contribution_ppm: u32,
     /// EUR, after a win.
     pub seed: Nano,
-    /// Coin value in EUR that wins the whole pool; fixed.
+    /// Coin value in EUR that wins the whole pool. It never changes.
     pub base_coin: CoinValue,
     pub refresh_ms: u32,
     pub collision_share: CollisionShare,
@@ -19,16 +19,16 @@ pub struct PoolTerms {
 /// Second win within one refresh (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// Minimum of its coin plus all increments since.
+    /// The second win is the coin's share of the seed, plus all increments since the first win.
     Full,
-    /// Share by coin value, like a first win (BW-16).
+    /// The second win is priced like a first one, in proportion to the coin value (BW-16).
     Proportional,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     Active,
-    /// New bets neither contribute nor win; earlier ones count.
+    /// The pool is suspended: new bets neither contribute nor win; earlier ones count.
     Suspended,
     Retired {
         into: SmolStr,

@@ -36,12 +36,12 @@ pub enum Refused {
     AccountExists { currency: Currency },
     #[error("unknown player")]
     UnknownPlayer,
-    #[error("the cancellation of a request has no other events")]
+    #[error("the cancellation of a request must have no other events")]
     NotCancelled,
     #[error("amount {amount} not allowed")]
     BadAmount { amount: Minor },
     /// PL-17.
-    #[error("play money is neither deposited nor withdrawn nor granted, and adds to no pool")]
+    #[error("play money cannot be deposited, withdrawn or granted, and cannot contribute to a pool")]
     PlayMoney,
     /// BW-29, PL-10.
     #[error("balance {balance}, {needed} needed")]
@@ -100,7 +100,7 @@ pub enum Refused {
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} has no step")]
     NothingResolved { round: u64 },
-    /// Missing, or there is a seed too.
+    /// The step has no draw, or both a draw and a seed.
     #[error("a step without the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("draw {found}, expected {expected}")]
@@ -119,7 +119,7 @@ pub enum Refused {
     SealEnded { number: u64, generation: u64 },
     #[error("generation {number} of draws cannot begin here")]
     BadGeneration { number: u64 },
-    #[error("round {round} ends and its draws are not revealed")]
+    #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
     #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]
     RevealWrong { round: u64, step: u32 },
@@ -155,10 +155,10 @@ pub enum Refused {
     PoolStatus { status: PoolStatus },
     #[error("terms {found} of the pool, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
-    /// Also for another base coin.
+    /// The terms are out of range, or change the base coin.
     #[error("pool terms not allowed: {reason}")]
     BadTerms { reason: String },
-    #[error("contribution {found} but the bet requires {expected}")]
+    #[error("the contribution is {found}, but the bet requires {expected}")]
     ContributionWrong { expected: Nano, found: Nano },
     #[error("the bet does not contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
@@ -166,12 +166,12 @@ pub enum Refused {
     CoinTooLarge,
     #[error("no such session, or it has ended")]
     NoSuchSession,
-    /// Bet or loss limit of the day (PL-26).
+    /// The bet exceeds the bet limit or the loss limit of the day (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
     #[error("hit of round {round} without a step or a contribution to the pool")]
     HitUnfounded { round: u64 },
-    #[error("a commit holds at most one hit, void or report of a pool")]
+    #[error("a commit can have at most one hit, void or report of a pool")]
     SecondDecision,
 
     #[error("a pool is decided at home, and mirrored elsewhere")]
@@ -183,7 +183,7 @@ pub enum Refused {
 
     #[error("stretch starts at {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// Also if not reported.
+    /// The end of the stretch is not durable yet, or not reported.
     #[error("stretch to {to} ends after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("position {position} must be decided first")]

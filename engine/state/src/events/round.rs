@@ -15,13 +15,13 @@ pub struct RoundStarted {
     /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
-    /// Stake above 0, also of a free round.
+    /// Cost of the stake, above 0, also of a free round.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub stake: LoggedTerms,
     /// At this position; 1 for play money.
     pub rate: FxRate,
-    /// `None` without an active pool, for free rounds (PL-18) and play money (PL-17).
+    /// Contribution of the bet; `None` without an active pool, in free rounds (PL-18) and in play money (PL-17).
     pub contribution: Option<Contribution>,
     /// PL-16, PL-21.
     pub session: Option<SessionName>,
@@ -54,7 +54,7 @@ impl LoggedTerms {
     }
 }
 
-/// Terms of a replay besides the bet.
+/// Terms of a round, which a replay needs besides the bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,
@@ -63,7 +63,6 @@ pub struct RoundTerms {
     pub double: bool,
     /// ME-18.
     pub buy_feature: bool,
-    /// Limit of the gamble, or 0 (ME-14, ME-15).
     pub gamble_max_minor: u64,
     /// Carried figures at the bet.
     pub carried: Vec<i64>,

@@ -16,7 +16,7 @@ pub struct SessionOpened {
     /// Empty for the unrestricted one.
     pub jurisdiction: SmolStr,
     pub idle_ms: NonZeroU32,
-    /// Until the day's end, also for later sessions.
+    /// Limits until the end of the day, which also apply to later sessions.
     pub limits: DayLimits,
 }
 

@@ -8,9 +8,9 @@ use crate::values::{Minor, Nano};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
-    /// Contribution taken back, award unchanged; only in older logs.
+    /// The contribution is taken back and the award unchanged; only in older logs.
     TakenBack,
-    /// Contribution kept until an incident, unpaid awards reversed; no paid ones.
+    /// The contribution is kept until an incident, and unpaid awards are reversed. There is no paid award.
     Kept,
     /// Like [`VoidedJackpot::Kept`]; paid awards are charged to the operator's house.
     Charged,
@@ -46,7 +46,7 @@ pub struct Reversal {
     pub operator: SmolStr,
     /// EUR.
     pub amount: Nano,
-    /// The rest joins the reserve.
+    /// Part that returns to the house; the rest joins the reserve.
     pub to_house: Nano,
 }
 
@@ -61,7 +61,7 @@ pub struct ReportedVoids {
     pub voids: u64,
     /// EUR, of bets in the stretch.
     pub in_stretch: Nano,
-    /// EUR, of earlier bets in the running cycle.
+    /// Contributions of earlier bets in the running cycle, EUR.
     pub in_cycle: Nano,
     /// EUR, of earlier cycles.
     pub earlier: Nano,

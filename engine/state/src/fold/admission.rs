@@ -7,10 +7,10 @@ use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, R
 use crate::state::{Books, Changes, PlayerState, Wallet};
 use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
-/// A win needs room above the balance. Only older logs have such balances.
+/// Highest balance at which a bet is accepted, so that a win has room. Only older logs have higher balances.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
-/// EUR per minor unit, in 1e-9: a pool of 10^9 EUR has at most 10^18 minor units.
+/// Range of a minor unit's worth in 1e-9 EUR, so that a pool of 10^9 EUR has at most 10^18 minor units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
 /// Keeps a pool's figure far below an account's limit in any currency.
@@ -30,7 +30,7 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// `subject` is the commit's stream after the staged commits.
+    /// Checks the limits. `subject` is the commit's stream after the staged commits.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }
@@ -136,7 +136,7 @@ impl Admission<'_> {
         }
     }
 
-    /// PL-25: only the operator that switched it off, or the platform.
+    /// Checks that a part is switched on by the operator who switched it off, or by the platform (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -153,7 +153,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// A win needs room, and few credits may be due (PL-31).
+    /// Checks that a win has room, and that few credits are due (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();
@@ -179,9 +179,9 @@ fn check_rate(currency: Currency, rate: FxRate) -> Result<(), Refused> {
 
 fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
     let fault = if terms.seed > SEED_MAX {
-        "the seed is at most 10^8 EUR"
+        "the seed must be at most 10^8 EUR"
     } else if terms.base_coin > BASE_COIN_MAX {
-        "the base coin is at most 1,000 EUR"
+        "the base coin must be at most 1,000 EUR"
     } else {
         return Ok(());
     };

@@ -1,5 +1,3 @@
-//! Decision about a commit: consequences are computed on copies before anything changes.
-
 use super::delta::Delta;
 use super::price::TakenBack;
 use super::transition::Transition;
@@ -8,7 +6,7 @@ use crate::events::{Commit, Event, Refused, SettledRound};
 
 use crate::values::{Account, End, HOME, Head, Nano, Posting, StreamId};
 
-/// Returns the postings. After a refusal, `delta` is invalid.
+/// Decides a commit, and returns its postings. After a refusal, `delta` is invalid.
 pub(super) fn decide<'s>(
     view: View<'s>,
     commit: &'s Commit,

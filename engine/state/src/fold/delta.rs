@@ -12,7 +12,7 @@ use crate::state::{
 };
 use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
-/// States replace, totals are added.
+/// Changed states replace earlier ones; totals are added to them.
 #[derive(Default)]
 pub(super) struct Delta {
     pub end: End,
@@ -45,7 +45,7 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Not shared: threads would contend for the count.
+    /// Copied and not shared, because threads would contend for the reference count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position and amount.
@@ -123,7 +123,6 @@ impl Delta {
 }
 
 impl Left {
-    /// Merges into books that may lack the player.
     pub(super) fn merge_into(&self, books: &mut Books) {
         for delta in &self.pending {
             let pending = match books.pending.get_mut(&*delta.pool) {

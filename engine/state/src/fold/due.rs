@@ -1,5 +1,3 @@
-//! Completes a proposed change for its place in the log (PL-27).
-
 use crate::events::{Event, Refused};
 use crate::state::Books;
 use crate::values::StreamId;

@@ -32,7 +32,7 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Drops voids of bets that are too old.
+    /// Adds up voids, without those of too old bets.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;
@@ -67,7 +67,7 @@ impl<'s> Transition<'s, '_> {
         } else if incident.reason.is_empty() {
             "it needs a reason"
         } else if !whole(from_ms) || !whole(until_ms) {
-            "its interval is in whole minutes"
+            "its interval must be in whole minutes"
         } else if from_ms >= until_ms {
             "its interval is empty"
         } else if until_ms > now_ms.saturating_add(Incident::RESOLUTION_MS) {

@@ -143,7 +143,9 @@ impl<'s> Transition<'s, '_> {
             return Err(Refused::WrongTerms { expected: pool.terms.version, found: terms.version });
         }
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms { reason: "the base coin is the same in all terms of a pool".to_owned() });
+            return Err(Refused::BadTerms {
+                reason: "the base coin must be the same in all terms of a pool".to_owned(),
+            });
         }
         if matches!(pool.status, PoolStatus::Retired { .. }) && *status != pool.status {
             return Err(Refused::PoolStatus { status: pool.status });
@@ -161,7 +163,7 @@ fn pending_voids(
     let ReportedVoids { operator, game, rules_version, minute, voids: count, in_stretch, in_cycle, earlier } =
         voids.clone();
     let parts = [(BetPlace::InStretch, in_stretch), (BetPlace::InCycle(cycle), in_cycle), (BetPlace::Earlier, earlier)];
-    // The number of voids is stored with the first part.
+    // The first part stores the number of voids, so later parts add none.
     let counts = [count, 0, 0];
     parts.into_iter().zip(counts).filter(|((_, amount), count)| *amount != Nano::ZERO || *count > 0).map(
         move |((bet, amount), voids)| PendingVoid {

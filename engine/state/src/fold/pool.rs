@@ -29,7 +29,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds contributions once, in log order with hits and voids (BW-11).
+    /// Adds contributions to the pool once, in the order of the log with hits and voids (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -65,7 +65,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The decision must be the oldest, and everything before it pooled.
+    /// Checks that a decision is the oldest one, and that all contributions before it are pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -74,7 +74,7 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// The award must be exactly the hit's price (BW-16, BW-17).
+    /// Books an award, which must be exactly the hit's price (BW-16, BW-17).
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
@@ -164,7 +164,9 @@ impl<'s> Transition<'s, '_> {
         }
         check_terms(terms, pool.next_terms_version())?;
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms { reason: "the base coin is the same in all terms of a pool".to_owned() });
+            return Err(Refused::BadTerms {
+                reason: "the base coin must be the same in all terms of a pool".to_owned(),
+            });
         }
         pool.pending_terms = Some(terms.clone());
         Ok(())
@@ -233,13 +235,13 @@ impl<'s> Transition<'s, '_> {
 
 pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused> {
     let fault = if terms.contribution_ppm > 1_000_000 {
-        "a contribution is at most the bet"
+        "a contribution must be at most the bet"
     } else if !(Nano::ZERO..=Nano::major(1_000_000_000)).contains(&terms.seed) {
-        "the seed is between 0 and 10^9 EUR"
+        "the seed must be between 0 and 10^9 EUR"
     } else if terms.base_coin.0 == 0 {
         "the base coin must be above 0"
     } else if terms.refresh_ms == 0 {
-        "the refresh interval is above 0"
+        "the refresh interval must be above 0"
     } else if terms.version != version {
         return Err(Refused::WrongTerms { expected: version, found: terms.version });
     } else {

@@ -81,13 +81,11 @@ impl Worth {
         }
     }
 
-    /// Returns `eur x coin x rate / base`, rounded down.
     fn in_eur(&self, eur: Nano) -> Option<Nano> {
         let numerator = eur.0.checked_mul(self.coin)?.checked_mul(self.rate.0)?;
         numerator.checked_div(self.base.checked_mul(self.rate.1)?).map(Nano)
     }
 
-    /// Returns `weighted x coin / base + whole / rate`, rounded down.
     fn in_minor(&self, weighted: Nano, whole: Nano) -> Option<Minor> {
         let proportion = weighted.0.checked_mul(self.coin)?;
         let (numerator, denominator) = if whole == Nano::ZERO {

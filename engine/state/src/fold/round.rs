@@ -201,7 +201,7 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Checks the limits of the day (PL-26); others are not in the log.
+/// Checks the limits of the day (PL-26), the only limits in the log.
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

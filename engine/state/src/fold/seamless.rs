@@ -25,7 +25,7 @@ impl<'s> Transition<'s, '_> {
         if self.player()?.wallet.is_some() { Err(Refused::SeamlessWallet) } else { Ok(()) }
     }
 
-    /// The wallet may have applied the debit, so its request cannot be cancelled.
+    /// Refuses to cancel a request with a debit, because the wallet may have applied the debit.
     pub fn check_no_debit(&mut self) -> Result<(), Refused> {
         let request_id = &self.commit.request_id;
         match self.player()?.debit() {

@@ -57,7 +57,7 @@ impl Stage {
         self.sealed = true;
     }
 
-    /// Adds a commit; a refusal has no effect.
+    /// Decides and stages a commit; a refusal has no effect.
     pub fn apply(&mut self, books: &Books, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(books, commit, None)
     }
@@ -78,7 +78,7 @@ impl Stage {
         subject.0.copy(self.over(books), stream);
     }
 
-    /// `record` makes the record of an accepted commit from the player after it.
+    /// Stages a commit, whose record is made by `record` from the player after it.
     pub fn apply_recorded(
         &mut self,
         books: &Books,
@@ -91,7 +91,7 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Like [`Stage::apply_recorded`], on a fresh copy of the stream.
+    /// Stages a commit like [`Stage::apply_recorded`], on a new copy of the stream.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,

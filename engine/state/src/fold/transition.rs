@@ -14,9 +14,9 @@ pub(super) struct Transition<'s, 'd> {
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     pub stepped: Option<u64>,
-    /// One hit, void or report per commit.
+    /// Whether the commit already has a hit, void or report; it can have only one.
     pub decided: bool,
-    /// Until its round (PL-31).
+    /// Confirmed debit, until its round uses it (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
     pub reveal: Option<RevealDue>,

@@ -6,7 +6,7 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// States replace those below, the rest is added.
+/// Changes of a group: states replace those of lower layers, figures are added to them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
@@ -17,7 +17,7 @@ pub(super) struct Overlay {
     pub returned: BTreeSet<VoidKey>,
 }
 
-/// Lookups search the groups, youngest first, then the books.
+/// View of the staged groups, the youngest first, and then of the books.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,

@@ -87,7 +87,7 @@ impl<'s> Transition<'s, '_> {
         self.pending(&given.pool).voids.push(void);
     }
 
-    /// Unpaid awards return to the pool; paid ones stay with the player (PL-38).
+    /// Returns unpaid awards to the pool; paid ones stay with the player (PL-38).
     fn void_awards(
         &mut self,
         operator: &'s str,
@@ -130,7 +130,7 @@ impl<'s> Transition<'s, '_> {
         )
     }
 
-    /// Pays before the pool takes the contribution back (BW-19).
+    /// Takes the contribution back from the pool (BW-19).
     fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
         let Some(given) = &started.contribution else {
             return Ok(());

@@ -6,7 +6,6 @@ use crate::state::PlayerState;
 use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s, '_> {
-    /// A player exists from the first account on.
     pub fn player(&mut self) -> Result<&mut PlayerState, Refused> {
         let Some(player) = &mut self.delta.player else { return Err(Refused::WrongStream) };
         if player.balances.is_empty() {

@@ -17,7 +17,7 @@ pub enum LossStop {
     Passed(Minor),
     /// At the limit (WF-19).
     Reached(Minor),
-    /// Before the next bet could exceed it (DM-26).
+    /// The next bet could exceed the limit, so it is not placed (DM-26).
     Prevented { limit: Minor, bet: Minor },
 }
 

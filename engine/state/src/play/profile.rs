@@ -25,7 +25,6 @@ pub struct Profile {
     pub round_ms_min: u32,
     /// Idle limit of a session (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
-    /// Time until a reality check is due.
     pub reality_check_ms: Option<NonZeroU32>,
     /// Time per day until bets are refused.
     pub session_ms_max: Option<NonZeroU32>,

@@ -41,7 +41,7 @@ pub struct SessionOf {
     pub profile: Profile,
     /// Minor units, set by the player.
     pub loss_max: Option<Minor>,
-    /// Per round in minor units, set by player or operator.
+    /// Highest bet of a round in minor units, set by player or operator.
     pub bet_max: Option<Minor>,
     /// The operator's own session reference; empty for none (PL-39).
     pub operator_session: SmolStr,
@@ -72,7 +72,7 @@ pub enum SessionRefused {
     Full,
 }
 
-/// `K` is the handle of a connection, dropped when its session ends.
+/// Sessions of a process. `K` is the handle of a connection, which is dropped when its session ends.
 #[derive(Debug)]
 pub struct Sessions<K> {
     limits: SessionLimits,
@@ -126,7 +126,7 @@ impl<K> Sessions<K> {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// A repetition returns its live session's id.
+    /// Opens a session. A repetition returns the id of its live session.
     pub fn open(
         &mut self,
         of: SessionOf,

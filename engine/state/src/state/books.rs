@@ -122,7 +122,7 @@ impl Books {
         })
     }
 
-    /// Bets are after a position, oldest first (PL-20).
+    /// Returns an operator's open rounds with bets after a position, the oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(Name::new(name))?.open_round(number)?))
@@ -134,7 +134,7 @@ impl Books {
         self.operators.get(operator).map_or(0, |operator| operator.open.len())
     }
 
-    /// Like [`Self::open_rounds`], with evicted players: positions, names, numbers.
+    /// Returns positions, names and numbers of open rounds like [`Self::open_rounds`], including evicted players.
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =
@@ -176,7 +176,7 @@ impl Books {
         self.rates.rate(currency)
     }
 
-    /// EUR (PL-36). Each campaign counts in full until its day of expiry ends.
+    /// Returns the operator's open liability in EUR (PL-36). Each campaign counts in full until its day of expiry ends.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)

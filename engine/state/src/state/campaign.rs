@@ -1,5 +1,3 @@
-//! Campaigns of a player (PL-18). A free round begins before the expiry; the operator's promotion pays its bet.
-
 use serde::{Deserialize, Serialize};
 
 use crate::events::{Campaign, CampaignOver, Refused, RoundStarted};

@@ -7,7 +7,7 @@ use crate::values::{Currency, Minor, Rates, exchange};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A longer pause does not count as play.
+/// Longest pause that counts as time played.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
 /// Day with real or with play money (PL-17), UTC. A loss counts for its bet's day. Time played is the time between
@@ -17,7 +17,7 @@ pub struct Day {
     number: i64,
     acted_ms: Option<i64>,
     played_ms: u32,
-    /// Since the last acknowledgement, also on earlier days.
+    /// Time played since the last acknowledged reality check, also on earlier days.
     unseen_ms: u32,
     /// Wins minus bets in the first currency of the day.
     net: Option<(Currency, i128)>,

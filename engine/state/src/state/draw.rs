@@ -11,7 +11,6 @@ pub struct NextDraw {
     /// See [`Generations`](crate::Generations).
     pub generation: u64,
     pub seal: Seal,
-    /// Record with its seal; `None` in a fold without hashes.
     pub sealed_by: Option<RecordHash>,
 }
 

@@ -14,7 +14,7 @@ use crate::values::{MoneyError, Nano, date, is_id};
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
-    /// In days after the grant; bounds the state.
+    /// Longest time from the grant to the expiry in days, which bounds the state.
     const DAYS_MAX: i64 = 3_660;
 
     pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {

@@ -22,7 +22,7 @@ pub(crate) struct Operator {
     pub open: BTreeSet<(u64, SmolStr, u64)>,
     pub busy: BTreeSet<SmolStr>,
     pub owing: BTreeSet<SmolStr>,
-    /// Debits waiting for their bets: request time, player.
+    /// Debits that wait for their bets, by request time and player.
     pub waiting: BTreeSet<(i64, SmolStr)>,
     /// Expiry, player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
@@ -73,7 +73,7 @@ fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
     }
 }
 
-/// A trial balance takes the same time for any number of players.
+/// Totals of an operator, so that a trial balance takes the same time for any number of players.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency<Nano>,

@@ -37,7 +37,7 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// Per partition, in ascending positions; dropped once taken up.
+    /// Contributions by partition, in the order of positions, until the pool takes them up.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
     /// Per partition, in ascending positions.

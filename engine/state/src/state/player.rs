@@ -94,7 +94,7 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// At most one with real money (PL-20), one with play money (PL-17).
+    /// Returns the open round of a game: at most one with real money (PL-20) and one with play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();
@@ -212,7 +212,7 @@ impl PlayerState {
         }
     }
 
-    /// Counts a win or refund for the day and the session, if that is still the latest.
+    /// Counts a win or refund for the day, and for the session if it is still the latest one.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());

@@ -21,7 +21,7 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Age of the last change; 0 if unchanged since loading.
+    /// When the player last changed, in ages of the table; 0 if unchanged since it was loaded.
     changed: u32,
     used: u32,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Players {
     count: usize,
     /// With duplicates.
     changed: Vec<u64>,
-    /// States as of the snapshot's start, of players changed since.
+    /// Former states of players that changed since the running snapshot began.
     before: BTreeMap<u64, Vec<Named>>,
 }
 
@@ -103,7 +103,6 @@ impl Players {
         self.count
     }
 
-    /// Returns an approximate number, since the latest snapshot.
     pub fn changed(&self) -> usize {
         self.changed.len()
     }
@@ -127,7 +126,7 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Drops players that are unchanged, without open rounds and unused since age `used`; returns the next place.
+    /// Evicts players that are unchanged, have no open round and were not used since age `used`; returns the next place.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let (mut dropped, mut empty) = (0, vec![]);
@@ -157,7 +156,6 @@ impl PartialEq for Players {
 
 impl Eq for Players {}
 
-/// Returns the 64-bit FNV-1a hash, fast for short names.
 fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

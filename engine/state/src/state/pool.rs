@@ -61,14 +61,14 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Awards that the mirror may lack, with home positions.
+    /// Awards that the mirror may lack, with their positions at home.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Returns to houses that the mirror may lack, with home positions.
+    /// Contributions returned to houses that the mirror may lack, with their positions at home.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
 impl Reported {
-    /// Returns whether bets may still arrive or open rounds hit (BW-20).
+    /// Returns whether bets may still arrive, or an open round can still hit (BW-20).
     pub fn outstanding(&self, suspended_at: u64) -> bool {
         self.mirrored < suspended_at || self.open_rounds > 0
     }

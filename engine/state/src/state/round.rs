@@ -20,7 +20,7 @@ pub struct OpenRound {
     pub win: Minor,
     /// ME-16.
     pub credited: Minor,
-    /// Reason of a last automatic step; then the round must be finished.
+    /// Reason of an automatic last step, after which the round must be finished.
     pub automatic: Option<Automatic>,
     pub jackpots: Vec<RoundJackpot>,
 }

@@ -17,7 +17,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Start and length of a hold in ms.
+    /// Start and length of the hold in ms, if the game is held.
     held: Option<(i64, i64)>,
 }
 

@@ -1,5 +1,3 @@
-//! Switches (PL-25): the fold refuses bets that they cover. Pools are suspended on their own streams (BW-20).
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -34,7 +32,7 @@ impl Switches {
         self.off().find(|(switch, _)| switch.covers(operator, game, rules_version))
     }
 
-    /// `None` switches on. The platform can take over an operator's switch.
+    /// Switches a part off, or on for `None`. The platform can take over an operator's switch.
     pub fn set(&mut self, switch: &Switch, off: Option<SwitchedOff>) -> Result<(), Refused> {
         if !switch.is_valid() {
             return Err(Refused::BadSwitch);

@@ -51,7 +51,7 @@ impl VoidProposal {
 
 const CHUNK_MAX: usize = 128;
 
-/// Sorted by round, in shared chunks, since each void copies the state.
+/// Voided rounds, sorted, in chunks that copies of the state share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 

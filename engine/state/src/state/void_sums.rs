@@ -93,7 +93,7 @@ pub(crate) enum BetPlace {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingVoid {
-    /// Position of the void, or the end of a reported stretch.
+    /// Position of the void, or the end of the reported stretch that contains it.
     pub position: u64,
     pub partition: u32,
     pub minute: i64,

@@ -55,7 +55,6 @@ impl Wallet {
         self.next().is_some() || self.debit.as_ref().is_some_and(|debit| debit.rolling_back)
     }
 
-    /// Returns the debit that is not being rolled back.
     #[must_use]
     pub fn waiting(&self) -> Option<&Debit> {
         self.debit.as_ref().filter(|debit| !debit.rolling_back)
@@ -68,7 +67,7 @@ pub struct Debit {
     pub fingerprint: [u8; 16],
     pub currency: Currency,
     pub amount: Minor,
-    /// Position of the request for it.
+    /// Position of its `DebitAsked`.
     pub asked_at: u64,
     pub asked_ms: i64,
     pub rolling_back: bool,
@@ -78,19 +77,18 @@ pub struct Debit {
 pub struct UnpaidCredit {
     pub request_id: SmolStr,
     pub currency: Currency,
-    /// Above 0; 0 for the report of a round's end.
+    /// Amount in minor units, above 0; 0 for the report of a round's end.
     pub amount: Minor,
     /// The round whose end the call reports; 0 for none.
     pub closes: u64,
     /// Whether the wallet refused the call, which waits for an operator.
     pub held: bool,
-    /// Position of that commit.
+    /// Position of the commit that made the call due.
     pub due_at: u64,
     pub due_ms: i64,
 }
 
 impl UnpaidCredit {
-    /// Whether it moves no money and reports the end of a round.
     #[must_use]
     pub fn is_close(&self) -> bool {
         self.amount == Minor::ZERO
@@ -113,7 +111,6 @@ impl UnpaidCredit {
         }
     }
 
-    /// Whether it is the call of this identity.
     pub(crate) fn is(&self, request_id: &str, currency: Currency, close: u64) -> bool {
         self.request_id == request_id && self.currency == currency && self.close() == close
     }

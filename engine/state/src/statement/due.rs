@@ -1,12 +1,12 @@
-//! Credits due in balances of transactions (PL-31, PL-34). In a statement, seamless money stays in the account until
-//! its `Credit`, so each balance is the previous one plus the amount.
+//! Credits due to a seamless wallet, which a transaction's balance includes (PL-31, PL-34). In a statement, seamless
+//! money stays in the account until its `Credit`, so each balance is the previous one plus the amount.
 
 use std::collections::BTreeMap;
 
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// Per player, from all commits.
+/// Due credits by player, computed from all commits of the log.
 #[derive(Debug, Default)]
 pub struct Dues(BTreeMap<StreamId, PerCurrency<Minor>>);
 

@@ -1,5 +1,3 @@
-//! Transactions and revenue (PL-34), without the fold's state.
-
 mod due;
 mod revenue;
 mod transaction;

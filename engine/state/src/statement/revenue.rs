@@ -36,7 +36,6 @@ pub struct RevenueSums {
 }
 
 impl RevenueSums {
-    /// Returns the players' losses, without jackpots and free bets.
     #[must_use]
     pub fn revenue(&self) -> i128 {
         self.bets - self.refunds - self.wins + self.wins_taken_back

@@ -27,7 +27,6 @@ pub enum TransactionKind {
     Bet,
     /// Unchanged: the promotion pays.
     FreeBet,
-    /// Up: a win or a part of one.
     Win,
     /// Up.
     Jackpot,
@@ -41,13 +40,13 @@ pub enum TransactionKind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Number of its event, 1-based; a void can have two transactions.
+    /// Number of the event in its commit, 1-based. A void can make two transactions.
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,
     /// Negative for less money.
     pub amount: Minor,
-    /// After it, without credits due (see [`Dues`](super::Dues)).
+    /// Balance after the transaction, without due credits (see [`Dues`](super::Dues)).
     pub balance: Minor,
     pub round: Option<u64>,
     /// Empty if none.
@@ -86,7 +85,6 @@ pub struct UnknownBet {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     open: BTreeMap<RoundKey, Bet>,
-    /// Game by partition and position of the hit.
     hits: BTreeMap<(u32, u64), SmolStr>,
 }
 
@@ -117,8 +115,8 @@ impl Statement {
         })
     }
 
-    /// `known` has the bets of settled rounds and of those from before the first commit. After an error nothing
-    /// changed.
+    /// Adds a commit. `known` has the bets of settled rounds and of those from before the first commit. An error changes
+    /// nothing.
     pub fn take(
         &mut self,
         commit: &Commit,

@@ -1,6 +1,6 @@
 //! Exact decimals: integers of `10^-places`, never rounded.
 
-/// `None` for other text, more decimals, or an overflow.
+/// Parses a decimal; `None` for other text, more decimals, or an overflow.
 pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -46,7 +46,7 @@ pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
-/// `None` for a nonpositive denominator or an overflow.
+/// Divides and rounds half to even; `None` for a denominator of 0 or less, or an overflow.
 pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i128> {
     if denominator <= 0 {
         return None;

@@ -83,7 +83,7 @@ pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 3
 
 const ROOM: usize = 512;
 
-/// Hashes faster than pieces.
+/// One buffer, which is hashed faster than its pieces.
 struct Lines(SmallVec<[u8; ROOM]>);
 
 impl Lines {

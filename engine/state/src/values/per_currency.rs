@@ -62,7 +62,8 @@ impl PerCurrency<Nano> {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// Removes zero, so that equal holdings are equal values. Cannot overflow before 2^33 largest postings.
+    /// Adds an amount. A sum of zero is removed, so that equal holdings are equal values. It takes 2^33 largest postings to
+    /// overflow.
     pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
         match self.place(currency) {
             _ if amount == Nano::ZERO => {}

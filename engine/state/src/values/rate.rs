@@ -108,7 +108,7 @@ pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> R
 
 pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
 
-/// Rounds towards a loss.
+/// Rounds down, so a loss is never rounded away.
 pub(crate) fn exchange(amount: i128, from: Currency, to: Currency, rates: Rates<'_>) -> Option<i128> {
     if from == to {
         return Some(amount);

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Covers bets that match all its names; an empty name matches all.
+/// Names of a switch. It covers bets that match all of them; an empty name matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     pub operator: SmolStr,

@@ -240,7 +240,6 @@ fn pl_36_the_order_of_the_log_decides_which_campaign_is_past_the_cap() {
     world.write(StreamId::System, reserved("other", "1000", expires, "1000"));
     world.write(StreamId::System, reserved("free", "1000000", expires, "0"));
     assert_eq!(world.books.open_liability("acme", world.now_ms), nano("1000"));
-    // A campaign counts until its day of expiry ends.
     world.now_ms = 2 * DAY_MS - 1;
     assert!(world.try_write(StreamId::System, reserved("acme", "1", 3 * DAY_MS, "1000")).is_err());
     world.now_ms = 2 * DAY_MS;

@@ -53,7 +53,6 @@ fn uf_06_what_was_lost_in_a_day_is_kept_over_sessions_and_the_stricter_limit_hol
     log(&mut world, opened(ONE, loss(1_000))).unwrap();
     round(&mut world, 600, 100).unwrap();
     log(&mut world, Event::SessionEnded { session: ONE, hold_ms: 0 }).unwrap();
-    // 500 of 1,000 are lost; a looser limit does not apply.
     log(&mut world, opened(TWO, loss(100_000))).unwrap();
     assert_eq!(net(&world), -500);
     let refused = Refused::PastLimit { currency: Currency::EUR, limit: Minor(1_000), bet: Minor(501) };

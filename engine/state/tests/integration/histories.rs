@@ -6,7 +6,6 @@ use crate::common::*;
 use motherlode_state::*;
 use proptest::prelude::*;
 
-/// The jackpot by the rules, without queues or shared arithmetic.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Model {
     k: i128,
@@ -20,7 +19,6 @@ struct Model {
     /// Millionths of EUR.
     rates: BTreeMap<Currency, i128>,
     awards: Vec<(u64, i64)>,
-    /// Position of the hit to its price.
     hits: BTreeMap<u64, ModelHit>,
 }
 
@@ -110,7 +108,6 @@ impl Model {
         self.hits.insert(commit.position, ModelHit { round, paid, from_house, is_paid: false });
     }
 
-    /// A paid award returns only if the operator bears it (PL-38).
     fn reverse(&mut self, commit: &Commit, round: u64, effect: VoidedJackpot) {
         let round = (commit.stream.clone(), round);
         for hit in self.hits.values().filter(|hit| hit.round == round) {
@@ -337,7 +334,6 @@ proptest! {
         }).collect();
         prop_assert_eq!(awards, model.awards);
 
-        // PL-18: the promotion paid the rounds that were not voided.
         let mut promoted = PerCurrency::<i128>::default();
         for (name, currency) in PLAYERS {
             for state in world.books.player(&player(name)).unwrap().campaigns() {

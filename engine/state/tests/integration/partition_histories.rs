@@ -212,10 +212,8 @@ fn events(log: &[Commit]) -> impl Iterator<Item = &Event> {
     log.iter().flat_map(|commit| &commit.events)
 }
 
-/// Round, paid, house's share, whether the player has it.
 type ModelHit = ((StreamId, u64), i128, i128, bool);
 
-/// The jackpot by the rules, without partitions; EUR.
 #[derive(Debug, Default)]
 struct Model {
     k: i128,
@@ -230,7 +228,7 @@ struct Model {
     incidents: Vec<Incident>,
     /// Partition and time of the bets.
     bets: BTreeMap<(StreamId, u64), (u32, i64)>,
-    /// Voided, contributions not returned.
+    /// Voided rounds whose contributions are not returned yet.
     kept: Vec<(StreamId, u64)>,
     /// Partition and position to the hit.
     hits: BTreeMap<(u32, u64), ModelHit>,

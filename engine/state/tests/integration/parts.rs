@@ -6,7 +6,6 @@ use motherlode_state::*;
 pub struct Parts(pub Vec<World>);
 
 impl Parts {
-    /// Players `p0`, `p1` have a million EUR each.
     pub fn new(partitions: u32) -> Self {
         let worlds = (0..partitions).map(|partition| World { partition, ..World::default() });
         let mut parts = Self(worlds.collect());

@@ -274,7 +274,6 @@ fn bw_18_the_worked_example() {
     assert_eq!((award.increments, award.seed_from_house), (nano("40"), nano("400")));
     assert_eq!(figures(&world), ["0.00", "1960.00", "400.00", "440.00"]);
     assert_eq!(world.pool().base(), nano("20000"));
-    // In the same refresh: bets of 600, then B at coin 1 wins 2,003.
     world.now_ms += 2_000;
     world.play("c", 50_000, "1", 0);
     world.hit("b", Currency::EUR, 10_000, "1");
@@ -284,7 +283,6 @@ fn bw_18_the_worked_example() {
     assert_eq!((award.seed_from_reserve, award.seed_from_house), (nano("1960"), nano("40")));
     assert_eq!(figures(&world), ["0.00", "0.00", "440.00", "2443.00"]);
     assert_eq!(world.pool().base(), nano("20000"));
-    // Then bets of 200: K 1. Check 2,004 + 440 = 2,443 + 1 + 0.
     world.play("c", 20_000, "1", 0);
     world.settle_pool();
     assert_eq!(figures(&world), ["1.00", "0.00", "440.00", "2443.00"]);
@@ -384,7 +382,6 @@ fn bw_19_a_hit_of_a_voided_round_stands_even_before_its_award() {
     world.void("alice", round, 1_000, 0).unwrap();
     let awards = world.settle_pool();
     assert_eq!((awards.len(), awards[0].hit, awards[0].amount), (1, at, Minor(200_000)));
-    // 0.045 of 0.05 is in the reserve, 0.005 was not paid.
     assert_eq!(figures(&world), ["0.00", "0.00", "2000.00", "2000.00"]);
 }
 

@@ -24,7 +24,6 @@ enum Call {
     Credit,
 }
 
-/// Delivered any number of times while the caller lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     DebitDone,

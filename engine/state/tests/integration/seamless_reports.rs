@@ -36,7 +36,6 @@ fn choose(world: &mut World, rounds: bool) {
     named(world, &format!("chosen-{rounds}-{}", world.log.len()), vec![Event::RoundReportsChosen { rounds }]).unwrap();
 }
 
-/// Plays a bet of 100 with its debit.
 fn play(world: &mut World, request_id: &str, win: i64) -> u64 {
     let amount = Minor(100);
     let asked = DebitAsked { request_id: request_id.into(), fingerprint: [0; 16], currency: EUR, amount, facts: None };
@@ -164,7 +163,6 @@ fn pl_39_a_free_round_is_opened_at_the_wallet_without_money_and_nothing_else_is(
     assert_eq!(named(&mut world, "debit/r", vec![asked(Some(DebitFacts::default()))]), none);
     let free = DebitFacts { campaign: Some("spring".into()), ..DebitFacts::default() };
     named(&mut world, "debit/r", vec![asked(Some(free))]).unwrap();
-    // The bet of a paid round is not covered by it.
     let started = world.start("alice", POOL, EUR, 100, "0.2");
     let confirmed = Event::DebitConfirmed { amount: Minor::ZERO, reported_balance: Minor(0), answer: None };
     assert_eq!(named(&mut world, "r", vec![confirmed, Event::RoundStarted(started.into())]), Err(Refused::DebitUnused));

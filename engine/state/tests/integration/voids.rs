@@ -56,7 +56,6 @@ fn holdings(world: &World) -> Vec<i128> {
 proptest! {
     #![proptest_config(config())]
 
-    /// Without a win in between, all figures are equal.
     #[test]
     fn pl_04_bw_19_a_voided_round_leaves_the_books_as_if_it_had_never_been(
         ops in vec((0..7_u8, 0..2_usize, 0..5_000_i64), 1..40),

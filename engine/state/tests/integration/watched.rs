@@ -27,7 +27,6 @@ fn act() -> impl Strategy<Value = Act> {
 struct Snapshot {
     whole: Books,
     frozen: Frozen,
-    /// Operator and place still to write.
     left: Vec<(String, u64)>,
     written: BTreeMap<StreamId, PlayerState>,
 }

@@ -25,7 +25,6 @@ fn me_16_the_half_is_on_the_balance_at_once_and_the_settlement_credits_the_rest(
     assert_eq!(world.balance("eve", EUR), 926);
     world.write(player("eve"), vec![step(round, 3, 51), credited(round, 13)]);
     assert_eq!(world.balance("eve", EUR), 939);
-    // The round pays 63, of which 39 are credited.
     world.write(player("eve"), vec![step(round, 4, 63), settled(round, 63)]);
     assert_eq!(world.balance("eve", EUR), 963);
 }

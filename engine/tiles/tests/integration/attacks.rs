@@ -24,7 +24,6 @@ fn dice(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Ignores the signature, which most attacks leave intact.
 fn holds(proof: &Proof, entry: &Hash) -> bool {
     let checkpoint: Checkpoint = proof.checkpoint.text().parse().unwrap();
     is_included(&leaf(entry), proof.index, checkpoint.size, &proof.path, &checkpoint.root)

@@ -75,7 +75,6 @@ fn the_examples_of_checkpoint_and_cosignature_are_read() {
     assert_eq!((&*read.extra, read.index, read.to_string()), (&[1, 2, 3][..], 73_894, proof));
 }
 
-/// Record of 346 bytes, ten million records, three witnesses.
 #[test]
 fn a_proof_is_small_in_a_long_log() {
     let mut checkpoint = Checkpoint { size: 10_000_000, root: [9; 32], ..checkpoint() }.sign(&log()).unwrap();

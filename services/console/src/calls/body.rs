@@ -51,7 +51,6 @@ fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), bytes_max: us
     Refusal::new(Reason::MessageMalformed, "the message is incomplete").into()
 }
 
-/// Refuses unknown fields: a misspelt one could be a missing limit.
 fn parsed(text: &[u8], of: MessageDescriptor) -> Result<DynamicMessage, Status> {
     let malformed = |error: serde_json::Error| {
         let message = format!("invalid JSON message: {error}");

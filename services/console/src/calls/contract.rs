@@ -5,16 +5,16 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 const OF_NODES: &str = "motherlode.log.v1.LogService";
 
-/// By service, unique without its package, and name.
+/// Methods by service (unique without its package) and name.
 pub(super) static METHODS: LazyLock<BTreeMap<(&'static str, &'static str), MethodDescriptor>> = LazyLock::new(|| {
-    // This system calls wallet services and does not serve them.
+    // Leaves out services that this program calls but does not serve.
     let here = |method: &MethodDescriptor| {
         let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
         CALLS.iter().any(|call| call.path == path && !path.contains(OF_NODES))
     };
     let methods = MESSAGES.services().flat_map(|service| service.methods().filter(here).collect::<Vec<_>>());
     let named = |method: MethodDescriptor| {
-        // Once per method.
+        // Leaked once per method.
         let name = |name: &str| -> &'static str { Box::leak(name.to_owned().into_boxed_str()) };
         ((name(method.parent_service().name()), name(method.name())), method)
     };

@@ -51,7 +51,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
     let known = match known {
         Some(method) if !method.is_client_streaming() => method,
-        // The layers refuse callers without a credential first.
+        // Callers without a credential are refused by the layers first.
         many => return Err(unknown(app, many, request).await),
     };
     let answers = send(app, known.parent_service().full_name(), known, request).await?;
@@ -61,7 +61,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
 }
 
-/// The layers' refusal of a method that is unknown or needs gRPC.
+/// Returns the refusal of a method that is unknown or needs gRPC.
 async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -> Status {
     let mut call = http::Request::post("/motherlode/Unknown").body(Body::empty()).unwrap_or_default();
     take_along(&request, &mut call);
@@ -104,8 +104,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection of a call before admission. Services in this process set its credential; otherwise its connections are
-/// counted by token.
+/// Connection of a call before admission. Services in this process assign its credential; otherwise connections are counted by
+/// token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,
@@ -120,7 +120,7 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// After admission: a refused call, whose caller is unknown, would count twice for the token's limit.
+    /// Counts the token after admission only: a refused call would count twice for its limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -137,7 +137,6 @@ fn take_along(request: &Request, call: &mut http::Request<Body>) {
             call.headers_mut().append(name, value.clone());
         }
     }
-    // For the layers' limits and log lines.
     if let Some(peer) = request.extensions().get::<Arc<Peer>>() {
         call.extensions_mut().insert(Arc::clone(peer));
     }
@@ -157,7 +156,7 @@ async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor)
     Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())
 }
 
-/// From another site, browsers send this type only after a preflight request, which is refused.
+/// A browser sends this content type to another site only after a preflight request, which is refused.
 fn is_json(request: &Request) -> bool {
     let told = request.headers().get(header::CONTENT_TYPE).and_then(|told| told.to_str().ok());
     let media_type = told.and_then(|told| told.split(';').next()).unwrap_or("");

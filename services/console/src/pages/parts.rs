@@ -15,7 +15,7 @@ use motherlode_proto::{
 use prost::Message;
 use tonic::{Code, Response, Status};
 
-/// A notice if the data is not permitted or not available.
+/// Shows data, or a notice if it is not permitted or not available.
 pub(crate) fn section<T>(
     title: &str,
     answer: Result<Response<T>, Status>,
@@ -94,7 +94,7 @@ pub(crate) fn act(
     })
 }
 
-/// Links the round for its own operator, else the event's record if permitted.
+/// Links an event's round for its own operator, otherwise the event's record if permitted.
 pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Markup {
     let operator = id.split('/').next().unwrap_or_default();
     match record.filter(|_| visit.may("FollowLog")) {
@@ -170,7 +170,7 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     }
 }
 
-/// Who bears a paid award when the void of its round is approved (PL-38).
+/// Offers who bears a paid award when the void of its round is approved (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

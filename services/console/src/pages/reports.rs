@@ -9,7 +9,7 @@ use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, co
 use std::{borrow::Cow, fmt::Write};
 
 const EVENTS: i32 = 50;
-/// Limit of pages read for one without an event in the interval.
+/// Most pages of the service that one page of the console reads.
 const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
@@ -51,7 +51,7 @@ impl Interval {
         event.time.is_some_and(|time| (self.from..self.end).contains(&time.seconds))
     }
 
-    /// All further events are earlier than the interval.
+    /// Returns whether all further events are earlier than the interval.
     fn is_over(&self, events: &[SignificantEvent]) -> bool {
         events.last().and_then(|event| event.time).is_some_and(|time| time.seconds < self.from)
     }
@@ -122,7 +122,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reports", content).await)
 }
 
-/// Whether a file has further rows. Files are complete or refused.
+/// Returns whether a file would have further rows. A file is complete or refused.
 pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
     match next_page.is_empty() {
         true => Ok(false),
@@ -192,7 +192,7 @@ pub(super) fn minor(amount: &str) -> Result<Value<'_>, TableError> {
     amount.parse().map(Value::Int).map_err(|_| TableError::Past64Bits)
 }
 
-/// CSV and Parquet by columns, JSON Lines with complete messages.
+/// Writes CSV and Parquet by columns, JSON Lines as complete messages.
 pub(super) fn table<M: prost::Message>(
     form: &str,
     name: &str,

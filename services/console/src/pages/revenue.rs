@@ -97,7 +97,7 @@ fn shown(rows: &[Revenue]) -> Markup {
     }
 }
 
-/// Sums beyond 64 bits stay minor units.
+/// Formats an amount; sums beyond 64 bits stay minor units.
 fn cash(amount: &str, currency: &str) -> String {
     match amount.parse() {
         Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),

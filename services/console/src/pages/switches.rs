@@ -17,7 +17,7 @@ use motherlode_proto::{
 };
 use std::collections::BTreeSet;
 
-/// All; an empty field is no choice.
+/// Field value for all names, since an empty field is no choice.
 const ALL: &str = "*";
 
 pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Result<Markup, Failure> {

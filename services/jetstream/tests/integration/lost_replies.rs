@@ -14,7 +14,7 @@ use std::{
 enum Cut {
     Never,
     Before,
-    /// Before the client receives the acknowledgement.
+    /// The link breaks before the client receives the acknowledgement.
     After,
 }
 

@@ -15,7 +15,7 @@ impl Handle {
         self.shared.requests.bytes()
     }
 
-    /// Record of the snapshot loaded at startup.
+    /// Record on which the snapshot loaded at startup is based.
     pub fn rests_on(&self) -> ChainHead {
         self.shared.rests_on
     }
@@ -28,12 +28,12 @@ impl Handle {
         self.shared.players.player_reloads()
     }
 
-    /// First failed read of a player.
+    /// Reports the first failed read of a player.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
         self.shared.players.failure.subscribe()
     }
 
-    /// First difference between another build's state and the log.
+    /// Reports the first difference between the state of another build and the log.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }
@@ -71,12 +71,12 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// At most `max` and `bytes_max`, except a single longer record.
+    /// Reads records: at most `max` and `bytes_max`, but at least one.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
     }
 
-    /// Some records may not be durable yet.
+    /// Returns hashes of records; the last ones may not be durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
         self.shared.hashes.lock().from(from, max)

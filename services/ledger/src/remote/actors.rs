@@ -98,7 +98,7 @@ fn actor(event: &Event) -> Option<&str> {
     }
 }
 
-/// One of these roles suffices.
+/// Returns the roles of which an actor needs one.
 fn act(event: &Event, events: &[Event]) -> Roles {
     let of = |event: &Event| match event {
         Event::AccountOpened { .. }

@@ -9,7 +9,7 @@ use motherlode_state::{Campaign, Currency, Event, FxRate, HOME, LiabilityReserve
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, fmt};
 
-/// Commits read for the rate of a reservation.
+/// Most commits read to find the rate of a reservation.
 const RATES_MAX: usize = 1024;
 
 /// Cost in EUR; `None` if the game does not offer the terms.
@@ -56,7 +56,7 @@ impl CampaignCosts {
     }
 }
 
-/// `None` also if the rate was set too many commits before.
+/// Returns the rate at a position; `None` also if it was set too many commits before.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {

@@ -4,7 +4,7 @@ use crate::append::{AppendError, Proposal};
 use motherlode_runtime::{Reason, access::Roles};
 use motherlode_state::{Currency, Event, HOME, InternalRequest, StreamId};
 
-/// KIND_NOT_ALLOWED names the first forbidden event.
+/// Checks the kinds of events. KIND_NOT_ALLOWED names the first forbidden event.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place =
@@ -80,7 +80,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::RoundReportsChosen { .. }
         | Event::OperatorSession { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // It can only cause more refusals of the process's proposals.
+        // This event can only cause more refusals of the process's own proposals.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }
@@ -118,7 +118,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::AwardReversed { .. }
         | Event::JackpotAwarded(_)
         | Event::PoolReceived { .. } => JACKPOT,
-        // Copies of home are compared with the originals in `pools`.
+        // `pools` compares copies of home with their originals.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         // Only a starting writer makes these.

@@ -10,7 +10,7 @@ use motherlode_runtime::Reason;
 use motherlode_state::{DrawName, DrawSealed, Epoch, Event, Generations, PlayerState, Seal, SealReason, StreamId};
 use std::sync::Arc;
 
-/// Without operators, seals under unknown keys are not checked: processes may have separate key files.
+/// Checks draws and steps. Without operators, seals under unknown keys pass: processes may have separate key files.
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
@@ -85,7 +85,7 @@ fn check_seal(
     let check = |name: DrawName, seal: Seal| match draws.expected_seal(stream, name, generations) {
         Some(expected) if expected == seal => Ok(()),
         Some(_) => {
-            let reason = format!("the seal of draw {} of {stream} is not that of the draw keys", name.number);
+            let reason = format!("the seal of draw {} of {stream} does not match the draw keys", name.number);
             Err(AppendError::not_allowed(Reason::SealForged, reason))
         }
         None if !has_operators => Ok(()),

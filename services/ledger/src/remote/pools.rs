@@ -7,7 +7,7 @@ use crate::{
 use motherlode_runtime::Reason;
 use motherlode_state::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 
-/// A conflict means that this process lacks the other partition's positions.
+/// Checks events about a pool. A conflict means that this process lacks the other partition's records.
 pub(super) fn check(
     ledger: &Handle,
     proposal: &Proposal,
@@ -28,7 +28,7 @@ pub(super) fn check(
                 check_version(ledger, proposal)?;
                 match loaded(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
-                    // This process may not have the partition (`ledger.holds`).
+                    // This process may not have loaded the partition.
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);
@@ -100,7 +100,7 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     }
     let expected = home
         .books(|books| reporting.books(|there| books.partition_report_to(pool, report.partition, there, report.to)));
-    // Open rounds are those that the proposer saw; its mirror may be older.
+    // The number of open rounds is not compared, because the proposer's mirror may be older.
     let same_end = |expected: &StretchEnd| match (&report.end, expected) {
         (StretchEnd::Standing { mirrored: then, .. }, StretchEnd::Standing { mirrored: now, .. }) => then <= now,
         (decision, expected) => decision == expected,

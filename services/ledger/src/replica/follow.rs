@@ -63,7 +63,7 @@ impl Follower {
 
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
         let FollowRecordsResponse { first_position, records, stalled } = message;
-        // Proposals from here go to the same writer.
+        // This replica's proposals go to the same writer, which refuses them while it is stalled.
         match stalled.as_str() {
             "" => self.applier.shared.standings.clear(Hindrance::Store),
             why => self.applier.shared.standings.hinder(Hindrance::Store, why),

@@ -24,7 +24,7 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// A single longer proposal is sent whole.
+/// Proposals sent together; a single longer one is sent whole.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -38,7 +38,7 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Outstanding>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Verdicts by the position that the replica must apply first.
+    /// Verdicts keyed by the position that the replica must apply before it answers them.
     decided: BTreeMap<Position, Vec<ForwardedProposal>>,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Link {
 #[derive(Default)]
 struct Current {
     client: Option<Client>,
-    /// A link is reported lost only once.
+    /// Number of the link, so that its loss is reported once.
     number: u64,
 }
 

@@ -10,7 +10,7 @@ use std::hash::Hasher;
 pub(crate) struct Name(pub(crate) u64);
 
 impl Name {
-    /// Scales the name to 0..`of`: monotonic and uniform.
+    /// Scales the name to a number below `of`, monotonically and uniformly.
     pub(crate) fn place(self, of: u64) -> u64 {
         let place = (u128::from(self.0) * u128::from(of)) >> u64::BITS;
         u64::try_from(place).unwrap_or_default()
@@ -50,7 +50,7 @@ pub(crate) struct Key(pub(crate) [u8; 16]);
 impl Key {
     pub(crate) fn random() -> Self {
         let mut key = [0; 16];
-        // Without entropy no game is dealt either. Names are compared anyway: a known key only costs time.
+        // A known key only costs time, because the names are compared anyway.
         if let Err(error) = getrandom::fill(&mut key) {
             tracing::warn!(%error, "no random bytes for the key of request names");
         }
@@ -90,7 +90,6 @@ mod tests {
         assert_ne!(key.name(&alice, "r-1"), Key([8; 16]).name(&alice, "r-1"));
     }
 
-    /// Another form needs another version of the keyspace.
     #[test]
     fn pl_11_an_entry_has_the_bytes_of_its_version() {
         let name = Key([7; 16]).name(&StreamId::player("acme", "alice"), "r-1");

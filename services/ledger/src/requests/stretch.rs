@@ -15,7 +15,7 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// `most` is the capacity in commits.
+    /// Creates an empty stretch for `most` commits.
     pub(super) fn after(from: Position, most: usize) -> Self {
         let most = most.clamp(1, 1 << 24);
         Self { from, names: Vec::with_capacity(most), slots: vec![0; most * 2], most }
@@ -53,7 +53,7 @@ impl Stretch {
         found.extend(alike.map(|number| self.from + u64::from(number)));
     }
 
-    /// Returns the commits after a position, with the same capacity.
+    /// Returns a stretch of the commits after a position, with the same capacity.
     pub(super) fn after_position(&self, position: Position) -> Self {
         let mut rest = Self::after(position.max(self.from), self.most);
         let skip = usize::try_from(rest.from - self.from).unwrap_or(usize::MAX);

@@ -32,7 +32,7 @@ pub(crate) struct Requests {
     wake: OnceLock<SyncSender<()>>,
 }
 
-/// Each commit is in one of these.
+/// State of the table; each commit's name is in one of its parts.
 #[derive(Default)]
 struct State {
     /// Oldest first.
@@ -75,7 +75,7 @@ impl Requests {
 
     fn load(&self, checkpoint: &Checkpoint) -> Result<(), OpenError> {
         let (mut runs, mut filters) = (vec![], self.filter_bytes_max);
-        // Newest first: they are the shortest and get the memory for filters.
+        // Newest first: those runs are the shortest, and get the memory for filters.
         for named in checkpoint.runs(&REQUESTS).unwrap_or_default().iter().rev() {
             match self.store.run(named, &REQUESTS, filters) {
                 Ok(run) => {
@@ -180,7 +180,7 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// The same during a replay, which merges only above [`RUNS_MAX`] runs.
+    /// Writes names during a replay, which merges only above [`RUNS_MAX`] runs.
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -225,7 +225,7 @@ impl Requests {
         Ok(())
     }
 
-    /// If the runs cannot be written, the names stay in memory.
+    /// Rebuilds the names of a range. If they cannot be written, they stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());

@@ -128,7 +128,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A folder with a checkpoint at each tenth commit of a log.
 fn written(log: &Log) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let table = Table::open(folder.path(), log);

@@ -35,7 +35,6 @@ fn body(log: &Log, records: usize) -> Vec<u8> {
     postcard::to_allocvec(&(None::<Hash>, KEY, &books, players.tables(&written))).unwrap()
 }
 
-/// Serialized state at every position of a log, and the checkpoint's at its end.
 fn states(log: &Log) -> Vec<u8> {
     let mut states = vec![];
     folded(log, log.records.len(), |books| {
@@ -61,7 +60,6 @@ fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
             books.players().for_each(|(_, _, player)| shape.note(player));
         });
     }
-    // A proposed retirement has no figures yet.
     let empty: Vec<_> = shape.empty().into_iter().filter(|field| !field.starts_with("PoolRetired.")).collect();
     assert_eq!(empty, [] as [&str; 0], "add a log with a value of them to tests/kit/src/logs");
 }

@@ -67,7 +67,6 @@ impl Reader for WatchedReader {
     }
 }
 
-/// A log with a snapshot after every change.
 struct Folder {
     folder: tempfile::TempDir,
 }

@@ -12,7 +12,6 @@ use std::{
 pub trait Disk: fmt::Debug + Send + Sync {
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Unordered.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
@@ -23,8 +22,13 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
-    /// `None` if `path` is locked by another process or opener.
+    /// Locks a path; `None` if another process or opener has the lock.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
+
+    /// If false, a store prepares everything in [`Store::tend`](crate::Store::tend), so that operations have one order.
+    fn has_threads(&self) -> bool {
+        true
+    }
 }
 
 pub type LockGuard = Box<dyn LockHandle>;
@@ -40,7 +44,7 @@ pub enum Access {
 }
 
 pub trait Folder: fmt::Debug + Send + Sync {
-    /// An error leaves names in doubt until the files are created or renamed again.
+    /// Makes names durable. After an error, names are in doubt until their files are created or renamed again.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -50,12 +54,12 @@ pub trait File: fmt::Debug + Send + Sync {
     /// Returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// May write a part; returns its length.
+    /// Writes at an offset, perhaps only a part; returns the written length.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// An error leaves the bytes in doubt until they are written again, whatever a second sync returns.
+    /// Makes bytes durable. After an error they are in doubt until they are written again, even if a second sync succeeds.
     fn sync(&self) -> io::Result<()>;
 }
 

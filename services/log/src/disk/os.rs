@@ -22,7 +22,7 @@ impl Disk for OsDisk {
             }
             fs::create_dir(dir)?;
         }
-        // An existing directory's name may not be durable yet.
+        // The name of an existing directory may not be durable yet.
         self.folder(above)?.sync()
     }
 

@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     /// End of the durable zeros.
-    zeroed: u64,
+    pub zeroed: u64,
     /// Bytes before `used` in the same page, or more.
     last: Vec<u8>,
     due: Pending,
@@ -21,12 +21,12 @@ pub(super) struct Active {
 enum Pending {
     Nothing,
     Write,
-    /// Truncate first: partial blocks or non-durable zeros may follow.
+    /// The file must be truncated first, because partial blocks or non-durable zeros may follow.
     Cut,
 }
 
 impl Active {
-    /// `block` is the offset and length of the segment's last block.
+    /// Describes a segment found at the opening. `block` is the offset and length of its last block.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;
@@ -74,7 +74,7 @@ impl Active {
         Ok(())
     }
 
-    /// Ensures durable zeros for the next `bytes`; writes `ahead` zeros if they are missing.
+    /// Ensures durable zeros for the next `bytes`; if they are missing, writes `ahead` zeros.
     pub fn reserve(&mut self, bytes: u64, ahead: u64, limit: u64) -> io::Result<()> {
         let needed = self.used + bytes;
         if needed <= self.zeroed {

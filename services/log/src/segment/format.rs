@@ -133,7 +133,7 @@ fn padded(body: usize) -> usize {
     (BLOCK_HEADER + body + END_MARKER.len()).next_multiple_of(ALIGN)
 }
 
-/// The caller keeps the block within [`MAX_BLOCK`].
+/// Encodes a block. The caller keeps it within [`MAX_BLOCK`].
 pub(crate) fn encode_block(buffer: &mut Vec<u8>, offset: u64, first: Position, records: &[Bytes]) {
     buffer.clear();
     buffer.resize(BLOCK_HEADER, 0);
@@ -161,7 +161,7 @@ fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a block is at most 16 MiB")
 }
 
-/// The records share the memory of `data`.
+/// Decodes a block. The records share the memory of `data`.
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
     let header = BlockHeader::decode(data).ok_or("no valid block header")?;
     if header.first != expected {
@@ -234,7 +234,7 @@ pub(super) fn sectors(offset: u64, length: usize) -> impl Iterator<Item = Range<
     })
 }
 
-/// Reports whether `part` has two or more nonzero bytes under the mask. Both begin at multiples of four.
+/// Returns whether `part` has two or more nonzero bytes under the mask. Both begin at multiples of four.
 pub(super) fn dense(part: &[u8], mask: [u8; 4]) -> bool {
     part.iter().zip(mask.into_iter().cycle()).filter(|(byte, mask)| **byte != *mask).take(2).count() == 2
 }

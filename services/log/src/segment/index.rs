@@ -22,7 +22,7 @@ pub(super) struct Index {
 struct Segment {
     first: Position,
     used: u64,
-    /// First position and offset of sampled blocks, the first one included.
+    /// Position and offset of sampled blocks, including the first.
     marks: Vec<(Position, u64)>,
 }
 
@@ -66,7 +66,6 @@ impl Index {
         Some(Outline { partition, first: *first, last, head, used: *used, marks: marks.clone() })
     }
 
-    /// First position, end of the last block, and last position.
     pub fn full(&self, upto: Position) -> Vec<(Position, u64, Position)> {
         let pairs = self.segments.windows(2).map(|pair| (pair[0].first, pair[0].used, pair[1].first - 1));
         pairs.take_while(|(.., last)| *last <= upto).collect()

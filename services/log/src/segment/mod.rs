@@ -4,6 +4,7 @@ mod index;
 mod outline;
 mod reader;
 mod scan;
+mod spare;
 mod store;
 mod tail;
 mod window;

@@ -42,7 +42,7 @@ impl Outline {
         Self::decode(&bytes).filter(|outline| outline.first == first)
     }
 
-    /// Writes without a sync; the digest detects a torn file.
+    /// Writes the file without a sync, since the digest shows a torn file.
     pub fn write(&self, disk: &dyn Disk, dir: &Path) -> std::io::Result<()> {
         disk.create(&file(dir, self.first))?.write_all_at(&self.encode(), 0)
     }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     vec,
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use super::{
     format::{ALIGN, BLOCK_HEADER, Block, BlockHeader, SEGMENT_HEADER, SegmentHeader, decode_block},
     outline::Outline,
-    tail::{Verdict, judge},
+    tail::{Verdict, is_zero, judge},
     window::Window,
 };
 use crate::{
@@ -26,7 +27,7 @@ use crate::{
 };
 
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// Allocators do not reuse larger blocks.
+/// Bytes read ahead at a time. Allocators do not reuse larger blocks.
 const AHEAD: u64 = 1 << 17;
 const LOOKS: usize = 16;
 
@@ -34,11 +35,11 @@ const LOOKS: usize = 16;
 pub enum Tail {
     #[default]
     Clean,
-    /// Part of an unacknowledged append: interrupted by a crash, or still being written.
+    /// Unacknowledged append that a crash interrupted, or that is still being written.
     Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// A damaged [`LogStart`] or missing first segment is an error.
+/// Opens a verifying reader. A damaged [`LogStart`] or a missing first segment is an error.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
@@ -47,7 +48,7 @@ pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// `head` is the hash of the record at `position`. Earlier records are not verified.
+/// Opens a reader after a position, where `head` is the hash of the record there. Earlier records are not verified.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
@@ -128,7 +129,7 @@ pub(super) struct Walk {
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// Recorded start, or 0.
+    /// First kept position of a log with [`LogStart`], or 0.
     first: Position,
     pub next: Position,
     pub head: Hash,
@@ -226,7 +227,7 @@ impl Walk {
         Ok(rest)
     }
 
-    /// Lists newer segments before it reads the current one's end again: no segment grows once a later one exists.
+    /// Looks for newer segments, before it reads the current one's end again: no segment grows once a later one exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();
@@ -297,8 +298,7 @@ impl Walk {
 
     /// Accepts zeros and a torn append at the log's end, and a block written meanwhile. Everything else is damage.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
-        let look = |window: &Window| window.file.read_up_to(MAX_SEGMENT, window.offset);
-        let mut rest = look(&current.window).map_err(ScanError::at(&current.path))?;
+        let mut rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
         for _ in 0..LOOKS {
             let offset = current.window.offset;
             let verdict = judge(&rest, offset, self.next);
@@ -310,7 +310,7 @@ impl Walk {
                 Ok(block) => return self.accept(current, block).map(Some),
                 Err(reason) => reason,
             };
-            rest = look(&current.window).map_err(ScanError::at(&current.path))?;
+            rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
             if rest != current.window.bytes {
                 continue;
             }
@@ -336,6 +336,23 @@ impl Walk {
 
     fn damage(&self, file: &Path, offset: u64, reason: &str) -> ScanError {
         Damage { file: file.to_owned(), offset, position: self.next, reason: reason.to_owned() }.into()
+    }
+}
+
+/// Rest of the file: a whole block, and the bytes up to the last 128 KiB that are not zero.
+fn look_ahead(window: &Window) -> io::Result<Vec<u8>> {
+    let mut rest = window.file.read_up_to(AHEAD, window.offset)?;
+    let (block, mut read) = (BlockHeader::decode(&rest).map_or(0, |header| header.bytes()), rest.len());
+    loop {
+        let more = window.file.read_up_to(AHEAD, window.offset + read as u64)?;
+        if more.is_empty() {
+            return Ok(rest);
+        }
+        if read < block || !is_zero(&more) {
+            rest.resize(read, 0);
+            rest.extend_from_slice(&more);
+        }
+        read += more.len();
     }
 }
 

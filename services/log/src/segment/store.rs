@@ -1,26 +1,31 @@
 //! Writer: one block, one `write` and one `fdatasync` per append.
 //!
-//! Synced zeros are written ahead: an append's sync then journals no metadata, and a full disk fails earlier. A roll
-//! needs no descriptor or space. A failed write is undone before the next one ([`Active::mend`]).
+//! Synced zeros are written ahead: an append's sync then journals no metadata, and a full disk fails earlier. A thread
+//! fills the next segment ([`Spare`]). A failed write is undone before the next one ([`Active::mend`]).
 
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use parking_lot::RwLock;
 
 use super::{
-    active::{Active, write_zeros},
+    active::Active,
     format::{MAX_BLOCK, SEGMENT_HEADER, SegmentHeader, block_bytes, body_bytes, encode_block},
     index::Index,
     outline::Outline,
     reader::SegmentReader,
     scan::{MAX_SEGMENT, Step, Tail, Walk, name_of},
+    spare::Spare,
 };
 use crate::{
     chain::Chained,
     damage::{OpenError, ScanError},
     disk::os::OsDisk,
-    disk::{Access, Disk, File, Folder, LockGuard},
+    disk::{Access, Disk, Folder, LockGuard},
     error::AppendError,
     record::{Hash, Position},
     start::LogStart,
@@ -30,12 +35,14 @@ use crate::{
 const LOCK: &str = "lock";
 /// Name of a segment until its header is durable.
 const UNFINISHED: &str = "unfinished";
+/// Part of the active segment after which the next one is filled.
+const SPARE_DUE: u64 = 8;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// 4 KiB to 1 GiB; also limits an append.
+    /// Bytes of a segment file, 4 KiB to 1 GiB. An append is not longer.
     pub segment_bytes: u64,
-    /// Zeros written ahead at a time, at least 512 bytes.
+    /// Zeros written ahead at a time, at least 512 bytes; twice as many by the thread.
     pub zero_bytes: u64,
 }
 
@@ -52,10 +59,10 @@ pub struct SegmentStore {
     head: Hash,
     shared: Arc<SegmentReader>,
     active: Option<Active>,
-    spare: Option<Active>,
+    spare: Option<Spare>,
     /// Whether the next segment's name may not be durable, so that a new file must replace it.
     rolling: bool,
-    /// Needed bytes for which there was no room.
+    /// Bytes of an append for which there was no room.
     starved: Option<u64>,
     recovered: Tail,
     opened: bool,
@@ -67,7 +74,7 @@ pub struct SegmentStore {
 }
 
 impl SegmentStore {
-    /// A damaged log stays unchanged.
+    /// Opens the log for writing. A damaged log stays unchanged.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }
@@ -79,14 +86,14 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Changes nothing, so that the caller can check the log first. Until [`settle`](Store::settle) or an append, its
-    /// bytes may not be durable and a torn tail remains.
+    /// Opens the log without a change, so that the caller can check it first. Until [`settle`](Store::settle) or an append, its
+    /// bytes may not be durable, and a torn append remains.
     pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Changes nothing, and verifies only the headers of full segments with an outline, up to
-    /// [`unread`](Store::unread).
+    /// Opens the log without a change. Full segments with an outline, up to [`unread`](Store::unread), are verified by their
+    /// headers only.
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
@@ -174,7 +181,7 @@ impl SegmentStore {
             active.mend()?;
         }
         if self.opened {
-            // The last segment's creator may have stopped before the name was durable.
+            // The process that created the last segment may have stopped before its name was durable.
             self.folder.sync()?;
             self.opened = false;
         }
@@ -185,7 +192,11 @@ impl SegmentStore {
         self.starved = Some(bytes);
         self.mend()?;
         let Options { segment_bytes, zero_bytes } = self.options;
-        if self.rolling || self.active.as_ref().is_none_or(|active| active.used + bytes > segment_bytes) {
+        let needed = self.active.as_ref().map(|active| active.used + bytes);
+        let is_full = needed.is_none_or(|needed| needed > segment_bytes);
+        // A usable next segment saves the writing of zeros.
+        let ends = |active: &Active| active.used + bytes > active.zeroed && self.has_usable_spare();
+        if self.rolling || is_full || self.active.as_ref().is_some_and(ends) {
             self.roll(self.end() + 1)?;
         }
         if let Some(active) = &mut self.active {
@@ -195,23 +206,30 @@ impl SegmentStore {
         Ok(())
     }
 
+    fn has_usable_spare(&self) -> bool {
+        self.spare.as_ref().is_some_and(Spare::is_usable)
+    }
+
     fn write_ahead(&mut self) -> io::Result<()> {
         let Options { segment_bytes, zero_bytes } = self.options;
-        let Some(active) = self.active.as_mut().filter(|_| !self.rolling) else { return Ok(()) };
+        if self.rolling || self.has_usable_spare() {
+            return Ok(());
+        }
+        let Some(active) = &mut self.active else { return Ok(()) };
         let room = segment_bytes.saturating_sub(active.used);
         active.reserve(room.min(zero_bytes / 2), zero_bytes, segment_bytes)
     }
 
     fn roll(&mut self, first: Position) -> io::Result<()> {
         let header = SegmentHeader { partition: self.partition, first, previous: self.head }.encode();
-        let mut next = match self.spare.take() {
+        let mut next = match self.spare.take().and_then(Spare::take) {
             Some(spare) => spare,
-            None => Active::spare(self.create()?, 0),
+            None => Active::spare(self.shared.disk.create(&self.unfinished())?, 0),
         };
         next.begin(first, &header)?;
         self.rolling = true;
         let SegmentReader { disk, dir, .. } = &*self.shared;
-        disk.rename(&dir.join(UNFINISHED), &dir.join(name_of(first)))?;
+        disk.rename(&self.unfinished(), &dir.join(name_of(first)))?;
         self.folder.sync()?;
         self.rolling = false;
         if let Some(full) = self.active.replace(next) {
@@ -220,22 +238,20 @@ impl SegmentStore {
         Ok(())
     }
 
-    fn create(&self) -> io::Result<Arc<dyn File>> {
-        self.shared.disk.create(&self.shared.dir.join(UNFINISHED))
+    fn unfinished(&self) -> PathBuf {
+        self.shared.dir.join(UNFINISHED)
     }
 
-    fn make_spare(&mut self) -> io::Result<()> {
+    fn tend_spare(&mut self) -> io::Result<()> {
         let Options { segment_bytes, zero_bytes } = self.options;
-        let is_due = self.active.as_ref().is_some_and(|active| active.used >= segment_bytes / 2);
-        if self.spare.is_some() || !is_due {
+        let Some(active) = self.active.as_ref().filter(|active| active.used >= active.zeroed / SPARE_DUE) else {
             return Ok(());
+        };
+        if self.spare.is_none() {
+            let (disk, path) = (Arc::clone(&self.shared.disk), self.unfinished());
+            self.spare = Some(Spare::new(disk, path, segment_bytes, 2 * zero_bytes));
         }
-        let file = self.create()?;
-        let zeros = zero_bytes.min(segment_bytes);
-        write_zeros(&file, 0, zeros)?;
-        file.sync()?;
-        self.spare = Some(Active::spare(file, zeros));
-        Ok(())
+        self.spare.as_mut().map_or(Ok(()), |spare| spare.tend(active))
     }
 
     fn write_outlines(&mut self) {
@@ -311,8 +327,9 @@ impl Store for SegmentStore {
             Some(bytes) => self.make_room(bytes).map_err(refused)?,
             None => self.settle()?,
         }
+        let spare = self.tend_spare();
         self.write_ahead().map_err(refused)?;
-        self.make_spare().map_err(refused)?;
+        spare.map_err(refused)?;
         self.write_outlines();
         Ok(())
     }

@@ -6,7 +6,7 @@
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// A single trailing zero can be a changed byte.
+/// Bytes missing at the end of a torn append; a single zero there can be a changed byte.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Verdict {
     Damaged,
 }
 
-/// `tail` begins at byte `offset` of the file, without a valid block for `expected`.
+/// Judges `tail`, which begins at byte `offset` of the file and has no valid block for `expected`.
 pub(super) fn judge(tail: &[u8], offset: u64, expected: Position) -> Verdict {
     let Some(used) = used(tail) else { return Verdict::Clean };
     let torn = match BlockHeader::decode(tail) {
@@ -31,7 +31,7 @@ fn used(tail: &[u8]) -> Option<usize> {
     tail[..tail.len() - blank].iter().rposition(|byte| *byte != 0).map(|last| last + 1)
 }
 
-fn is_zero(bytes: &[u8]) -> bool {
+pub(super) fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 

@@ -1,8 +1,12 @@
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use motherlode_log::{
-    AppendError, Hash, OpenError, Options, ScanError, SegmentStore, Store, Tail, genesis, hash, scan, scan_on,
+    AppendError, Disk, Hash, OpenError, Options, ScanError, SegmentStore, Store, Tail, genesis, hash, scan, scan_on,
 };
 use motherlode_testkit::{
     conformance::{self, read_all, records},
@@ -51,27 +55,105 @@ fn the_segment_store_conforms_on_the_simulated_disk() {
     });
 }
 
+fn files(disk: &SimDisk) -> Vec<(PathBuf, usize)> {
+    let mut names = disk.list(Path::new("p")).unwrap();
+    names.retain(|name| name.extension().is_some_and(|extension| extension == "log"));
+    names.sort();
+    let paths = names.into_iter().map(|name| Path::new("p").join(name));
+    paths.map(|path| (path.clone(), disk.bytes(&path).unwrap().len())).collect()
+}
+
 #[test]
-fn zeros_are_written_before_an_append_needs_them() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut store = open(&dir);
-    let last =
-        |dir: &TempDir| segments(dir).pop().map(|name| (fs::metadata(dir.path().join(&name)).unwrap().len(), name));
-    let (mut within, mut grown) = (0, 0);
-    for _ in 0..60 {
-        let before = last(&dir);
-        append(&mut store, &[&[7; 100]]);
-        let after = last(&dir);
-        if let (Some(before), Some(after)) = (&before, &after)
-            && before.1 == after.1
-        {
-            assert_eq!(before.0, after.0, "the append found room");
-            within += 1;
-        }
+fn at_b3_an_append_finds_zeros_and_every_segment_after_the_first_has_all_of_them_from_its_start() {
+    let disk = SimDisk::new();
+    let mut store = SegmentStore::open_on(Arc::new(disk.clone()), Path::new("p"), 3, SMALL).unwrap();
+    let mut all = append(&mut store, &[&[7; 100]]);
+    for _ in 0..100 {
         store.tend().unwrap();
-        grown += usize::from(last(&dir) > after);
+        let before = files(&disk);
+        all.extend(append(&mut store, &[&[7; 100]]));
+        let after = files(&disk);
+        assert_eq!(after[..before.len()], before, "no file grows");
+        assert!(after[1..].iter().all(|(_, bytes)| *bytes == 8 * 1024), "{after:?}");
     }
-    assert!(within > 40 && grown > 5, "{within} and {grown}");
+    assert_eq!(files(&disk)[0].1, 64 + 1024, "the first segment ends where its zeros end");
+    assert!(files(&disk).len() > 3);
+    assert_eq!(read_all(&*store.reader(), 1), all);
+}
+
+#[test]
+fn at_b3_appends_go_on_while_a_thread_fills_the_next_segment_and_each_survives_a_power_cut() {
+    let options = Options { segment_bytes: 16 * 1024, zero_bytes: 512 };
+    for seed in 0..8 {
+        let disk = SimDisk::new();
+        disk.set_threads(true);
+        let open = |disk: &SimDisk| SegmentStore::open_on(Arc::new(disk.clone()), Path::new("p"), 3, options).unwrap();
+        let (mut store, mut all) = (open(&disk), vec![]);
+        for n in 0..100_u8 {
+            all.extend(append(&mut store, &[&[n; 300]]));
+            let left = [disk.after_kill(), disk.after_power_cut(seed + 4 * u64::from(n))];
+            assert!(left.iter().all(|left| read_all(&*open(left).reader(), 1) == all), "append {n}, seed {seed}");
+            store.tend().unwrap();
+        }
+        drop(store);
+        let mut store = open(&disk.after_power_cut(seed));
+        all.extend(append(&mut store, &[b"more"]));
+        assert_eq!(read_all(&*store.reader(), 1), all);
+    }
+}
+
+#[test]
+fn uf_10_a_full_disk_interrupts_the_filling_of_the_next_segment_which_goes_on_where_it_was() {
+    let disk = SimDisk::new();
+    let mut store = SegmentStore::open_on(Arc::new(disk.clone()), Path::new("p"), 3, SMALL).unwrap();
+    let mut all = append(&mut store, &[&[7; 100]]);
+    disk.set_room(Some(3000));
+    let unfinished = || disk.bytes(Path::new("p/unfinished")).map(|bytes| bytes.len());
+    for _ in 0..2 {
+        assert!(matches!(store.tend(), Err(AppendError::Full(_))));
+        assert_eq!(unfinished(), Some(3000));
+    }
+    let refused = loop {
+        match store.append(store.end(), &records(store.head(), [[7; 100]])) {
+            Ok(()) => all = read_all(&*store.reader(), 1),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, AppendError::Full(_)) && all.len() > 3, "{refused:?} after {}", all.len());
+    disk.set_room(None);
+    store.tend().unwrap();
+    assert_eq!(unfinished(), Some(8 * 1024));
+    all.extend(append(&mut store, &[&[7; 600]]));
+    assert_eq!(read_all(&*store.reader(), 1), all);
+}
+
+#[test]
+fn a_long_run_of_zeros_at_the_end_hides_no_damage() {
+    const OPTIONS: Options = Options { segment_bytes: 600 * 1024, zero_bytes: 64 * 1024 };
+    let disk = SimDisk::new();
+    let path = Path::new("p/00000000000000000001.log");
+    let mut store = SegmentStore::open_on(Arc::new(disk.clone()), Path::new("p"), 3, OPTIONS).unwrap();
+    append(&mut store, &[&[7; 200_000]]);
+    append(&mut store, &[&[8; 200_000]]);
+    drop(store);
+    let mut bytes = disk.bytes(path).unwrap();
+    let used = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    bytes.resize(600 * 1024, 0);
+    let end = |bytes: &[u8]| {
+        disk.put(path, bytes.to_vec());
+        let mut scan = scan_on(Arc::new(disk.clone()), Path::new("p")).unwrap();
+        let read = scan.by_ref().map(|record| record.is_ok()).collect::<Vec<_>>();
+        (read, scan.tail().clone())
+    };
+    assert_eq!(end(&bytes), (vec![true; 2], Tail::Clean));
+    let mut torn = bytes.clone();
+    torn[used - 512 * 3..used].fill(0);
+    assert!(matches!(end(&torn), (read, Tail::Torn { .. }) if read == [true]));
+    for at in [used + 40, 500 * 1024, 600 * 1024 - 1] {
+        let mut stray = bytes.clone();
+        stray[at] = 7;
+        assert_eq!(end(&stray).0, [true, true, false], "a stray byte at {at}");
+    }
 }
 
 #[test]

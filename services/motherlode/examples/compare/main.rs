@@ -223,7 +223,7 @@ fn record_bytes(data: &std::path::Path) -> Result<usize, Box<dyn Error>> {
 
 fn cell(latencies: &Histogram<u64>, took: Duration) -> Cell {
     let ms = |quantile| Duration::from_nanos(latencies.value_at_quantile(quantile)).as_secs_f64() * 1e3;
-    #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+    #[allow(clippy::cast_precision_loss, reason = "for display")]
     let rate = latencies.len() as f64 / took.as_secs_f64();
     Cell { rate, p50: ms(0.5), p99: ms(0.99), cost: None }
 }

@@ -52,7 +52,7 @@ pub fn print(table: &[(usize, Vec<Turn>)]) {
     }
 }
 
-/// Like `1.20 (1.10 to 1.30)`; empty without figures.
+/// Formats median and span like `1.20 (1.10 to 1.30)`; empty without figures.
 pub fn median_and_span(figures: impl Iterator<Item = f64>) -> String {
     let mut found: Vec<f64> = figures.collect();
     found.sort_by(f64::total_cmp);

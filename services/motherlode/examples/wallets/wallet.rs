@@ -19,7 +19,7 @@ use tonic::{
     transport::{Server, server::TcpIncoming},
 };
 
-/// Without a latency it never answers.
+/// Wallet with a latency; without one it never answers.
 #[derive(Clone)]
 struct Wallet {
     takes: Option<Duration>,

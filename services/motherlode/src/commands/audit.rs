@@ -20,7 +20,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if copy_folder(&args.data, HOME).is_dir() && !log_folder(&args.data, HOME).is_dir() {
         return own::run(args);
     }
-    // Its drop deletes a temporary copy.
+    // Dropping `local` deletes a temporary copy.
     let local = args.access.local(&args.data)?;
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     })?;
     let seconds = started.elapsed().as_secs_f64();
-    #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+    #[allow(clippy::cast_precision_loss, reason = "for display")]
     let rate = rounds as f64 / seconds.max(1e-9);
     eprintln!("{seconds:.2} s, {rate:.0} rounds/s");
     match whole.divergence() {

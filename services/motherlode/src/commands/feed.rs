@@ -32,7 +32,7 @@ impl Sink for Feed {
         self.position
     }
 
-    /// Lines written before a stream broke are not repeated.
+    /// Writes the records of a message as lines. Lines written before a stream broke are not repeated.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.records(&message)? {

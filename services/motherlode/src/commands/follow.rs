@@ -70,7 +70,7 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     Ok(found)
 }
 
-/// Records of one append at most.
+/// Longest message: the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 type Ledger = LedgerServiceClient<Connection>;
@@ -157,7 +157,7 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     }
 }
 
-/// Status of a broken stream; `None` if `once` is set and the goal reached.
+/// Follows a stream; returns the status if it breaks, `None` if `once` is set and the goal is reached.
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,

@@ -59,7 +59,7 @@ pub enum Format {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u8,
-    /// Empty if already printed.
+    /// Message; empty if it is already printed.
     pub message: String,
 }
 
@@ -70,7 +70,7 @@ impl Failure {
         Self { code: 1, message: message.to_string() }
     }
 
-    /// With the chain of causes.
+    /// Failure with the chain of causes in its message.
     #[must_use]
     pub fn caused(error: &dyn Error) -> Self {
         let mut message = error.to_string();
@@ -195,7 +195,7 @@ fn log_step(error: &LogError) -> &'static str {
     }
 }
 
-/// A closed pipe, as behind `| head`, is not an error.
+/// Prints text. A closed pipe, as with `| head`, is not an error.
 pub fn say(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {

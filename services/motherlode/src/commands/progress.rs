@@ -1,4 +1,4 @@
-//! On standard error: a bar on a terminal, otherwise a line every few seconds.
+//! Progress on standard error: a bar on a terminal, otherwise a line every few seconds.
 
 use crate::figures::grouped;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -21,7 +21,7 @@ pub struct Progress {
     done: AtomicU64,
     of: Option<u64>,
     unit: &'static str,
-    /// Time of the next line; `None` without lines.
+    /// Time of the next line; `None` if no lines are printed.
     due: Option<Mutex<Instant>>,
 }
 

@@ -17,13 +17,13 @@ pub(super) struct Published {
     partition: u32,
     position: u64,
     tie: Tie,
-    /// Shared by all partitions: their messages form one sequence.
+    /// Feed of all partitions, because their messages form one sequence.
     feed: Rc<Mutex<Feed>>,
     once: bool,
 }
 
 impl Published {
-    /// `to` is `nats://host:port,.../SUBJECT`. Returns where each partition resumes.
+    /// Opens the feed `to`, `nats://host:port,.../SUBJECT`. Returns where each partition resumes.
     pub(super) async fn feed(
         config: &Store,
         to: &str,
@@ -54,7 +54,7 @@ impl Sink for Published {
         self.position
     }
 
-    /// Retries while the outcome is unknown.
+    /// Publishes a message, and retries while the outcome is unknown.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let entry = |stored: &motherlode_proto::ledger::v1::LogRecord| {
             let payload = line(self.partition, stored.position, &stored.record)?.into();

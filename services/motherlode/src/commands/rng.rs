@@ -150,7 +150,7 @@ impl Chain {
         Ok(Self { key, player, number: 0, draws: Draws::from_seed(key), left: 0 })
     }
 
-    /// Next seed, as for one-step rounds with numbered requests.
+    /// Deals the next seed, as for one-step rounds with numbered requests.
     fn deal(&mut self) -> Seed {
         self.number += 1;
         let dealt = draw::deal(&self.key, &self.player, self.number);
@@ -221,7 +221,7 @@ mod tests {
         String::from_utf8(exported(line)).unwrap().lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Independent derivation: a seed per block of 64, in the order dealt.
+    /// Derives words independently: a seed per block of 64, in the order dealt.
     fn words(seeds: usize) -> Vec<u32> {
         let mut dealer = Chain::new(Some([7; 32])).unwrap();
         let blocks = (0..seeds).map(|_| Draws::from_seed(dealer.deal()));

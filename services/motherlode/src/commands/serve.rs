@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// For threads to end after the server has stopped.
+/// Longest wait for threads to end after the server has stopped.
 const LEAVE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
@@ -46,8 +46,8 @@ pub struct Args {
     /// ones. Calls for players of others are refused with PARTITION_ELSEWHERE. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     read_partitions: Vec<u32>,
-    /// Verify full segments of the log in the background (background), or the whole log before the first answer
-    /// (all). Default background.
+    /// Verify full segments of the log after the start (background), or the whole log before the first answer (all).
+    /// Default background.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
     /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.
@@ -151,7 +151,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
     });
-    // All tasks have ended, unless a signal interrupted the start: then one may still read the log.
+    // All tasks have ended, except that after a signal during the start one may still read the log.
     runtime.shutdown_timeout(LEAVE);
     served
 }

@@ -3,7 +3,7 @@ use motherlode_ledger::offer;
 use motherlode_slots::{Game, Stake, games, latest};
 use motherlode_state::{CoinValue, Currency};
 
-/// In millionths, if offered; else the game's smallest.
+/// Default coin value in millionths; the smallest one if the game does not offer it.
 const COIN_MICROS: u64 = 100_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]

@@ -9,12 +9,12 @@ use motherlode_proto::{
 
 pub(super) struct Tie {
     partition: u32,
-    /// First record to receive, which readers do not get.
+    /// Record to receive first, with its hash; it is checked and not passed to readers.
     to: Option<(u64, String)>,
 }
 
 impl Tie {
-    /// Also returns the position to follow from: the previous one if the record must be received again.
+    /// Returns the check and the position to follow from: the previous one if the record must be received again.
     pub(super) fn after(partition: u32, last: Last) -> (Self, u64) {
         let Last { position, sha256 } = last;
         let to = sha256.filter(|_| position > 0).map(|sha256| (position, sha256));
@@ -65,7 +65,6 @@ mod tests {
         let tied = |position, sha256| Tie::after(0, Last { position, sha256: Some(sha256) });
         let (mut tie, held) = tied(5, sha256(5));
         assert_eq!(held, 4, "the record itself is asked for again");
-        // A heartbeat precedes the first record.
         assert!(tie.records(&message(&[], 4)).unwrap().is_empty());
         let (first, next) = (message(&[5, 7], 8), message(&[9], 9));
         assert_eq!(tie.records(&first).unwrap(), &first.records[1..]);

@@ -56,8 +56,8 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// `<colour>_micros` is the sum of a colour's coin values in millionths, `red_gifted` the number of gifted red
-/// crystals, and `given` marks the gift as given (DM-14). Unknown figures appear by key.
+/// Describes changed figures; unknown ones by their key. `<colour>_micros` is the sum of a colour's coin values in millionths,
+/// `red_gifted` the number of gifted red crystals, and `given` marks the gift as given (DM-14).
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =
         (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -74,7 +74,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
             return format!("coin values of its {name}s {sum} {currency}");
         }
         if let Some(name) = key.strip_suffix("_gifted").and_then(of_colour) {
-            return format!("{value} of the {name}s a gift");
+            return format!("{value} of the {name}s as a gift");
         }
         let potion = usize::try_from(*value).ok().and_then(|place| place.checked_sub(1));
         let potion = potion.and_then(|place| collected.get(place)).map(|at| window::name(game, *at));

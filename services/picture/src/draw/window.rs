@@ -136,7 +136,7 @@ pub(super) fn code(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| index.to_string(), |symbol| symbol.code.to_lowercase())
 }
 
-/// A placed Wild covers a square from its top left cell (WF-10).
+/// Returns whether a placed Wild, a square from its top left cell, covers a cell (WF-10).
 fn covers(mark: &Mark, rows: usize, reel: usize, row: usize) -> bool {
     let Ok(cell) = usize::try_from(mark.cell) else { return false };
     let side = match mark.kind() {
@@ -264,7 +264,6 @@ fn one(game: &GameInfo, spin: &SpinResult, win: &Win, pen: Pen) -> String {
         None => {
             let spins = match spin.free_spins_won {
                 0 => String::new(),
-                // Free spins are not part of a win on ways.
                 _ if win.ways > 0 => String::new(),
                 spins => pen.bold(Hue::Cyan, &format!("   + {}", counted(spins.into(), "free spin"))),
             };

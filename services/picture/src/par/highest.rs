@@ -14,14 +14,14 @@ pub struct Highest {
     pub bets: String,
     pub chance: String,
     pub says: &'static str,
-    /// Stake with this win; empty if all are equal.
+    /// Stake with this win; empty if all stakes have it.
     pub at: String,
     /// Win with the gamble in bets, rounded down; empty without a gamble.
     pub gambled_bets: String,
     pub gambled_chance: String,
 }
 
-/// Relative to the price for a bought feature. `None` if the game states none.
+/// Returns the highest win, in bets or, for a bought feature, in prices. `None` if the game states none.
 #[must_use]
 pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     if stake.buy_feature {

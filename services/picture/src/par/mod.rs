@@ -33,7 +33,7 @@ pub enum SheetPart {
     Reels,
 }
 
-/// Default coin value; if not offered, the game's smallest.
+/// Default coin value; the smallest one if the game does not offer it.
 const COIN_MICROS: u64 = 100_000;
 
 /// Returns a part of the sheet if this program has the same model. May take seconds.
@@ -201,7 +201,7 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
 
 fn rates(par: &Par) -> Markup {
     let rows = par.rates.iter().map(|rate| {
-        // The inverse of a mean win has no meaning.
+        // "Once in N spins" has no meaning for a mean win.
         let comes = rate.title.starts_with("chance") || rate.title.contains("of a paid spin");
         let small = rate.value > Exact::from_integer(0.into()) && rate.value < Exact::from_integer(1.into());
         let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };

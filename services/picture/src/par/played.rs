@@ -11,7 +11,7 @@ pub struct Played {
     pub tally: Tally,
     pub seed: Seed,
     pub command: String,
-    /// Whether figures are carried between rounds, so that simulated players have played before.
+    /// Whether the game carries figures between rounds; simulated players have then played before.
     pub carries: bool,
 }
 

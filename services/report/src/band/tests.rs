@@ -44,7 +44,6 @@ struct Mixed {
 }
 
 impl Mixed {
-    /// Stakes and their shares in thousandths.
     fn new() -> Self {
         Self { stakes: [(10.0, 900), (100.0, 80), (2_000.0, 19), (50_000.0, 1)], wins: Default::default() }
     }

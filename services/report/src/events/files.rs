@@ -29,7 +29,7 @@ struct Stored {
     event: Option<SignificantEvent>,
 }
 
-/// The hash of the last record identifies the files.
+/// End of the files: the hash of their last record identifies them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Away {
     pub(crate) count: u64,
@@ -126,7 +126,7 @@ impl EventFiles {
         deleted
     }
 
-    /// Skips events in the files; can be repeated after an error.
+    /// Appends events, without those already in the files. Can be repeated after an error.
     pub(crate) fn append(
         &mut self,
         first: u64,
@@ -154,12 +154,12 @@ fn hash_at(records: &dyn Reader, count: u64) -> Result<Option<Hash>, ReadError> 
 }
 
 impl EventReader {
-    /// `end` is exclusive. If the files are damaged, the next start rebuilds them.
+    /// Reads events up to `end`, exclusive. If the files are damaged, the next start rebuilds them.
     pub(super) fn read(&self, first: u64, end: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         self.read_all(first, end).inspect_err(|error| {
             tracing::error!(%error, "significant events cannot be read from their files");
             if !matches!(error, Unreadable::Read(ReadError::Io(_))) && !self.trust.lost.swap(true, Ordering::Relaxed) {
-                // Without kept figures, a start rebuilds both.
+                // Without the kept figures, the next start rebuilds both.
                 let _ = fs::remove_file(&self.trust.kept);
             }
         })

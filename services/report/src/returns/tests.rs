@@ -75,7 +75,6 @@ impl Player {
         self.returns.settled("acme", &open, 0);
     }
 
-    /// Collects at the highest coin value, then plays at a low one while a collection lacks one crystal.
     fn play(&mut self, rounds: u32) -> ReturnList {
         let coins = &self.game.info().limits.coin_values_micros;
         let (low, high) = (*coins.iter().find(|coin| **coin >= 40_000).unwrap(), *coins.last().unwrap());
@@ -95,7 +94,6 @@ fn figure(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// The low level returns several times its bets.
 #[test]
 fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     let found = Player::new(100).play(12_000);

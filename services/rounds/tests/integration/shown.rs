@@ -103,8 +103,6 @@ fn np_12_unopened_objects_are_shown_once_the_round_is_over_and_never_before() {
     }
 }
 
-/// Four carried crystals of each colour, at coin values that sum to 2.00, and with three gifted red ones to 0.50; the
-/// fifth is at 0.04 or the corresponding value.
 #[test]
 fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     for game in versions("dwarf-mine") {
@@ -136,7 +134,6 @@ fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     }
 }
 
-/// Callers then use the logged bytes unchanged.
 #[test]
 fn pl_11_nothing_is_added_where_it_is_said_that_nothing_is() {
     let (mut nothing, mut something) = (0, BTreeSet::new());

@@ -36,7 +36,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub struct Denied {
     pub refusal: Refusal,
-    /// `None` if no credential matched.
+    /// Caller; empty if no credential matched.
     pub caller: Caller,
 }
 
@@ -66,7 +66,7 @@ impl Caller {
         self.owns(operator) || self.owns(PLATFORM)
     }
 
-    /// `None` for the platform and without operators.
+    /// Returns the caller's operator; `None` for the platform and without operators.
     #[must_use]
     pub fn own(&self) -> Option<&str> {
         let operator = self.0.as_ref().map(|identity| &*identity.operator.id);

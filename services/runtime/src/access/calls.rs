@@ -5,7 +5,7 @@ use crate::roles::Roles;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub path: &'static str,
-    /// One suffices.
+    /// Roles of which one suffices.
     pub roles: Roles,
     pub platform: bool,
 }

@@ -27,7 +27,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Without operators, every caller is admitted.
+    /// Creates the layer. Without operators it admits every caller.
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
         let identities = (!operators.is_empty()).then(|| identities(operators).into());
@@ -64,7 +64,7 @@ fn identify<'a>(
 ) -> Result<&'a Arc<Identity>, Refusal> {
     let refuse = Refusal::new;
     if headers.get_all(AUTHORIZATION).iter().nth(1).is_some() {
-        return Err(refuse(Reason::TokenAmbiguous, "the header authorization is there more than once"));
+        return Err(refuse(Reason::TokenAmbiguous, "the header authorization is given more than once"));
     }
     if let Some(token) = bearer(headers) {
         // An empty token never matches.
@@ -78,13 +78,13 @@ fn identify<'a>(
     }
 }
 
-/// Case-insensitive scheme (RFC 9110, 11.1).
+/// Returns the bearer token; the scheme's name is case-insensitive (RFC 9110, 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Constant time.
+/// Finds the credential of a secret in constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Option<&'a Arc<Identity>> {
     let given = digest(secret);
     let mut found = None;

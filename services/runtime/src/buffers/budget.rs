@@ -2,13 +2,13 @@ use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Task and I/O buffers of a call.
+/// Bytes counted for a call's task and I/O buffers.
 pub const CALL_BYTES: usize = 16 << 10;
 
-/// Half is divided evenly between operators, half is common.
+/// Budget of bytes: half is divided evenly between operators, half is common.
 #[derive(Debug)]
 pub struct Budget {
-    /// Per operator.
+    /// Bytes of each operator's own share.
     own: usize,
     most: usize,
     pub(super) state: Mutex<State>,
@@ -21,7 +21,7 @@ pub(super) struct State {
 }
 
 impl Budget {
-    /// Bytes; `most` per operator.
+    /// Creates a budget of `all` bytes, at most `most` per operator.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;
@@ -64,7 +64,7 @@ impl Budget {
     }
 }
 
-/// Returned on drop.
+/// Bytes of a budget, returned on drop.
 #[derive(Debug)]
 pub(super) struct Share {
     budget: Arc<Budget>,

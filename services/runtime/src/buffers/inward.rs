@@ -17,11 +17,11 @@ const MESSAGE_MAX: usize = 4 << 20;
 
 pub(super) struct Inward {
     body: Body,
-    /// Covers the longest message: the receive buffer does not shrink.
+    /// Bytes of the longest message so far, because the receive buffer does not shrink.
     held: Share,
     head: Vec<u8>,
     left: usize,
-    /// Limit per message, or of a unary call's whole body.
+    /// Time for a message, or for the whole body of a unary call.
     time: Duration,
     whole: bool,
     since: Instant,

@@ -16,7 +16,7 @@ use std::{
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// Limits buffered bytes, inside the access layer.
+/// Layer that limits buffered bytes, inside the access layer.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,

@@ -35,7 +35,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Polls at once, to count an unread answer.
+    /// Counts an answer, which is polled at once, so that an unread one is counted too.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;

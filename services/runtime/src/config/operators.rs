@@ -45,7 +45,7 @@ pub struct Operator {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credential {
-    /// Name, and actor of its commits. Equal names are one actor: an approval needs another name (PL-27).
+    /// Name, which its commits state as their actor. Equal names are one actor: an approval needs another name (PL-27).
     pub name: String,
     /// SHA-256 of a bearer token, instead of a certificate.
     pub token_sha256: Option<Digest>,

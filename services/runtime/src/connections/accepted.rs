@@ -69,7 +69,6 @@ impl Listening {
                 match accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
                     Ok((stream, peer)) => match admission.table.admit(peer.ip()) {
                         None => {
-                            // Never blocks.
                             let _ = io::Write::write(&mut &stream, refusal);
                             admission.table.say_refused(peer.ip());
                         }

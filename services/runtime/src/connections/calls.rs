@@ -15,7 +15,7 @@ use tower::{Service, ServiceExt};
 
 pub(super) struct UnderWay {
     pub(super) connection: Arc<Connection>,
-    /// False if the caller cancelled.
+    /// Whether the answer was sent; false if the caller cancelled.
     pub(super) answered: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn answer<S>(
     under_way.answered = ended || send(body, stream, &under_way.connection).await.is_some();
 }
 
-/// `None` if the caller cancelled or the body failed.
+/// Sends a body; `None` if the caller cancelled or the body failed.
 async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Connection>) -> Option<()> {
     loop {
         let next = poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
@@ -95,7 +95,7 @@ pub(super) struct Arriving {
 pub(super) enum Arrived {
     Whole,
     Partial,
-    /// The next read returns the error.
+    /// The connection is broken; the next read returns the error.
     Broken,
 }
 
@@ -155,7 +155,7 @@ impl http_body::Body for Arriving {
 
 fn given_up(error: &h2::Error) -> Status {
     match error.reason() {
-        Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL) => Status::cancelled("the caller gave the call up"),
+        Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL) => Status::cancelled("the caller cancelled the call"),
         _ => Status::unknown(error.to_string()),
     }
 }

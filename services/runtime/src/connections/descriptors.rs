@@ -1,9 +1,9 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors cost kernel memory.
+/// Limit of descriptors, because each costs kernel memory.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
-/// Raises the limit and returns it.
+/// Raises the process's limit of descriptors and returns it.
 #[must_use]
 pub fn descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);

@@ -20,7 +20,7 @@ pub trait Direct: Send + Sync {
 }
 
 pub trait DirectCalls: Send {
-    /// Never waits.
+    /// Begins a call. It must not wait.
     fn begin(&mut self, number: u64, head: Parts, message: Bytes);
 
     fn hand_in(&mut self);
@@ -61,7 +61,7 @@ impl Answering {
         while let Poll::Ready((number, answer)) = self.calls.poll_answer(context) {
             any = true;
             if let Some((respond, mut under_way)) = self.waiting.remove(&number) {
-                // An error means a cancelled call.
+                // An error means that the caller has cancelled the call.
                 under_way.answered = send(respond, answer).is_ok();
             }
         }

@@ -38,7 +38,7 @@ impl Frames {
         self.begun
     }
 
-    /// Returns false beyond the allowance.
+    /// Takes received bytes from the allowance; returns false beyond it.
     pub(super) fn take(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
         loop {
             let skipped = self.skipped.min(bytes.len());

@@ -35,7 +35,7 @@ pub(super) enum HandshakeError {
 
 pub(super) struct Handshakes {
     slots: Slots,
-    /// Without it the caller's runtime computes.
+    /// Thread that computes handshakes; without one the caller's runtime does.
     thread: Option<(Handle, oneshot::Sender<()>)>,
     counter: Counter<u64>,
 }
@@ -45,7 +45,7 @@ impl Handshakes {
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.tls.handshakes");
         let counter = counter.with_description("TLS handshakes that ended, by outcome.").build();
-        // Rates must see the first increase.
+        // Exported from 0, so that a rate includes the first increase.
         ["done", "failed", "late", "displaced"]
             .iter()
             .for_each(|how| counter.add(0, &[KeyValue::new("outcome", *how)]));
@@ -179,7 +179,7 @@ impl Slots {
             let fewest = fewest.map(|(index, _)| index).and_then(|index| state.waiting.remove(index));
             fewest.map(|(peer, sender)| (sender, self.enter(&mut state, peer)))
         };
-        // A receiver that is gone returns the slot, so the lock must be free.
+        // If the receiver is gone, the slot is returned here, which needs the lock.
         if let Some((sender, slot)) = given {
             drop(sender.send(slot));
         }

@@ -42,7 +42,7 @@ pub async fn serve_http1<S, B>(
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    // TLS clients could not read it.
+    // A client that expects TLS could not read the refusal.
     let refusal = if acceptor.is_some() { b"" } else { REFUSAL };
     let listening = Listening { listener, acceptor, admission, refusal, stop };
     let begin = |accepted: Accepted, served: &mut JoinSet<()>| {

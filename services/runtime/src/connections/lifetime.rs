@@ -53,7 +53,7 @@ impl Lifetime {
             return Some(End::Now("no HTTP/2 preface or request in time"));
         }
         let (left, end) = match self.stopped {
-            // The stop's caller limits the time of calls in progress.
+            // The caller of the stop limits the time of calls in progress.
             Some(stopped) => {
                 let left = connection.closes_in(stopped).unwrap_or(LOOK_EVERY);
                 (left, left.is_zero().then_some(End::Now(STOPS)))

@@ -2,7 +2,7 @@ use super::{stream::Wire, table::Connection};
 use std::{net::IpAddr, sync::Arc};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// An `Arc` extension of each request.
+/// Peer of a connection, an `Arc` extension of each request.
 pub struct Peer {
     address: IpAddr,
     certificate: Option<CertificateDer<'static>>,
@@ -29,13 +29,13 @@ impl Peer {
         self.address
     }
 
-    /// Verified, in DER.
+    /// Returns the verified client certificate in DER.
     #[must_use]
     pub fn certificate(&self) -> Option<&[u8]> {
         self.certificate.as_deref()
     }
 
-    /// `None` within the process.
+    /// Returns the connection; `None` for calls within the process.
     #[must_use]
     pub fn connection(&self) -> Option<&Arc<Connection>> {
         self.connection.as_ref()

@@ -22,9 +22,9 @@ struct Round {
 }
 
 struct Lane {
-    /// Per round.
+    /// Work that the operator may begin per round.
     most: usize,
-    /// In this round.
+    /// Work left to the operator in this round.
     left: usize,
     /// Waiting tasks, keyed by age.
     waiting: BTreeMap<u64, Waker>,
@@ -43,7 +43,7 @@ impl Round {
 
     /// Admits a task, or keeps its waker. Returns whether it was admitted.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
-        // The caller of its connection may have become known.
+        // The connection's operator may have become known since the task began to wait.
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);
         }
@@ -108,7 +108,7 @@ pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Ticket>, w
 }
 
 pub(super) fn leave(place: Ticket) {
-    // A thread that ends has no round.
+    // There is no round if the thread is ending.
     let _ = ROUND.try_with(|round| round.borrow_mut().leave(place));
 }
 

@@ -30,26 +30,26 @@ const READ_MAX: Duration = Duration::from_millis(300);
 #[derive(Debug, Clone)]
 pub struct Bounds {
     pub all: usize,
-    /// Per address.
+    /// Connections per address.
     pub per_peer: usize,
     pub peers: BTreeMap<IpAddr, usize>,
-    /// Per operator.
+    /// Connections per operator.
     pub per_operator: usize,
     pub tls_handshakes: usize,
-    /// For TLS and HTTP/2, or the first HTTP/1.1 request.
+    /// Time for TLS and HTTP/2, or for the first HTTP/1.1 request.
     pub handshake: Duration,
-    /// Time without a call.
+    /// Time without a call before a connection is closed.
     pub idle: Duration,
     pub keep_alive: Duration,
     pub keep_alive_answer: Duration,
-    /// Per connection.
+    /// Concurrent calls per connection.
     pub calls: u32,
     pub header_bytes: u32,
-    /// Per connection in 10 seconds.
+    /// Cancelled calls per connection in 10 seconds.
     pub cancelled: u32,
-    /// Outside calls, per second and connection.
+    /// Control frames per second and connection, outside calls.
     pub control_frames: u32,
-    /// Weights of operators; default 1.
+    /// Weights of operators, 1 by default.
     pub weights: BTreeMap<String, u32>,
 }
 
@@ -86,7 +86,7 @@ impl Bounds {
     }
 }
 
-/// IPv6 counts by /64.
+/// Returns the network that counts as one peer: an IPv4 address, or a /64 of IPv6.
 #[must_use]
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -114,7 +114,7 @@ struct TableInner {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// Oldest first.
+    /// Connections by number, oldest first.
     connections: BTreeMap<u64, Arc<Connection>>,
     shares: BTreeMap<String, Arc<Share>>,
     warned: Option<Instant>,
@@ -126,7 +126,7 @@ pub struct Connection {
     table: Arc<TableInner>,
     greeted: AtomicBool,
     began: Instant,
-    /// `None` without operators.
+    /// Operator and credential of the first admitted call; `None` without operators.
     known: OnceLock<Option<Holder>>,
     share: OnceLock<Arc<Share>>,
     calls: AtomicU32,
@@ -209,7 +209,7 @@ impl Table {
 }
 
 impl State {
-    /// `own` counts the address's connections.
+    /// Closes a connection to make room for a new one. `own` counts the new address's connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -262,11 +262,11 @@ impl State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// Handshakes, or the head of the first HTTP/1.1 request, are late.
+    /// Its handshakes, or the head of its first HTTP/1.1 request, are late.
     Ungreeted,
-    /// No admitted call, and none in progress.
+    /// It has had no admitted call, and none is in progress.
     Unknown,
-    /// No admitted call, but open calls such as health in progress.
+    /// It has had no admitted call, but calls without a credential, such as health, are in progress.
     Watched,
     Idle,
     Busy,
@@ -282,7 +282,7 @@ impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
         match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
-            // May be an honest client's, among idle connections of others.
+            // It may be an honest client's, so it ranks with idle connections.
             (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,
@@ -327,7 +327,7 @@ impl Connection {
             let share = Arc::clone(share.or_insert_with(|| Arc::new(self.table.turns.share(operator, number))));
             let _ = self.share.set(share);
         }
-        // A concurrent call may have been first.
+        // A concurrent call may have set it first.
         let _ = self.known.set(holder);
         Ok(())
     }
@@ -398,7 +398,7 @@ impl Connection {
         Unread(Arc::clone(self))
     }
 
-    /// At most [`READ_MAX`]; `None` while a known caller's call is in progress.
+    /// Returns the time until the connection closes, at most [`READ_MAX`]; `None` while a known caller's call is in progress.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
         if calls > unread && self.is_known() {
@@ -420,7 +420,7 @@ impl Connection {
         self.shed.notified().await;
     }
 
-    /// `None` if it is over.
+    /// Returns the time left; `None` if it is over.
     pub(super) fn left(&self) -> Option<Duration> {
         let idle = self.table.bounds.idle;
         if self.calls.load(Ordering::Relaxed) > 0 {

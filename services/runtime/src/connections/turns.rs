@@ -18,7 +18,7 @@ use std::{
 pub(super) const TOGETHER_MAX: usize = 64;
 /// Work per round at the greatest weight. A smaller number shortens the wait of others.
 const COMPETING_MAX: usize = 16;
-/// After a call of another operator.
+/// Time after a call during which operators count as competing, in milliseconds.
 const COMPETE_MS: u64 = 1_000;
 
 pub(super) struct Turns {
@@ -47,7 +47,7 @@ impl Turns {
         &self.unknown
     }
 
-    /// `number` is unique.
+    /// Returns an operator's share, with a unique number.
     pub(super) fn share(&self, operator: &str, number: usize) -> Share {
         Share::new(number, self.weights.get(operator).copied().unwrap_or(1))
     }

@@ -11,7 +11,7 @@ impl Reason {
         TABLE.iter().map(|row| row.reason)
     }
 
-    /// `None` for another version's reason.
+    /// Returns the reason of a name; `None` if only another version has it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.reason)
@@ -22,7 +22,7 @@ impl Reason {
         self.row().name
     }
 
-    /// Default; see [`with_code`](crate::refusal::Refusal::with_code).
+    /// Returns the default status code; see [`with_code`](crate::refusal::Refusal::with_code).
     #[must_use]
     pub fn code(self) -> Code {
         self.row().code
@@ -51,7 +51,7 @@ impl fmt::Display for Reason {
 }
 
 impl Retry {
-    /// Before an unchanged retry; `None` if that does not help.
+    /// Returns the wait before an unchanged retry; `None` if a retry does not help.
     #[must_use]
     pub fn wait(self) -> Option<Duration> {
         match self {

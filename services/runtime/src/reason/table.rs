@@ -52,7 +52,7 @@ reasons! {
     "Callers and their limits" {
         /// The call shows no credential. Send the header `authorization: Bearer <token>`; commands take `--token-file`.
         TokenMissing = "TOKEN_MISSING", Unauthenticated, AfterChange;
-        /// The header `authorization` is there more than once. Send it once.
+        /// The header `authorization` is given more than once. Send it once.
         TokenAmbiguous = "TOKEN_AMBIGUOUS", Unauthenticated, AfterChange;
         /// The token belongs to no operator. Check which file it was read from.
         TokenUnknown = "TOKEN_UNKNOWN", Unauthenticated, AfterChange;
@@ -90,7 +90,7 @@ reasons! {
         ContentTypeUnknown = "CONTENT_TYPE_UNKNOWN", InvalidArgument, Never;
         /// The console's listener refused the HTTP request before it became a call; the HTTP status gives the cause.
         HttpRefused = "HTTP_REFUSED", InvalidArgument, AfterChange;
-        /// The header `grpc-timeout` is malformed, or there twice.
+        /// The header `grpc-timeout` is malformed, or given twice.
         TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, Never;
         /// The call's deadline has passed. The effect of a request in progress is unknown: retry with the same request id.
         DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, After(100);
@@ -130,7 +130,7 @@ reasons! {
         PlayMoney = "PLAY_MONEY", FailedPrecondition, Never;
     }
     "Play" {
-        /// There is no such game or version of its rules. ListGames has those that there are.
+        /// There is no such game or version of its rules. ListGames lists the existing ones.
         GameUnknown = "GAME_UNKNOWN", NotFound, Never;
         /// The operator is neither configured nor in the log. ListSwitches lists the existing operators.
         OperatorUnknown = "OPERATOR_UNKNOWN", NotFound, Never;
@@ -156,11 +156,11 @@ reasons! {
         ChoiceNotAwaited = "CHOICE_NOT_AWAITED", FailedPrecondition, Never;
         /// The round is over and takes no more choices. GetRound returns it.
         AlreadySettled = "ALREADY_SETTLED", FailedPrecondition, Never;
-        /// There is no such round, or it is another operator's. ListRounds has a player's rounds.
+        /// There is no such round, or it is another operator's. ListRounds lists a player's rounds.
         RoundUnknown = "ROUND_UNKNOWN", NotFound, AfterChange;
         /// The next draw has another seal than the request names. Retry with the new `seal`.
         SealChanged = "SEAL_CHANGED", FailedPrecondition, AfterChange;
-        /// The key of the round's draws is not there. Restore the keys folder, or void the round.
+        /// The key of the round's draws is missing. Restore the keys folder, or void the round.
         DrawKeyLost = "DRAW_KEY_LOST", FailedPrecondition, AfterChange;
         /// The process has no draw keys (`[draws] key_file`), so it can neither draw nor rebuild a round.
         NoDrawKeys = "NO_DRAW_KEYS", FailedPrecondition, AfterChange;
@@ -174,7 +174,7 @@ reasons! {
         GambleForbidden = "GAMBLE_FORBIDDEN", FailedPrecondition, Never;
         /// The jurisdiction does not allow games with a progressive jackpot.
         JackpotForbidden = "JACKPOT_FORBIDDEN", FailedPrecondition, Never;
-        /// The jurisdiction does not allow rounds that play themselves.
+        /// The jurisdiction does not allow autoplay.
         AutoplayForbidden = "AUTOPLAY_FORBIDDEN", FailedPrecondition, Never;
         /// The bet exceeds the limit for a round (`limit_minor`).
         BetLimit = "BET_LIMIT", FailedPrecondition, AfterChange;
@@ -194,23 +194,23 @@ reasons! {
         SessionExpired = "SESSION_EXPIRED", FailedPrecondition, AfterChange;
         /// The session is bound to another player, game or currency.
         SessionMismatch = "SESSION_MISMATCH", InvalidArgument, Never;
-        /// The player's time of the day is up.
+        /// The player has reached the day's time limit.
         SessionTimeLimit = "SESSION_TIME_LIMIT", FailedPrecondition, AfterChange;
         /// A reality check is due. Acknowledge it by AcknowledgeRealityCheck.
         RealityCheckDue = "REALITY_CHECK_DUE", FailedPrecondition, AfterChange;
-        /// The service has as many sessions as it keeps (`limits.sessions_max`).
+        /// The service has as many sessions as it allows (`limits.sessions_max`).
         SessionsFull = "SESSIONS_FULL", ResourceExhausted, After(60_000);
     }
     "Campaigns" {
-        /// The player has no such campaign. ListCampaigns has the player's campaigns.
+        /// The player has no such campaign. ListCampaigns lists the player's campaigns.
         CampaignUnknown = "CAMPAIGN_UNKNOWN", NotFound, AfterChange;
-        /// The player has a campaign of this reference.
+        /// The player has a campaign with this reference.
         CampaignExists = "CAMPAIGN_EXISTS", AlreadyExists, Never;
         /// The campaign is for another game or currency.
         CampaignMismatch = "CAMPAIGN_MISMATCH", InvalidArgument, Never;
-        /// A round of the campaign was begun, so it cannot be taken back.
+        /// A round of the campaign was begun, so the campaign cannot be cancelled.
         CampaignBegun = "CAMPAIGN_BEGUN", FailedPrecondition, Never;
-        /// The campaign was taken back.
+        /// The campaign was cancelled.
         CampaignCancelled = "CAMPAIGN_CANCELLED", FailedPrecondition, Never;
         /// All free rounds of the campaign were played.
         CampaignUsedUp = "CAMPAIGN_USED_UP", FailedPrecondition, Never;
@@ -244,17 +244,17 @@ reasons! {
         VoidProposedBefore = "VOID_PROPOSED_BEFORE", FailedPrecondition, Never;
         /// The round hit the jackpot, so its void needs an approval.
         VoidUnapproved = "VOID_UNAPPROVED", FailedPrecondition, AfterChange;
-        /// The switch is in this position already.
+        /// The switch already has this state.
         SwitchUnchanged = "SWITCH_UNCHANGED", FailedPrecondition, Never;
         /// Without operators there are no actors, so no change waits for an approval.
         NoActors = "NO_ACTORS", FailedPrecondition, AfterChange;
-        /// No such change waits. ListChanges has those that do.
+        /// No pending change has this id. ListChanges lists the pending ones.
         ChangeUnknown = "CHANGE_UNKNOWN", NotFound, Never;
         /// The change was not approved in time. Propose it again.
         ChangeLapsed = "CHANGE_LAPSED", FailedPrecondition, Never;
         /// The actor who proposed a change may not approve it.
         SameActor = "SAME_ACTOR", PermissionDenied, AfterChange;
-        /// The change is for other actors to approve.
+        /// Other actors must approve the change.
         OtherActors = "OTHER_ACTORS", PermissionDenied, AfterChange;
         /// The number of pending changes is at its limit (`changes_max`). Approve or reject some.
         TooManyChanges = "TOO_MANY_CHANGES", ResourceExhausted, AfterChange;

@@ -114,7 +114,7 @@ pub(crate) fn method(path: &str) -> &'static str {
     CALLS.iter().find(|call| call.path == path).map_or("_OTHER", |call| &call.path[1..])
 }
 
-/// An answer without a body has its status in the headers.
+/// Returns an answer's status; without a body it is in the headers.
 fn status(answer: Option<&Response<Body>>) -> &'static str {
     let Some(answer) = answer else { return "UNKNOWN" };
     name(answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes())))

@@ -11,7 +11,7 @@ use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
 const OF_THE_PROCESS: &str = "/grpc.";
-/// Waiting for the log service could block two processes on each other.
+/// Calls that do not wait for current state: two processes could otherwise wait for each other.
 const OF_WHAT_IS_WRITTEN: &str = "/motherlode.log.v1.LogService/";
 
 #[derive(Clone)]

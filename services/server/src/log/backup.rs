@@ -34,9 +34,9 @@ pub enum BackupError {
     Malformed(#[from] Malformed),
     #[error("the copy has {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
-        /// Operator of the copy, or empty.
+        /// Operator of the existing copy; empty for the whole log.
         held: Box<str>,
-        /// Operator of the records, or empty.
+        /// Operator of the received records; empty for the whole log.
         sent: Box<str>,
     },
     #[error("position {position} of partition {partition} was sent after {last}")]

@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// Previous end of the target.
+    /// End of the target before the copy.
     pub before: Position,
     pub end: Position,
     pub head: Hash,
@@ -88,7 +88,7 @@ fn copy_by(
 ) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
-    // Last to first: partition 0 implies all others.
+    // From the last to the first, so partition 0 exists only if all others do.
     let copies = (0..partitions).rev().map(|partition| match part {
         Source::Whole => Copying::begin(from, to, partition),
         Source::Rest => Copying::begin_after(from, to, partition),
@@ -160,7 +160,7 @@ impl Copying {
 
     /// Copies to the source's current end, or to a record that refers past home's end, while `wanted`.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
-        // Records read earlier may be older than home's end.
+        // Records read before home's end was read may not refer to it yet.
         let mut at_old_end = true;
         loop {
             if self.waiting.is_empty() {
@@ -182,7 +182,7 @@ impl Copying {
         }
     }
 
-    /// If an error follows records, the next call returns it.
+    /// Reads the next records. If an error follows some records, the next call returns it.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);

@@ -20,12 +20,12 @@ pub enum LogError {
     #[error("the log in {}: {source}", folder.display())]
     Folder {
         folder: PathBuf,
-        /// Names file and offset.
+        /// Cause, with file and offset.
         source: log::OpenError,
     },
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// The number of partitions is permanent, since it assigns the players.
+    /// The log has another number of partitions, which is permanent because it assigns the players.
     #[error(
         "{location} has the log of partitions {}, not of {configured} partitions as configured, of which {} are written \
          here",
@@ -73,7 +73,7 @@ impl LogLocation {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                // The ledger settles it after a comparison with the index.
+                // Opened without a change: the ledger settles the log after it has compared it with the index.
                 let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
@@ -94,7 +94,7 @@ impl LogLocation {
 
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.write_partitions())?;
-        // Last to first: the first implies all others.
+        // From the last to the first, so the first exists only if all others do.
         config
             .write_partitions()
             .into_iter()
@@ -142,7 +142,7 @@ impl LogLocation {
         }
     }
 
-    /// `None` without a log.
+    /// Returns the number of partitions; `None` without a log.
     pub fn count(&self) -> Result<Option<u32>, LogError> {
         let Self::Stream(config) = self else { return Ok(self.partitions(0)?.last().map(|last| last + 1)) };
         let mut count = HOME;

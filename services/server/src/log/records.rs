@@ -15,7 +15,7 @@ const BATCH_RECORDS: usize = 4096;
 pub enum RecordsError {
     #[error("{location}: no log there{}", partition_suffix(*partition))]
     Missing { location: Box<LogLocation>, partition: Option<u32> },
-    /// A stream can only be read from its first message.
+    /// The log is a stream, which can only be read from its first message.
     #[error("{0}: a stream is copied from its first record only; name a data folder")]
     NotAFolder(Box<LogLocation>),
     #[error(transparent)]
@@ -43,7 +43,7 @@ impl LogLocation {
         count.ok_or_else(|| RecordsError::Missing { location: Box::new(self.clone()), partition: None })
     }
 
-    /// `None` without a log.
+    /// Opens a partition's records; `None` without a log.
     pub fn records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -65,7 +65,7 @@ impl LogLocation {
         }
     }
 
-    /// `head` is the hash of the record at `position`. The log must be in a folder.
+    /// Opens the records after a position, where `head` is the hash of the record there. The log must be in a folder.
     pub fn records_after(&self, partition: u32, position: Position, head: Hash) -> Result<Records, RecordsError> {
         match self {
             Self::Folder { data, .. } => {

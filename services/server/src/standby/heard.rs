@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// A standby reports once per second.
+/// Silence after which a standby is not listed; it reports once per second.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 const LISTED_MAX: usize = 64;
 

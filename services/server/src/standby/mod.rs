@@ -91,7 +91,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
 }
 
 impl Candidate {
-    /// Distinguishes standbys on one machine.
+    /// Returns the port, which distinguishes standbys on one machine.
     fn port(&self) -> u16 {
         self.listener.local_addr().map_or(self.config.listen.port(), |address| address.port())
     }
@@ -165,7 +165,7 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // A replay may last longer than a silence.
+        // Checked here too, because a replay can last longer than a silence.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,

@@ -38,7 +38,7 @@ impl Replica {
     /// Takes all partitions over, unless another process did so after `last_epochs`. After an error, replicas of this
     /// log remain.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
-        // Last to first: the first implies all others.
+        // Opened from the last to the first, so that the first one's owner has all others.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
         let opened =
             self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config, last_epoch(partition)));
@@ -183,7 +183,7 @@ enum CatchUpError {
 }
 
 impl CatchUpError {
-    /// Reports whether the replica may be of another log.
+    /// Returns whether the error can mean that the replica is of another log.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),

@@ -1,5 +1,3 @@
-//! The double of a series (BW-23).
-
 use motherlode_ledger::{Handle, LedgerApi, rounds};
 use motherlode_log::MemoryStore;
 use motherlode_proto::{

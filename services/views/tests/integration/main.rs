@@ -1,5 +1,3 @@
-//! Tests of the store of views through the crate's public interface.
-
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a failed step fails the test")]
 
 mod checkpoints;

@@ -81,7 +81,6 @@ fn wallet() -> World {
     world
 }
 
-/// Players with transferred money: sessions, campaigns, play money, collections, sealed draws, open rounds.
 fn play() -> World {
     let mut world = World::new(0);
     let rate = |rate: &str| Event::RateSet {
@@ -279,7 +278,6 @@ fn system() -> World {
     world
 }
 
-/// Hits, awards, every void, incidents, suspensions, a retirement.
 fn pool() -> World {
     let mut world = World::new(0);
     for pool in [POOL, "heir", "third"] {
@@ -355,7 +353,6 @@ fn pool() -> World {
     });
     world.write(StreamId::pool("third"), retired.into_iter().collect());
     world.settle_pools();
-    // At the end, contributions, a void, a hit and an open round are pending.
     let kept = round(&mut world, "ann", POOL);
     let void = world.void("ann", kept, ANYONE, VoidedJackpot::Kept);
     world.write(player("ann"), vec![void]);

@@ -13,10 +13,8 @@ use motherlode_state::{
 use std::collections::BTreeSet;
 
 pub struct Log {
-    /// Unique name, also of its digests.
     pub name: String,
     pub partition: u32,
-    /// Records from position 1.
     pub records: Vec<Bytes>,
 }
 
@@ -86,7 +84,6 @@ variants!(SHARES, share, CollisionShare: Full, Proportional);
 variants!(STATUSES, status, PoolStatus: Active, Suspended, Retired);
 variants!(TERMS, terms, LoggedTerms: Terms, Unreadable);
 
-/// Listed variants that no log contains.
 #[must_use]
 pub fn missing(logs: &[Log]) -> Vec<&'static str> {
     let mut found = BTreeSet::new();

@@ -28,7 +28,6 @@ pub(super) fn all() -> Vec<Log> {
     worlds.into_iter().map(log).collect()
 }
 
-/// Repaired and new damage.
 fn damaged(partition: u32) -> World {
     let mut world = World::new(partition);
     let found = || Event::IntegrityFailed { check: Event::CHECK_OF_LOG.into(), finding: "a block".into() };
@@ -115,7 +114,6 @@ fn open_rounds(world: &mut World) {
     };
     let mut spins = step(round, 1, 50);
     if let Event::StepResolved(spins) = &mut spins {
-        // Two `round.v1.SpinResult`s: free spins, then a collection.
         spins.outcome = [[0x0A, 4, 0x08, FREE, 0x58, 20], [0x0A, 4, 0x08, COLLECTION, 0x58, 30]].concat();
     }
     world.write(player("ann"), vec![Event::RoundStarted(started.into()), spins, gift]);

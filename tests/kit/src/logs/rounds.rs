@@ -10,7 +10,6 @@ pub(super) fn all() -> Vec<Log> {
     vec![Log { name: "made-wallet-rounds".into(), partition: 0, records: rounds().records }]
 }
 
-/// A lost round, a won one, a held credit that is released, and another that waits in the end with the end of a lost round.
 fn rounds() -> World {
     let mut world = World::new(0);
     world.write(player("rita"), vec![Event::AccountOpened { currency: EUR }, Event::SeamlessChosen]);

@@ -28,7 +28,6 @@ impl World {
         Self { books, records: vec![], now_ms: START_MS, partition, commits: vec![], head }
     }
 
-    /// Panics if the books reject the commit.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         let request_id = format!("request-{}", self.commits.len());
         self.write_named(stream, &request_id, events)
@@ -174,7 +173,6 @@ impl World {
         }
     }
 
-    /// Void of a settled round with a bet of 3.00 and no win.
     pub fn void(&self, name: &str, round: u64, actor: &str, jackpot: VoidedJackpot) -> Event {
         let mut event = Event::RoundVoided {
             round,

@@ -1,5 +1,3 @@
-//! The console as a separate process.
-
 use super::{Browser, rounds, service};
 use crate::apart::Installation;
 use motherlode_proto::job::v1::{

@@ -1,5 +1,3 @@
-//! Calls in JSON and cross-site requests.
-
 use super::{ALL, Browser, CONSOLE, Page, round, rounds, service};
 use motherlode_tests::operators::{NEW_YEAR_MS, Service, operator};
 use serde_json::{Value, json};
@@ -40,7 +38,6 @@ async fn pl_11_a_round_is_played_in_json_once_and_is_in_the_log_as_any_other() {
     let again = call(&service, "acme-play", "/v1/SpinService/Spin", &bet("json")).await;
     assert!(told(&first)["played"]["position"].is_string(), "{}", first.body);
     assert_eq!(told(&again)["played"]["position"], told(&first)["played"]["position"], "one effect, one answer");
-    // Canonical JSON: 64-bit numbers are strings.
     let balance = json!({ "account": bet("")["account"] });
     let balance = told(&call(&service, "acme-wallet", "/v1/LedgerService/GetAccount", &balance).await);
     assert!(balance.to_string().contains("\"amountMinor\":\""), "{balance}");

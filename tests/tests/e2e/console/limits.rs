@@ -1,5 +1,3 @@
-//! Limits of the console's listener.
-
 use super::{ALL, Browser};
 use motherlode_runtime::Config;
 use motherlode_tests::{Server, config, hostile::Target, operators::operator, start_fresh};
@@ -137,7 +135,6 @@ async fn at_b1_refused_watches_have_no_known_caller_and_make_way_before_a_gatewa
     let mut strangers = vec![];
     for number in 0..8 {
         strangers.push(json.from(40 + number).tcp().await.unwrap());
-        // The listener accepts in order, so the stranger was accepted earlier.
         assert!(asks(&json.from(100), "acme-support").await.is_some());
     }
     for (number, stream) in kept.iter_mut().enumerate() {

@@ -1,5 +1,3 @@
-//! Stops, and the forms that switch a part off (PL-25).
-
 use super::{Browser, Page, Service, rounds, service};
 use crate::PROGRAM;
 use motherlode_proto::{
@@ -382,7 +380,6 @@ async fn at_d4_the_deciding_figure_stands_directly_after_the_names() {
     let page = browser.get("/reports/revenue").await;
     assert_eq!(titles(&page)[..4], ["Day", "Operator", "Game", "Revenue"]);
     assert!(page.body.contains("class=\"scroll figures\""));
-    // 118 rem of 16 pixels fit within 1,920.
     let style = browser.get("/console.css").await.body;
     assert!(style.contains(".console main:has(.figures) { max-width: 118rem; }"));
     service.server.stop().await.unwrap();

@@ -1,5 +1,3 @@
-//! Console pages that work on demand or update continuously.
-
 use super::{Browser, Page, rounds, service};
 use motherlode_log::hash;
 use motherlode_proto::convert::play::hex;

@@ -67,7 +67,6 @@ fn read(of: MessageDescriptor, told: Value) -> Vec<u8> {
     DynamicMessage::deserialize(of, told).expect("canonical JSON").encode_to_vec()
 }
 
-/// Returns a refusal's gRPC status after comparing its HTTP status with google.rpc.Code.
 fn refused(path: &str, code: u16, told: Value) -> Status {
     let status = CONTRACT.get_message_by_name("google.rpc.Status").unwrap();
     let bytes = read(status, told);

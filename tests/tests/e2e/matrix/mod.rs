@@ -134,7 +134,6 @@ impl Service {
         }
     }
 
-    /// The end is logged after the player's stream has closed.
     async fn has_ended_session(&self, player: &str) {
         let stream = StreamId::player("acme", player);
         until("the session's end", async || {
@@ -161,7 +160,6 @@ impl Service {
         second.ledger.set_switch(request(State::On)).await.unwrap().into_inner().change_id
     }
 
-    /// Waits for a checkpoint of the whole log, the last one.
     async fn signed(&self) {
         let mut client = ProofServiceClient::new(self.connections["acme"].clone());
         let signed = async {
@@ -181,7 +179,6 @@ impl Service {
         second.ledger.approve_change(request).await.unwrap();
     }
 
-    /// Creates a funded player of acme with an open round and a session, for a row's good request.
     async fn names(&self, number: usize, row: &Row) -> Names {
         let mut client = Client::on(self.connections["acme"].clone());
         let player = format!("p{number}");
@@ -200,7 +197,6 @@ impl Service {
         let round = client.spin(bought, None).await.unwrap().round_id;
         let open = OpenSessionRequest {
             request_id: "session".into(),
-            // With a real-money session, the row's bet would have to be part of it.
             account: Some(Account { currency_code: "XTS".into(), ..account.clone() }),
             game: "neptune".into(),
             mode: PlayMode::Demo.into(),
@@ -246,7 +242,6 @@ impl Service {
             round,
             session,
             request: format!("{REQUEST}{number}"),
-            // A player of a seamless wallet has a bet instead of a deposit.
             deposit: if seamless::is_on() { "bought" } else { "deposit-EUR" }.into(),
             pool: pool.into(),
             game: "witch-feature".into(),
@@ -267,7 +262,6 @@ impl Service {
     }
 }
 
-/// Refusal of deposits and withdrawals for seamless wallets (PL-31).
 fn of_transfers(path: &str) -> Option<(Code, &'static str)> {
     match path.rsplit('/').next() {
         Some("Deposit" | "Withdraw") => Some((Code::FailedPrecondition, "SEAMLESS_WALLET")),
@@ -476,7 +470,6 @@ async fn isolates(service: Service) {
         let existing = service.refused("other", row, (row.request)(&theirs)).await;
         let unknown = service.refused("other", row, (row.request)(&nobodys)).await;
         assert_eq!(shown(&existing, &theirs), shown(&unknown, &nobodys), "{path}");
-        // Unknown names of the caller's operator get the same answer.
         let of_players = (row.request)(&theirs) != (row.request)(&nobodys);
         if of_players && row.unknown.is_some() {
             let own = pool(nobody("other", &names));

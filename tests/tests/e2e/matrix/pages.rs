@@ -1,5 +1,3 @@
-//! Reference pages of the calls in `docs/reference/generated/calls`.
-
 use super::{
     Face, Service, account, json, listed, owner,
     rows::{Names, ROWS, Row},
@@ -15,7 +13,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Set to write the pages instead of comparing them.
 const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const ANSWER: &str = "\n## Answer\n";

@@ -19,7 +19,6 @@ pub struct Names {
     pub operator: String,
     pub player: String,
     pub round: String,
-    /// Live session at neptune, where the player also has the campaign "spring".
     pub session: String,
     pub request: String,
     pub deposit: String,
@@ -28,7 +27,6 @@ pub struct Names {
     pub changes: [u64; 2],
     pub currency: &'static str,
     pub record: Vec<u8>,
-    /// Requests other content with the same request id.
     pub other: bool,
 }
 

@@ -1,5 +1,3 @@
-//! Faulty wallets, and callers with short deadlines (PL-31, PL-32).
-
 use super::{
     DEBIT_MS, World, bet_within, json, looked_up, rounds,
     scripted::{End, Fault, Wallet},

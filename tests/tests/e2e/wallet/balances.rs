@@ -228,7 +228,6 @@ fn logged(config: &Config) -> Vec<(Logged, Hash)> {
 fn records(commits: Vec<(Logged, Hash)>) -> Vec<Bytes> {
     let (mut head, mut hashes) = (genesis(0), BTreeMap::new());
     let chain = |(mut logged, before): (Logged, Hash)| {
-        // Steps name the records that sealed their draws.
         for event in &mut logged.commit.events {
             if let Event::StepResolved(step) = event
                 && let Some(sealed_by) = step.draw.as_mut().and_then(|draw| draw.sealed_by.as_mut())
@@ -295,7 +294,7 @@ async fn mf_c4_the_audit_finds_credits_due_that_are_not_those_of_the_books() {
     let of = commits.iter_mut().find(|(of, _)| of.due_after.iter().any(|(_, due)| due.0 > 0)).unwrap();
     of.0.due_after[0].1.0 -= 1;
     let (is_sound, said) = audit(commits);
-    assert!(!is_sound && said.contains("PL-31: the stated credits due"), "{said}");
+    assert!(!is_sound && said.contains("PL-31: the stated due credits"), "{said}");
 }
 
 fn refused_debits(log: &mut Vec<(Logged, Hash)>, stream: &StreamId, times: usize) {
@@ -337,7 +336,6 @@ async fn mf_c4_a_balance_that_takes_too_many_records_of_older_versions_is_not_st
     }
     let rows = same_by_every_page(&world, "acme").await;
     assert_eq!(rows.len(), 6, "a debit and a bet each");
-    // No credit was paid, and the first commit is more than 4,096 commits before these rows.
     let old = of_old(&world.config);
     let world = served(world, old).await;
     let mut client = world.client("acme").await;

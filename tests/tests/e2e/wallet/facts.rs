@@ -9,13 +9,10 @@ use motherlode_state::{Automatic, Event, RoundStarted, StreamId};
 use ring::digest::{SHA256, digest};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// A round as the log has it.
 struct InLog {
     started: Arc<RoundStarted>,
     opening: String,
-    /// Its ends: settled or voided.
     ends: Vec<RoundEnd>,
-    /// Money that it brought its player, by kind.
     paid: BTreeMap<i32, i64>,
 }
 
@@ -33,7 +30,6 @@ pub fn uuid(text: &str) -> String {
     digits.into_iter().collect()
 }
 
-/// The calls without their repeats, which have the same content but for the attempt.
 pub fn once(arrived: &[Arrived]) -> Vec<Arrived> {
     let mut first = BTreeMap::<&str, Arrived>::new();
     let mut order = vec![];
@@ -65,7 +61,6 @@ fn without_attempt(call: &Arrived) -> Arrived {
     plain
 }
 
-/// Compares a player's rounds at the wallet with those of the log.
 pub fn reconcile(wallet: &Wallet, commits: &[Arc<Logged>], player: &str) {
     let stream = StreamId::player("acme", player);
     let rounds = in_log(commits, &stream, player);
@@ -157,7 +152,6 @@ fn in_log(commits: &[Arc<Logged>], stream: &StreamId, player: &str) -> BTreeMap<
 }
 
 impl InLog {
-    /// The whole win of a round: parts that were credited before are in it.
     fn pays(&mut self, win: i64) {
         let kind = if self.started.campaign.is_some() { CreditKind::FreeRoundWin } else { CreditKind::Win };
         if win > 0 {

@@ -1,5 +1,3 @@
-//! Wallets with false or late answers (PL-31, PL-32).
-
 use super::{
     World, json, looked_up, rounds,
     scripted::{End, Fault, Wallet},
@@ -15,7 +13,6 @@ use std::sync::atomic::Ordering;
 use tonic::Code;
 
 const FUNDS: i64 = 1_000;
-/// Measured by the test's clock.
 const HALF_A_MINUTE_MS: i64 = 30_000;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,7 +29,6 @@ use tonic::{Code, Request, Status};
 use tonic_types::StatusExt;
 use world::{World, until};
 
-/// Maximum age of a debit before its bet, by the test's clock.
 const DEBIT_MS: i64 = 15_000;
 
 /// Bets with a deadline. If it expires before the service's refusal arrives, repeats the request to get the reason.
@@ -137,7 +136,6 @@ async fn pl_31_a_bet_that_the_wallet_refuses_is_never_played_and_says_the_operat
             let metadata = &details.error_info().unwrap().metadata;
             assert_eq!(metadata["minimum_bet_minor"], "1", "BW-29: one line, one coin, of a cent");
             assert_eq!((&*metadata["wallet_reason"], &*metadata["currency_code"]), ("INSUFFICIENT_FUNDS", "EUR"));
-            // The refusal is final, whatever the balance.
             world.wallet.fund("alice", 100_000);
         }
         let refused = looked_up(&mut client, &alice, "poor").await;

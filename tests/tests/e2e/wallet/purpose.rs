@@ -24,7 +24,6 @@ use tonic_types::StatusExt;
 
 const OPENING: &str = "open_free_rounds = true";
 
-/// Worlds with this setting of the wallet, by gRPC and in JSON.
 async fn receiving(setting: &str) -> [World; 2] {
     let (grpc, in_json) = (Wallet::default(), Wallet::default());
     let (address, _) = grpc.serve().await;
@@ -34,7 +33,6 @@ async fn receiving(setting: &str) -> [World; 2] {
     [grpc, in_json]
 }
 
-/// The calls that arrived, without repeats.
 fn arrived(world: &World) -> Vec<Arrived> {
     once(&world.wallet.books().arrived)
 }
@@ -54,7 +52,6 @@ async fn void(client: &mut Client, request_id: &str, round_id: &str) {
     client.ledger.void_round(void).await.unwrap();
 }
 
-/// Plays a round that waits for a choice to its end.
 async fn won(client: &mut Client, id: &str, account: &Account) -> i64 {
     let mut last = client.spin(bet(id, account, "0.10"), Some(Force::Open)).await.unwrap();
     while let Some(kind) = next_choice(&last) {
@@ -93,12 +90,10 @@ async fn pl_39_voids_jackpots_and_closed_rounds_have_their_own_forms() {
     let world = World::start().await;
     let mut client = world.client("acme").await;
     let alice = world.player(&mut client, "alice", 1_000_000).await;
-    // A settled round, and one that is open.
     let lost = client.spin(bet("lost", &alice, "0.10"), Some(Force::Loss)).await.unwrap();
     void(&mut client, "void-lost", &lost.round_id).await;
     let open = client.spin(bet("unsettled", &alice, "0.10"), Some(Force::Open)).await.unwrap();
     void(&mut client, "void-open", &open.round_id).await;
-    // A round whose win covers the refund: nothing moves, and the end is reported.
     let mut last = client.spin(bet("won", &alice, "0.10"), Some(Force::Open)).await.unwrap();
     while let Some(kind) = next_choice(&last) {
         last = client.choose(&format!("won.{}", last.step), &last.round_id, kind, None).await.unwrap();
@@ -117,7 +112,6 @@ async fn pl_39_voids_jackpots_and_closed_rounds_have_their_own_forms() {
     }
     let kept = of_won.round().win_kept.as_ref().map_or(0, |kept| kept.amount_minor);
     assert_eq!(kept, (win - staked).max(0), "the operator learns of the win that stays with the player");
-    // A jackpot is priced after its round.
     let mut request = bet("hit", &alice, "0.20");
     request.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
@@ -157,7 +151,6 @@ async fn pl_39_the_operators_session_is_stated_in_each_call_of_its_rounds() {
         world.settled(&["alice"]).await;
         let own = SpinRequest { operator_session: "own".into(), ..within("own") };
         client.spin(own.clone(), Some(Force::Loss)).await.unwrap();
-        // It's no part of the request: the round is the same in another session.
         let other = SpinRequest { operator_session: "other".into(), ..own };
         client.spin(other, None).await.unwrap();
         let long = SpinRequest { operator_session: "x".repeat(256), ..within("long") };
@@ -214,7 +207,6 @@ async fn pl_39_a_free_round_is_opened_at_a_wallet_that_receives_that() {
             }
             assert_eq!(calls.iter().filter(|call| call.round().closed).count(), 1, "{calls:?}");
             if opens {
-                // A free round that the wallet refuses is not played.
                 world.wallet.books().declines = Some(ReasonCode::SessionInvalid);
                 let status = client.spin(request("f2"), None).await.unwrap_err();
                 assert_eq!(reason(&status), "WALLET_REFUSED");
@@ -223,7 +215,6 @@ async fn pl_39_a_free_round_is_opened_at_a_wallet_that_receives_that() {
                 assert_eq!(metadata["wallet_reason_code"], "SESSION_INVALID");
                 assert_eq!(rounds(&mut client, &alice).await, 1);
                 world.wallet.books().declines = None;
-                // One without an answer is rolled back.
                 world.wallet.always(Fault::LostAnswer);
                 bet_within(&mut client, request("f3"), 400).await.unwrap_err();
                 world.wallet.script(&[]);
@@ -285,7 +276,6 @@ async fn pl_39_a_refused_credit_is_held_and_repeated_when_the_operator_asks() {
         };
         until(|| held() == [true], "the credit is held").await;
         let calls = world.wallet.books().arrived.len();
-        // Later bets and their credits go on, and the held credit is not repeated.
         world.wallet.books().refuses.clear();
         let second = won(&mut client, "r2", &alice).await;
         until(|| held() == [true], "the second credit is paid").await;
@@ -369,7 +359,6 @@ async fn pl_39_a_repeat_after_a_restart_has_the_same_content() {
     world.settled(&["alice"]).await;
     let repeats = world.wallet.books().arrived[before..].iter().filter(|call| call.id == "debit/acme/alice/r1").count();
     assert!(repeats > 0 && win >= 0, "the debit is repeated by the new process");
-    // `once` within compares each repeat with the first call.
     world.reconciled(&["alice"]).await;
 }
 

@@ -1,5 +1,3 @@
-//! A wallet with a certificate of the system's roots (PL-31).
-
 use super::{json, rounds, scripted::Wallet};
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::OpenAccountRequest;

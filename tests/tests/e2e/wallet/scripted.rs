@@ -45,7 +45,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Returns a random transient fault in `often` of 100 calls.
     fn random(chance: &mut Chance, often: usize) -> Option<Self> {
         const ALL: [Fault; 8] = [
             Fault::LostCall,
@@ -115,15 +114,12 @@ pub struct Books {
     pub balances: BTreeMap<String, i64>,
     pub transactions: BTreeMap<String, Entry>,
     pub order: Vec<String>,
-    /// Faults of the next calls; then `always` applies.
     pub script: VecDeque<Fault>,
     pub always: Option<Fault>,
     pub of: BTreeMap<String, Fault>,
     pub credits_unsure: bool,
-    /// Percentage of calls with a random fault.
     pub random: Option<(usize, Chance)>,
     pub calls: usize,
-    /// Calls that hang now, and their maximum.
     pub hanging: (usize, usize),
     pub arrived: Vec<Arrived>,
     pub refuses: BTreeMap<String, ReasonCode>,
@@ -161,7 +157,6 @@ impl Wallet {
         address
     }
 
-    /// Applies or answers the late calls.
     pub fn catch_up(&self) {
         self.1.notify_waiters();
     }
@@ -195,7 +190,6 @@ impl Wallet {
         books.transactions.values().filter(of).map(|entry| entry.amount).sum()
     }
 
-    /// `None` if the transaction never arrived.
     pub fn end(&self, id: &str) -> Option<End> {
         self.books().transactions.get(id).map(|entry| entry.end.clone())
     }
@@ -260,13 +254,11 @@ impl Wallet {
         }
     }
 
-    /// The answer where a call is refused for a reason.
     fn refused(reason: Option<ReasonCode>) -> Option<Result> {
         let reason_code = reason?.into();
         Some(Result { outcome: Outcome::Refused.into(), reason_code, ..Result::default() })
     }
 
-    /// Notes a call that arrives.
     fn arrives(&self, id: &str, call: WalletRequest) {
         self.books().arrived.push(Arrived { id: id.to_owned(), call });
     }

@@ -1,5 +1,3 @@
-//! Bought features, gambles and secured halves with a wallet (PL-31).
-
 use super::{
     World, bet_within, looked_up, rounds,
     scripted::{End, Fault},
@@ -15,7 +13,6 @@ use tonic::Code;
 
 const TRIES: usize = 100;
 
-/// A feature of Mystery Elves on ten lines of a cent: 70 bets of 0.10 EUR.
 const PRICE: i64 = 700;
 
 fn bought(id: &str, account: &Account) -> SpinRequest {
@@ -106,7 +103,6 @@ async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credite
     world.reconciled(&["alice"]).await;
 }
 
-/// Returns the round with the offer, its win and the number of answers.
 async fn gambling(client: &mut Client, account: &Account) -> (String, String, i64) {
     for number in 0..TRIES {
         let id = format!("h{number}");

@@ -24,7 +24,6 @@ use std::{
 
 const ALL: &str = r#"["play", "wallet", "support", "audit"]"#;
 
-/// Operator acme has a seamless wallet; the operator other has a transfer wallet.
 pub struct World {
     pub server: Server,
     pub wallet: Wallet,
@@ -56,7 +55,6 @@ impl World {
         Self::new(wallet, of_wallet, |config| config).await
     }
 
-    /// Starts with the log in a folder, whatever the other tests use.
     pub async fn in_folder(partitions: u32) -> Self {
         let wallet = Wallet::default();
         let (address, _) = wallet.serve().await;

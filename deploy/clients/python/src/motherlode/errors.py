@@ -93,7 +93,7 @@ class ResourceExhausted(Refused):
 
 
 class Unavailable(Refused):
-    """A call without effects got no answer in time, or none from the service."""
+    """A call without effects got no answer of the service in time."""
 
 
 class NotSent(Unavailable):

@@ -25,12 +25,10 @@ pub struct GameData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JackpotData {
-    /// Mean paid spins per jackpot, at one coin.
     pub odds: u64,
     pub seed_coins: u64,
     pub contribution: String,
     pub base_coin_value: String,
-    /// At the smallest coins, at the base coin value.
     #[serde(default)]
     pub rtp_span: Option<(String, String)>,
 }

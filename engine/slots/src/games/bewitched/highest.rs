@@ -1,5 +1,3 @@
-//! The highest paid window, then free spins at the highest window and prize.
-
 use num_traits::ToPrimitive;
 
 use super::model::{DOUBLES_MAX, Model};

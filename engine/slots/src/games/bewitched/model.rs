@@ -22,7 +22,7 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("free_spins", "all wins in free spins, with their bonuses"),
 ];
 
-/// For version 1.6, whose frozen data file has none.
+/// Short names of version 1.6, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 const ROWS: usize = 3;
 const MULTIPLIER_MAX: u32 = 100;
@@ -52,7 +52,7 @@ pub struct Jackpot {
 }
 
 impl Model {
-    /// For tuning: proves nothing.
+    /// Compiles a data file for tuning, without a proof of its return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -90,7 +90,7 @@ impl Model {
         format!(
             "the pool is active with a seed of {seed} EUR and grows by {percent} % of every bet; each coin staked wins it once \
              in {odds} spins, in proportion to the coin value: a coin value of {} EUR wins the whole pool. While the pool is suspended \
-             nothing is won of it, and the return is the one without the jackpot",
+             nothing is won from it, and the return is the one without the jackpot",
             base_coin_micros / 1_000_000
         )
     }
@@ -126,7 +126,7 @@ impl Model {
     }
 }
 
-/// The published span must equal the exact one.
+/// Returns the published span, which must equal the exact one.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -16,7 +16,7 @@ use crate::parts::windows::{LineBet, Shown};
 pub struct BewitchedRound<'a> {
     model: &'a Model,
     bet: LineBet,
-    /// 0 with the pool closed.
+    /// Coins staked for the jackpot; 0 while the pool is closed.
     jackpot_coins: u64,
     double_allowed: bool,
     awaiting: Awaiting,
@@ -78,7 +78,6 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = self.next();
     }
 
-    /// The prize is independent of the picked vials.
     fn vials(&mut self, draws: &mut Draws, out: &mut Outcome) {
         out.prize = Some(match self.model.wheel.turn(self.jackpot_coins, draws) {
             PrizeInfo::Jackpot => {

@@ -16,7 +16,7 @@ use crate::parts::worth::half_even;
 
 const FLOAT: f64 = 1e-12;
 const BET: u64 = BET_COINS as u64;
-/// Denominators of fractional coins with whole bets of 25 coins.
+/// Denominators of the fractional coins at which a bet of 25 coins is whole.
 const MODULI: [u8; 2] = [5, 25];
 
 #[derive(Debug, Default)]
@@ -36,13 +36,13 @@ struct Residues {
 struct Often {
     free: f64,
     collection: f64,
-    /// Bound of the root mean square per round.
+    /// Upper bound of a round's root mean square effect.
     spins_at_once: f64,
     rtp: Exact,
 }
 
 impl Cash {
-    /// `None` without whole bets.
+    /// Returns the effect of rounding; `None` for a coin at which no bet is whole.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::new(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
@@ -100,7 +100,6 @@ impl Residues {
         (mean(&self.paid) + often.free * mean(&self.free), often.collection * collections)
     }
 
-    /// Half a minor unit for dropped windows, else float error.
     fn doubt(&self, often: &Often) -> f64 {
         let lacks = |residues: &[f64]| (1.0 - residues.iter().sum::<f64>()).max(0.0) / 2.0 + FLOAT;
         let collections = self.collection.iter().map(|residues| lacks(residues)).sum::<f64>();
@@ -108,7 +107,7 @@ impl Residues {
     }
 }
 
-/// Depends only on the residue: the denominator is odd, so halves don't occur.
+/// Returns the rounding of a win. It depends only on the residue: the denominator is odd, so halves do not occur.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
     let paid = half_even(exactly.into(), coin.denominator.into());
@@ -157,12 +156,11 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     all
 }
 
-/// Modulus 25 has too many states for 0.
+/// Returns the chance below which states are dropped: 0 would leave too many at modulus 25.
 fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }
 
-/// Chances of the number of crystals, by crystals landed before (DM-09).
 fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
     let symbols: f64 = model.expansion.weights().map(|(_, weight)| f64::from(weight)).sum();
     let crystal = f64::from(model.expansion.crystal());

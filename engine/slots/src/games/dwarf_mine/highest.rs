@@ -29,7 +29,6 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
     Ok(HighestWin { collected, ..HighestWin::new(coins / exact(bet_coins), exponent(log), false) })
 }
 
-/// A higher window without all features counts only if it exceeds the lost free spins.
 fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindows]) -> TopWindows {
     let shows = &paid.shows[3][model.crystals.len()].chance;
     let (coins, chance) = PaidSpin::highest_complete(model);
@@ -41,7 +40,7 @@ fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindo
     TopWindows { windows: 1, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(shows) }
 }
 
-/// Bounds the chance of at least three quarters of the highest win, by Markov's inequality.
+/// Bounds the chance of three quarters of the highest win or more, by Markov's inequality.
 fn top(windows: u32, (coins, chance): (u64, Exact), of: &FreeSpin) -> TopWindows {
     let nearly = (&of.coins * ratio(4, 3) / exact(coins.max(1))).min(exact(1));
     TopWindows { windows, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(&nearly) }

@@ -20,7 +20,7 @@ pub(super) const PARTS: [PartName; 3] = [
     PartName::collected("collections", "all wins in Collection Free Spins, in the long run"),
 ];
 
-/// For version 1.0, whose frozen data file has none.
+/// Short names of version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 8] = [
     ("Emerald Dwarf", "Emerald"),
     ("Topaz Dwarf", "Topaz"),
@@ -180,7 +180,6 @@ fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     Ok(all)
 }
 
-/// A reel shows at most one Bonus (DM-06).
 fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
     let strips = data::strips_of(&data.symbols, &data.reels.base)?;
     for (reel, strip) in strips.iter().enumerate() {

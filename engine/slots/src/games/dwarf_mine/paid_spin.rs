@@ -29,7 +29,7 @@ pub struct PaidSpin {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub chance: Exact,
-    /// Mean coins, counted as 0 in other windows.
+    /// Mean coins of these windows, counting 0 for all others.
     pub coins: Exact,
 }
 

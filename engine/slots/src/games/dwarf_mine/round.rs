@@ -46,7 +46,6 @@ impl<'a> DwarfMineRound<'a> {
         })
     }
 
-    /// Plays the paid spin after the gift (DM-14).
     fn spin(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let before = self.collections;
         self.collections.give(u64::from(self.model.gift));

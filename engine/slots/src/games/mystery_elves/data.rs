@@ -30,7 +30,7 @@ pub struct GameData {
 #[serde(deny_unknown_fields)]
 pub struct FeatureData {
     pub needs: u8,
-    /// Each new Bonus symbol restores them.
+    /// Number of respins, which each new Bonus symbol restores.
     pub respins: u8,
     pub strip: String,
 }
@@ -53,7 +53,7 @@ pub struct FactorData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BonusData {
-    /// For 1 to 18 total bets.
+    /// Weights of the values from 1 to 18 total bets.
     pub values: Vec<u32>,
     pub mystery: u32,
     pub multiplying: u32,

@@ -1,5 +1,3 @@
-//! Highest line wins, and a full screen of Hold and Win.
-
 use super::model::{GAMBLES_MAX, Model};
 use super::moments::{MIDDLE, OUTER, Window};
 use crate::contract::highest_win::{GambleTop, HighestWin};

@@ -72,7 +72,6 @@ impl Window {
         self.starting(needs).map(|((outer, middle), chance, _)| chance * &of[outer][middle]).sum()
     }
 
-    /// Windows that start the feature: Bonus symbols, chance, mean line win.
     fn starting(&self, needs: u8) -> impl Iterator<Item = (BonusCounts, Exact, Exact)> {
         let starts = move |held: &BonusCounts| held.0 + held.1 >= usize::from(needs);
         self.by_held.iter().filter(move |(held, _)| starts(held)).map(|(&held, &(windows, coins))| {
@@ -241,7 +240,6 @@ fn binomials(of: usize) -> Vec<u64> {
     std::iter::successors(Some((1, 0)), |&last| Some(next(last))).map(|of| of.0).take(of + 1).collect()
 }
 
-/// Chances that 0, 1, ... symbols have a property.
 fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     let misses = Exact::one() - one;
     let mut chances = vec![Exact::one()];
@@ -260,7 +258,7 @@ pub struct Ends {
     multiplying: Exact,
     values: [Exact; 2],
     factors: [[Exact; 2]; 2],
-    /// Sums over 0 to 15 symbols, times `unit^n`; with and without GRAND.
+    /// Sums over 0 to 15 symbols, times `unit^n`, without and with a GRAND.
     sums: [Vec<Sums>; 2],
     unit: Exact,
 }

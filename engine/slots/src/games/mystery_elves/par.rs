@@ -13,7 +13,6 @@ use crate::parts::windows::Windows;
 
 pub(crate) const BUY_FEATURE: &str = "buy_feature";
 
-/// Everything pays on the total bet, so all stakes are equal.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let (_, bet_coins) = model.check(stake)?;
     let windows = if stake.buy_feature { &model.bought } else { &model.windows };

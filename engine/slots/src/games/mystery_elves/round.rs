@@ -1,5 +1,3 @@
-//! Paid or bought spin, the feature in one step, then the gamble of the total win.
-
 use super::model::{BASE_LINES, GAMBLES_MAX, HOLD_AND_WIN, Model};
 use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;

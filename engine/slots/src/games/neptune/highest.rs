@@ -1,5 +1,3 @@
-//! The highest window and treasure in each spin.
-
 use super::model::Model;
 use super::moments::{Amount, Window};
 use crate::contract::highest_win::HighestWin;

@@ -40,7 +40,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// For tuning: proves nothing.
+    /// Compiles a data file for tuning, without a proof of its return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;

@@ -58,7 +58,6 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// The values were drawn with the bonus (NP-12).
     fn open_treasures(&mut self, picked: &Picked, out: &mut Outcome) {
         let Some(pick) = self.picks.pop_front() else { return };
         out.reveals.extend(pick.reveal(picked.as_slice()));

@@ -8,7 +8,7 @@ use crate::parts::reels::{Column, REELS};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
-    /// Windows by run length on one line; equal for all lines.
+    /// Number of windows by run length on one line, which is equal for all lines.
     pub runs: [u64; REELS + 1],
     /// Objects by number of scatters.
     pub objects: [u64; REELS + 1],

@@ -9,7 +9,7 @@ pub struct GameData {
     pub title: String,
     pub rules_version: String,
     pub rules_date: String,
-    /// With all features unlocked, exact to fifteen places.
+    /// Return with all features unlocked, exact to fifteen places.
     pub rtp: String,
     pub rules: String,
     pub stake: StakeData,
@@ -25,7 +25,7 @@ pub struct GameData {
     pub reels: ReelsData,
     pub respin_reels: ReelsData,
     pub free_reels: ReelsData,
-    /// After a combination without feature.
+    /// Chance of the Explosion after a combination without a feature.
     pub explosion_chance: ChanceData,
 }
 
@@ -39,7 +39,6 @@ pub struct ChanceData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PotionsData {
-    /// On each of the reels 2, 3 and 4.
     pub chance: ChanceData,
     /// Weights of Red, Blue and Green.
     pub colours: [u32; 3],
@@ -72,6 +71,5 @@ pub struct FreeSpinsData {
     pub one: u32,
     pub both: u32,
     pub feature_chance: ChanceData,
-    /// Weights of High Symbols, Random Wilds, Multiplier, Mega Wild; then the first, second and fourth with Multiplier.
     pub features: [u32; 7],
 }

@@ -70,7 +70,7 @@ impl Game for WitchFeature {
         &FEATURES
     }
 
-    /// Features in free spins are random; others use Potions of earlier rounds.
+    /// Returns the nature of a feature: random in free spins, otherwise by Potions of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         use SpinKind::{Explosion, HighSymbols, MegaWild, MultiplierRespin, RandomWilds};
         match source {
@@ -102,7 +102,7 @@ impl Game for WitchFeature {
         highest::win(&self.model, stake)
     }
 
-    /// In the best state, one Potion completes the best feature.
+    /// Returns the mean return in the best state, in which one Potion completes the best feature.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         Ok(MostExpected::of_return(Chain::new(&self.model, &Means::new(&self.model)).most_expected()))

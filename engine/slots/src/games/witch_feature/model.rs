@@ -29,14 +29,13 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::cash("free_spins", "all wins in free spins, with their features"),
 ];
 
-/// For version 1.0, whose frozen data file has none.
+/// Short names of version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;
-/// One each on reels 1 and 5 (WF-14).
 pub const FREE_SPINS_NEED: u8 = 2;
 
-/// Both numbers are below 2^63.
+/// Chance as a fraction; both numbers are below 2^63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
     pub times: u64,
@@ -102,7 +101,7 @@ pub struct Model {
     pub three_by_three: Vec<MegaWilds>,
     pub two_by_two: Vec<MegaWilds>,
     pub question_marks: Weights<u32>,
-    /// After a combination without feature.
+    /// Chance of the Explosion after a combination without a feature.
     pub explosion: Chance,
     pub free_spins: u32,
     pub free_feature_chance: Chance,
@@ -228,7 +227,6 @@ impl Model {
     }
 }
 
-/// `awards` are for 0, 1 and 2 Free Spins symbols.
 fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windows, ModelError> {
     let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
     let lines = data::lines(&reels, &data.symbols, &data.lines)?;

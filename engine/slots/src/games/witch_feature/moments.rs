@@ -36,7 +36,7 @@ pub struct Means {
     /// Per free spin.
     pub awarded: Exact,
     pub free_spins: Exact,
-    /// Per paid spin: per feature, and others.
+    /// Expected combinations per paid spin: of each feature, then all others.
     pub combinations: [Exact; 5],
 }
 
@@ -150,7 +150,7 @@ fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     ratio(weight, of.total())
 }
 
-/// Every row shows each strip position equally often.
+/// Returns the symbols of one cell: every row shows each strip position equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
@@ -206,7 +206,7 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     let with = |n: u64| -> Exact {
         let share = |mask: usize| {
             let hit = u64::from(mask.count_ones());
-            // The other replaced cells are off the line.
+            // The replaced cells outside the mask are off the line.
             let ways = n.checked_sub(hit).map_or(0, |rest| binomial(all - REELS as u64, rest));
             ratio(ways, binomial(all, n))
         };
@@ -317,10 +317,9 @@ pub(super) fn kind(potions: &[Potion]) -> usize {
     }
 }
 
-/// Solves `x P = x` with sum 1 for a chain with one recurrent class.
+/// Returns the stationary distribution: `x P = x` with sum 1, for a chain with one recurrent class.
 fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
     let n = moves.len();
-    // Row i is the balance of state i; the last row is the sum.
     let mut rows: Vec<Vec<Exact>> = (0..n)
         .map(|to| {
             let balance = (0..n).map(|from| &moves[from][to] - if from == to { Exact::one() } else { Exact::zero() });

@@ -24,7 +24,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
-    // The Explosion's chance is a fraction of 10^15.
+    // The Explosion's chance is a multiple of 10^-15, so the return is exact only to that.
     if (&actual - &promised).abs() > ratio(1, 1_000_000_000_000_000u64) {
         return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
     }
@@ -50,7 +50,6 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     ]
 }
 
-/// All stakes are equal: wins are proportional to the bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let means = Means::new(model);
@@ -148,7 +147,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
-/// After a combination without feature.
+/// Chance of the Explosion after a combination without a feature.
 #[must_use]
 pub fn chance_of_explosion(model: &Model) -> Exact {
     chance(model.explosion)

@@ -54,7 +54,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// 0 means no Potion or a new player.
+    /// Reads the figures of a collection. 0 means no Potion, or a new player.
     #[must_use]
     pub fn new(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -87,7 +87,7 @@ impl Shelf {
         Self { potions: [0, 1].map(|place| potions.get(place).copied()), unlocked }
     }
 
-    /// The third Potion returns the combination and empties the shelf.
+    /// Collects a Potion. The third one returns the combination and empties the shelf.
     pub fn collect(&mut self, potion: Potion) -> Option<[Potion; 3]> {
         match self.potions {
             [Some(first), Some(second)] => {

@@ -1,5 +1,3 @@
-//! Paid spin with the feature or Explosion of its third Potion, then the free spins.
-
 use super::model::{
     BASE_LINES, CELLS, EXPLOSION, FREE_SPINS, FreeFeature, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, MegaWilds, Model,
     RANDOM_WILDS, ROWS, Respin,
@@ -193,7 +191,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds coins to the round and a part, always free spins once they have begun.
+    /// Adds coins to the round and to a part of the return, which is free spins once they have begun.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;

@@ -9,7 +9,6 @@ use crate::contract::par::Exact;
 
 const KEYS: [&str; FEATURES as usize] = ["high_symbols", "random_wilds", "multiplier", "mega_wild"];
 
-/// Unlocked features times ten, plus the shelf's index.
 pub(super) fn number(shelf: &Shelf) -> u16 {
     let [first, second, unlocked] = shelf.carried();
     let mut potions: Vec<Potion> = [first, second].into_iter().filter_map(Potion::from_number).collect();

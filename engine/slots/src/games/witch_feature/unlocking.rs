@@ -20,7 +20,6 @@ pub(super) struct Unlocking {
 }
 
 struct Level {
-    /// Chances of the next unlocked features and shelf, by shelf.
     moves: Vec<BTreeMap<(usize, usize), Exact>>,
     wins: Vec<Exact>,
 }
@@ -125,7 +124,6 @@ impl Chain {
     }
 }
 
-/// Returns the completed feature and the new shelf.
 fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, Vec<Potion>) {
     let (mut shelf, mut completes) = (shelf.to_vec(), None);
     for potion in potions.into_iter().flatten() {

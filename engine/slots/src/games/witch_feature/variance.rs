@@ -19,7 +19,7 @@ use crate::math::moments;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Per second moment.
+/// Samples of each second moment.
 const SAMPLES: u32 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,7 +63,6 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let mean_f = feature_mean + explosions * float(&means.explosion);
     let squared_f = feature_squared + explosions * exploded.mean();
 
-    // A free spin A with its awards K, then its descendants.
     let often = float(&chance(model.free_feature_chance));
     let mut follows = 0.0;
     for &(feature, weight) in model.free_features.items() {
@@ -153,7 +152,6 @@ fn sampled_respin(model: &Model, respin: Respin) -> Sampled {
     all
 }
 
-/// Square of an Explosion's win, and its product with the window's line wins.
 fn sampled_explosion(model: &Model) -> (Sampled, Sampled) {
     let mut draws = Draws::from_seed(*b"Witch Feature: second moments 02");
     let (mut out, mut squared, mut product) = (Outcome::default(), Sampled::default(), Sampled::default());

@@ -1,5 +1,3 @@
-//! Independent reading of the data file and the rules.
-
 use motherlode_slots::games::bewitched::data::GameData;
 use motherlode_slots::games::bewitched::model::Model;
 use motherlode_slots::parts::file;

@@ -1,5 +1,3 @@
-//! Independent reading of the data file and the rules.
-
 use std::collections::BTreeMap;
 
 use motherlode_slots::contract::round::choice_for;
@@ -30,7 +28,6 @@ pub fn seed(number: u64) -> Seed {
     seed
 }
 
-/// Crystals by colour, sums of their coin values, gifted red ones, gift given.
 pub fn carried(crystals: [i64; 4], micros: [i64; 4], gifted: i64) -> Carried {
     let mut carried = Carried::default();
     carried.0[..4].copy_from_slice(&crystals);

@@ -90,7 +90,6 @@ fn me_15_a_double_past_the_limit_is_not_offered() {
         let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));
         assert_eq!((out.awaiting, out.round_win_minor), (open, 2 * win));
     }
-    // ME-14: a win too high for a card can be halved.
     let (mut round, _) = won(2 * win - 1);
     assert_eq!(
         refused(&mut *round, Choice::Double(Card::RedHeart)),
@@ -142,7 +141,6 @@ fn me_17_a_guess_is_a_colour() {
     }
 }
 
-/// ME-17: the result is the first draw; the card follows it, and the Joker never loses.
 #[test]
 fn me_17_the_card_follows_the_result() {
     let (mut wins, mut jokers) = (0u64, 0u64);
@@ -172,7 +170,6 @@ fn me_17_the_card_follows_the_result() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// ME-17: both results have equal chances and sum to twice the amount.
     #[test]
     fn me_17_the_gamble_returns_exactly_everything(win in 1u64..=LIMIT, halves in prop::collection::vec(any::<bool>(), 0..12)) {
         let mut gamble = ColourGamble::new(win, 10, u64::MAX, FIRST).unwrap();

@@ -1,5 +1,3 @@
-//! Independent reading of the data file and the rules.
-
 use motherlode_slots::contract::round::choice_for;
 use motherlode_slots::games::mystery_elves::data::GameData;
 use motherlode_slots::games::mystery_elves::model::Model;

@@ -30,7 +30,6 @@ fn refused(round: &mut dyn Round, choice: Choice) -> ChoiceRefused {
 #[test]
 fn me_14_the_limit_is_on_the_win_that_is_gambled() {
     let (_, win) = won(LIMIT);
-    // A win of exactly the limit can be gambled; a higher one can be neither gambled nor halved.
     let (mut round, _) = won(win);
     assert_eq!(round.awaiting(), Awaiting::Double);
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));

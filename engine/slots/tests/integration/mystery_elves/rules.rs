@@ -58,7 +58,6 @@ fn me_02_me_09_line_wins_are_those_of_the_rules() {
     assert!(won > 1_000 && wilds_won > 200 && beside_bonus > 200, "{won} {wilds_won} {beside_bonus}");
 }
 
-/// ME-03: a wild between two Bonus symbols makes nothing.
 #[test]
 fn me_03_a_wild_stands_for_every_symbol_but_bonus() {
     let (naive, model) = (Naive::read(), with(|_| ()));
@@ -169,7 +168,6 @@ fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
             let (mut product, mut turned) = (1, 0);
             let mut paid: u64 = functions(MarkKind::Bonus).map(|cell| value(held, cell)).sum();
             if !special.is_empty() || !factor.is_empty() {
-                // ME-05, ME-06, ME-08: revealed functions, then their turned values.
                 let acted = carried(feature, windows.next().expect("the functions act"));
                 last = windows.next().expect("they turn into values");
                 let after = carried(feature, last);
@@ -202,7 +200,6 @@ fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
     assert!(grand_with_two > 100 && high_without_grand > 100, "{grand_with_two} {high_without_grand}");
 }
 
-/// ME-12: only Bonus symbols fill the screen with the first respin.
 #[test]
 fn me_12_a_full_screen_ends_the_feature_at_once() {
     let model = with(|data| data.feature.strip = "Bo".into());

@@ -212,7 +212,6 @@ pub fn voided(round: u64, refund: i64, win_taken_back: i64) -> Event {
     }
 }
 
-/// Returns a void without approval, as without operators.
 pub fn voided_as(round: u64, refund: i64, win_taken_back: i64, jackpot: VoidedJackpot) -> Event {
     Event::RoundVoided {
         round,

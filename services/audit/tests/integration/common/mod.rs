@@ -59,10 +59,10 @@ pub struct Tale {
     pub partition: u32,
     pub request_id: Option<String>,
     pub seeds: u64,
-    /// Of sealed players; older logs have none.
+    /// Draw key of players with seals; older logs have none.
     pub key: Option<[u8; 32]>,
     pub currency: Option<Currency>,
-    /// Of bets; also defines the shared figures.
+    /// Rules version of bets, which also defines the shared figures.
     pub version: Option<&'static str>,
     /// Outcomes follow from the forger's seeds instead of the sealed draws.
     pub forged: bool,

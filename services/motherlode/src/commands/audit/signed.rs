@@ -16,7 +16,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
         match Checkpoints::in_folder(&proofs_folder(&args.data, part.partition), &key) {
             Ok(found) => part.checkpoints = found,
-            // The service rebuilds it from the log.
+            // Only a warning: a service signs a damaged checkpoint again.
             Err(error) => {
                 eprintln!("warning: partition {}: the last checkpoint is not compared: {error}", part.partition)
             }

@@ -7,7 +7,7 @@ use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 use motherlode_state::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 
-/// Listed awards and open rounds; the JSON report lists all.
+/// Awards and open rounds listed; the JSON report lists all.
 const SHOWN: usize = 10;
 const PLACES: usize = 4;
 
@@ -67,7 +67,7 @@ fn log(report: &Report) -> Vec<String> {
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
         let tree = report.tree.map_or(String::new(), |size| format!("; its tree's files agree up to {}", count(size)));
-        lines.push(format!("  checkpoints that it is the log of: {}{tree}", sizes.join(", ")));
+        lines.push(format!("  checkpoints of this log: {}{tree}", sizes.join(", ")));
     }
     lines.extend([
         row("commits", &count(position)),

@@ -89,7 +89,6 @@ impl<'a> Rounds<'a> {
                     }
                 }
                 Event::RoundSettled { round, win } => self.ended(&key(*round), Some((commit.time_ms, *win)), rows)?,
-                // The row of a settled round is already written, with its later void.
                 Event::RoundVoided { round, .. } => self.ended(&key(*round), None, rows)?,
                 _ => {}
             }

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::runtime::Runtime;
 use tonic::Status;
 
-/// Records of one append at most.
+/// Longest message: the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const FAILURES_MAX: u32 = 8;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
@@ -22,7 +22,7 @@ pub(super) struct Read {
 /// All readings end at the same positions.
 pub(super) struct Source {
     from: From,
-    /// By partition; empty before the first reading.
+    /// End position of each partition; empty before the first reading.
     ends: BTreeMap<u32, u64>,
     partitions: u32,
 }
@@ -112,7 +112,7 @@ async fn of_service(
     Ok(())
 }
 
-/// Status of a broken stream; `None` at the end position.
+/// Reads a stream; returns the status if it breaks, `None` at the end position.
 async fn stream(
     ledger: &mut LedgerServiceClient<Connection>,
     partition: u32,

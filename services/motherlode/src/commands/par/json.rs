@@ -21,7 +21,7 @@ pub(super) struct Report {
     game: &'static str,
     rules_version: &'static str,
     model_hash: String,
-    /// Without the jackpot's increments; the printed `rtp_parts` add up to it.
+    /// Return without the jackpot's increments; the printed `rtp_parts` add up to it.
     rtp: String,
     rtp_parts: Named,
     hit_frequency: String,
@@ -30,19 +30,19 @@ pub(super) struct Report {
     max_win_probability: String,
     /// 1.96 standard deviations.
     volatility_index: String,
-    /// Of a session's mean return without the jackpot.
+    /// Intervals of a session's mean return without the jackpot.
     confidence_intervals: Vec<spread::Interval>,
     win_distribution: spread::Distribution,
     rules_date: &'static str,
     program_version: &'static str,
     stake: StakeReport,
     rtp_without_jackpot: String,
-    /// Added to `rtp` at this coin value.
+    /// Part of the return added to `rtp` at this coin value.
     rtp_jackpot_increments: String,
     rtp_with_jackpot_increments: String,
     /// Features, and other expectations and chances of a paid spin.
     rates: Named,
-    /// Such as of the bought feature.
+    /// Returns under a condition, such as of the bought feature.
     conditional_rtps: Named,
     reel_sets: Vec<ReelSetReport>,
     /// Highest win of a round in bets, rounded down; `win_up_to_says` explains the bound (WF-04).
@@ -50,7 +50,7 @@ pub(super) struct Report {
     /// Bound of its chance.
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
-    /// Stake that reaches it; empty if all do.
+    /// Stake with this win; empty if all stakes have it.
     win_up_to_at: String,
     /// Highest win with the gamble, at stakes in EUR.
     win_up_to_gambled_bets: String,
@@ -184,7 +184,6 @@ mod tests {
         whole.parse::<u64>().unwrap() * 1_000_000_000 + fraction.parse::<u64>().unwrap()
     }
 
-    /// BW-21: the RTP shown includes the jackpot's seed, and its parts add up as printed.
     #[test]
     fn bw_21_the_printed_parts_add_up_to_the_printed_return() {
         let game = newest("bewitched").unwrap();

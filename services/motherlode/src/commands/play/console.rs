@@ -34,7 +34,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Repeats until the answer is valid; `None` at the end of the input.
+    /// Repeats a question until the answer is valid; `None` at the end of the input.
     fn ask<T>(&mut self, question: &str, understand: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Failure> {
         loop {
             self.say(&format!("  {question} "))?;
@@ -63,7 +63,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Different objects (BW-06, NP-10); `whose` is the symbol that led to the pick.
+    /// Asks for different objects (BW-06, NP-10). `whose` is the symbol that led to the pick.
     pub(super) fn ask_pick(&mut self, whose: &str, offer: PickOffer) -> Result<Option<choice::Kind>, Failure> {
         let PickOffer { needs, of } = offer;
         let example: Vec<_> = (1..=needs.min(of)).map(|number| number.to_string()).collect();
@@ -82,7 +82,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
         Ok(start.map(|()| choice::Kind::StartFeature(choice::StartFeature {})))
     }
 
-    /// A guess, to secure half if offered, or to collect (BW-22, ME-16).
+    /// Asks for a guess, for half to be secured if offered, or for the win to be collected (BW-22, ME-16).
     pub(super) fn ask_double(&mut self, halve: bool) -> Result<Option<choice::Kind>, Failure> {
         let offer = if halve { ", ha(l)ve," } else { "," };
         let question = format!("Double on red (h)eart or black (s)pade{offer} or (c)ollect:");

@@ -23,7 +23,7 @@ use tonic::Status;
 /// A deposit covers at least this many bets, and whole currency units.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
-/// Account opened, witch picked, open round continued, money deposited.
+/// Most corrections before a bet: open an account, pick a witch, continue an open round, deposit money.
 const REMEDIES_MAX: usize = 6;
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
@@ -305,7 +305,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// In minor units; 0 if the award is pending after a bounded wait.
+    /// Returns the jackpot in minor units; 0 if the award is still pending after a bounded wait.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();
@@ -336,7 +336,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     /// Prints win and balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
-            // The step's answer precedes the award.
             Some(_) if jackpot => self.balance().await?,
             Some(balance) => balance,
             None => return Err(no_answer()),

@@ -82,7 +82,6 @@ async fn dm_14_dm_18_the_collection_and_the_coin_view_stand_with_the_round() {
     let server = serve(data.path()).await;
     let (text, ended) = played_of(&server, "dwarf-mine", "--auto --coin-value 0.004", "").await;
     assert_eq!(ended, Ok(()), "{text}");
-    // 25 coins of 0.004 bet 0.10; then a first spin adds few crystals.
     let shelf = text.lines().find(|line| line.starts_with("  Crystals   Green ")).unwrap();
     assert!(shelf.ends_with("Red ●●●○○") || shelf.ends_with("Red ●●●●○"), "{text}");
     let last = text.lines().rfind(|line| line.contains("balance")).unwrap();

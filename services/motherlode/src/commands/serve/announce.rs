@@ -30,7 +30,7 @@ pub(super) fn say_console(address: SocketAddr, config: &Config) {
     );
 }
 
-/// `scripted` if the dealer is a test's.
+/// Prints the start's lines. `scripted` means that a test's script chooses outcomes.
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
@@ -108,13 +108,14 @@ fn reached(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Argument for the certificate's root; adds requirements to `needs`.
+/// Returns the argument for the certificate's root; adds requirements to `needs`.
 fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
         return String::new();
     };
-    // A self-signed certificate is its own root; otherwise the chain's last certificate or its issuer is.
+    // A self-signed certificate is its own root; otherwise the root is the chain's last certificate or that one's
+    // issuer.
     let root = match certificate.issuer() == certificate.subject() || chain.len() > 1 {
         true => absolute(&tls.certificate),
         false => {

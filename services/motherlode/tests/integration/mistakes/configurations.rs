@@ -1,8 +1,4 @@
-//! Configuration files with one mistake each.
-
-/// File content, and expected words of the message.
 pub const FAULTY: &[(&str, &[&str])] = &[
-    // Unknown keys, and values of a wrong type.
     ("listne = 3\n", &["unknown field `listne`", "expected one of"]),
     ("[limits]\nnonsense = 1\n", &["unknown field `nonsense`", "message_bytes_max"]),
     ("[currencies]\nEUR = 3\n", &["unknown field `EUR`", "ladders"]),

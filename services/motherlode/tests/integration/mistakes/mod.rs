@@ -8,7 +8,6 @@ mod world;
 use std::fs;
 use world::World;
 
-/// Command, exit code, and words of each.
 type Mistake = (&'static str, i32, [&'static str; 3]);
 
 /// Words of Rust's Debug output and of panics.

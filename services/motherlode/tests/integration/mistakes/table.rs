@@ -60,7 +60,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("health --target @OPEN --token-file folder", 2, ["cannot read folder", "Is a directory", "With --token-file"]),
     ("health --target @OPEN --token-file empty", 2, ["empty", "contains no token", "motherlode token new --out"]),
     ("health --target @OPEN --token-file binary", 2, ["binary", "contains no token", "motherlode token new --out"]),
-    // Games, stakes, players and rounds.
     ("play", 2, ["required arguments", "<GAME>", HELP]),
     ("play chess --auto --target @OPEN", 1, ["GAME_UNKNOWN", "chess", "ListGames"]),
     ("par chess", 2, ["no game chess", "there is bewitched", "neptune"]),
@@ -94,7 +93,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("loadtest --max-error-rate 2 --target @OPEN", 2, ["--max-error-rate", "must be", "0 to 1"]),
     ("loadtest --pid 4294967295 --rounds 10 --target @OPEN", 2, ["the resources of process 4294967295", "No such file", "--pid must be"]),
     ("loadtest --existing nobody --rounds 10 --target @OPEN", 1, ["ACCOUNT_UNKNOWN", "looking the players up", "OpenAccount"]),
-    // Folders, ports and roles of `serve`.
     ("serve --listen 127.0.0.1:0 --no-console --data @DATA", 1, ["open/log/0", "in use by another process", "--data"]),
     ("serve --listen @LISTENS --no-console --data fresh", 1, ["cannot listen on 127.0.0.1:", "Address already in use", "--listen and --console"]),
     ("serve --listen 127.0.0.1:0 --console @LISTENS --data fresh", 1, ["cannot listen on 127.0.0.1:", "Address already in use", "--listen and --console"]),
@@ -172,7 +170,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("follow --format jsonl --after 0:9999 --once --target @OPEN", 1, ["POSITION_AHEAD", "position = ", "begin at an earlier position"]),
     ("follow --to nats://127.0.0.1:1 --once --target @OPEN", 2, ["--to nats://127.0.0.1:1", "must be nats://host:port,.../SUBJECT", "commas"]),
     ("follow --to nats://127.0.0.1:1/a --once --target @OPEN", 1, ["cannot connect to nats://127.0.0.1:1", "refused", "Check the address"]),
-    // Proofs, keys, tokens and witnesses.
     ("verify nowhere --key @KEY", 2, ["cannot read nowhere", "No such file", "motherlode proof ROUND > FILE"]),
     ("verify folder --key @KEY", 2, ["cannot read folder", "Is a directory", "motherlode proof ROUND > FILE"]),
     ("verify empty --key @KEY", 2, ["empty", "not a proof", "motherlode proof ROUND > FILE"]),

@@ -49,7 +49,6 @@ fn uf_02_a_full_table_takes_in_who_has_fewer_at_the_cost_of_who_has_the_most() {
     let table = table(4, 4);
     let mine: Vec<_> = (0..3).map(|_| busy(&table, 1)).collect();
     let silent = table.admit(peer(1)).unwrap();
-    // First the silent connection, then the youngest of the address with many.
     let second = busy(&table, 2);
     assert!(is_shed(&silent));
     let third = busy(&table, 3);

@@ -1,5 +1,3 @@
-//! Refused bets and choices, and the reasons they cannot cause.
-
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     round::v1::{Account, Choice, Stake, choice},
@@ -62,7 +60,6 @@ pub struct Case<'a> {
     pub headers: &'a [(&'a str, &'a str)],
     pub asked: SentRequest,
     pub streamed: bool,
-    /// Its figures include times, which differ between paths.
     pub moving: bool,
 }
 

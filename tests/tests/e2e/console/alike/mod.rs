@@ -184,7 +184,6 @@ fn from_message(status: &pb::Status) -> Status {
     Status::with_details(Code::from(status.code), status.message.clone(), status.encode_to_vec().into())
 }
 
-/// Bet on a game with a feature and a gamble, and no jackpot.
 fn elves(request_id: &str, operator: &str, player: &str) -> SpinRequest {
     at("mystery-elves", 10, 1, spin(request_id, operator, player))
 }
@@ -308,7 +307,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         over_time.insert(id, opened);
     }
     let seat = session(&mut acme, &of("acme", "seat", "EUR"), None).await;
-    // Log lines are limited per reason and operator.
     let mut leaving = service.client("held").await;
     leaving.fund_account(&of("held", "ann", "EUR"), 1).await;
     let held = session(&mut leaving, &of("held", "ann", "EUR"), None).await;
