@@ -26,7 +26,6 @@ impl CallCounters {
         self.0.lock().saturating_record(took);
     }
 
-    /// Calls since the last look.
     fn take(&self) -> Histogram<u64> {
         mem::replace(&mut *self.0.lock(), histogram())
     }
