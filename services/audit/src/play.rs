@@ -172,7 +172,7 @@ impl<'a> Plays<'a> {
         round.sealed += 1;
         let Some(dealt) = revealed(&commit.events, step.round) else { return Ok(None) };
         self.release(round, &commit.stream, dealt)?;
-        let missing = || Fault::new("a dealt value is not revealed", "one per sealed step", dealt.len());
+        let missing = || Fault::new("a dealt value is not revealed", "one dealt value per sealed step", dealt.len());
         let dealt = dealt.get(round.sealed - 1).ok_or_else(missing)?;
         let name = round_name(&commit.stream, step.round);
         Ok(Some(draw::seed(dealt, drawn.client_seed(&commit.request_id), &name, step.step)))
@@ -236,7 +236,7 @@ impl<'a> Plays<'a> {
 
     fn start(&mut self, player: &Player, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
         let live = Live::open(started)
-            .map_err(|error| Fault::new("the round cannot be resolved", "a game that this program has", error))?;
+            .map_err(|error| Fault::new("the round cannot be resolved", "a round of a known game", error))?;
         let RoundStarted { coin_value, currency, .. } = *started;
         let Live { game, terms, .. } = live;
         let coins = game.check_stake(&live.stake).ok();
@@ -328,7 +328,7 @@ impl<'a> Plays<'a> {
             return Err(Fault::new(what, expected, found));
         }
         let due = motherlode_rounds::StepEvents::from_outcome(outcome, playing.pool.is_some(), None);
-        let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "one that fits", error))?;
+        let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "a win within 64 bits", error))?;
         if due.win != step.win {
             return Err(Fault::new("the win is not the outcome's", due.win, step.win));
         }
@@ -340,7 +340,7 @@ impl<'a> Plays<'a> {
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::from_started(&settled.started, &settled.collected).map_err(|error| {
-            Fault::new("the voided round cannot be resolved", "a game that this program has", error)
+            Fault::new("the voided round cannot be resolved", "a round of a known game", error)
         })?;
         let Some(led) = led else { return Ok(None) };
         let place = (led.game.name(), led.scope.clone());
@@ -350,7 +350,7 @@ impl<'a> Plays<'a> {
             && left != now
         {
             let what = "a void changes the collection that an open round plays with";
-            return Err(Fault::new(what, "no void of a settled round", format!("round {} is open", open.number)));
+            return Err(Fault::new(what, "no void while a round is open", format!("round {} is open", open.number)));
         }
         player.note(&place, &now, &left);
         Ok(collection::change(led.game, &led.scope, &now, &left))
