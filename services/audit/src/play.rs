@@ -243,11 +243,11 @@ impl<'a> Plays<'a> {
         let bet = coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok());
         if bet != Some(started.bet) {
             let expected = bet.map_or("none".into(), |bet| bet.to_string());
-            return Err(Fault::new("the bet is not the stake's coins at their value", expected, started.bet));
+            return Err(Fault::new("the bet is not the stake's coins times the coin value", expected, started.bet));
         }
         if terms.jackpot != started.contribution.is_some() {
             return Err(Fault::new(
-                "a round is for the jackpot exactly if its bet contributed",
+                "a round must be able to win the jackpot exactly if its bet contributed to the pool",
                 format!("a contribution: {}", terms.jackpot),
                 started.contribution.as_ref().map_or("none".into(), |given| format!("{} EUR", given.amount)),
             ));
@@ -255,7 +255,7 @@ impl<'a> Plays<'a> {
         let gamble_max = if terms.double { gamble_max_minor(game, currency, started.rate).ok() } else { Some(0) };
         if gamble_max != Some(terms.gamble_max_minor) {
             let expected = gamble_max.map_or("none".into(), |most| most.to_string());
-            let what = "ME-14: the gamble's limit is not the one at the bet's rate";
+            let what = "ME-14: the gamble's limit does not follow from the bet's exchange rate";
             return Err(Fault::new(what, expected, terms.gamble_max_minor));
         }
         let carries = !game.carries().keys.is_empty();
@@ -330,7 +330,7 @@ impl<'a> Plays<'a> {
         let due = motherlode_rounds::StepEvents::from_outcome(outcome, playing.pool.is_some(), None);
         let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "a win within 64 bits", error))?;
         if due.win != step.win {
-            return Err(Fault::new("the win is not the outcome's", due.win, step.win));
+            return Err(Fault::new("the win differs from the outcome's win", due.win, step.win));
         }
         self.returns[playing.of].spins += outcome.spins.len() as u64;
         Ok(due)
@@ -339,9 +339,8 @@ impl<'a> Plays<'a> {
     /// Returns the collection's change required by the void (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
-        let led = Led::from_started(&settled.started, &settled.collected).map_err(|error| {
-            Fault::new("the voided round cannot be resolved", "a round of a known game", error)
-        })?;
+        let led = Led::from_started(&settled.started, &settled.collected)
+            .map_err(|error| Fault::new("the voided round cannot be resolved", "a round of a known game", error))?;
         let Some(led) = led else { return Ok(None) };
         let place = (led.game.name(), led.scope.clone());
         let now = player.carried(led.game, Sharing::Game, &place);
