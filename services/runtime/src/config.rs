@@ -484,14 +484,10 @@ impl Config {
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [
-            (
-                self.tls.is_none() && !allowed.plaintext,
-                "the service has no TLS, so calls are not encrypted",
-                "plaintext",
-            ),
+            (self.tls.is_none() && !allowed.plaintext, "without TLS, so calls are not encrypted", "plaintext"),
             (
                 self.operators.is_empty() && !allowed.anyone,
-                "no operators are configured, so every caller has all permissions",
+                "without operators, so every caller has all permissions",
                 "anyone",
             ),
         ];

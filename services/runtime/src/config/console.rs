@@ -32,11 +32,9 @@ impl Console {
         match (operators, secured) {
             (true, true) => Ok(()),
             (false, _) => Err(ConfigError::OpenConsole { listen }),
-            (true, false) => Err(ConfigError::Exposed {
-                listen,
-                how: "the console has no TLS, so pages are not encrypted",
-                key: "plaintext",
-            }),
+            (true, false) => {
+                Err(ConfigError::Exposed { listen, how: "without TLS, so pages are not encrypted", key: "plaintext" })
+            }
         }
     }
 }
