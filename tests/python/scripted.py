@@ -117,7 +117,7 @@ SCRIPTS = {
         },
         "treasure-in-free-spins": Script("NP-09 NP-13", "free-spins", (("start", "pick"), ("pick", ""))),
         "treasure-unopened": Script("NP-12", "pick", end=LEAVE, shows=("closed", "shown when the round is over")),
-        "closed": Script("NP-12", "pick", end=CLOSE, shows=("closes (asked for)", "left,")),
+        "closed": Script("NP-12", "pick", end=CLOSE, shows=("closes the round (asked for)", "left,")),
     },
     "witch-feature": {
         "lines": Script("WF-01 WF-02 WF-03", "win LINE, over"),

@@ -33,7 +33,7 @@ pub enum Unwitnessed {
     #[error("the checkpoint: {0}")]
     Forbidden(#[from] NoteError),
     /// 400: the old size is larger.
-    #[error("the old size is above the checkpoint's")]
+    #[error("the old size is above the checkpoint's size")]
     Backwards,
     /// 409: another size was cosigned last.
     #[error("the last checkpoint that was cosigned has size {0}")]

@@ -200,7 +200,7 @@ impl<'a> Auditing<'a> {
             return Err(Fault::new("the record is of another operator's copy", of, operator));
         }
         if self.last.is_some() && self.partition != *partition {
-            return Err(Fault::new("the record is another partition's", self.partition, partition));
+            return Err(Fault::new("the record belongs to another partition", self.partition, partition));
         }
         self.partition = *partition;
         let logged = record::decode(record)
@@ -220,16 +220,16 @@ impl<'a> Auditing<'a> {
                 return Err(Fault::new("the record is older than the previous one", format!("past {last}"), position));
             }
             if time_ms < last_ms {
-                return Err(Fault::new("the time ran back", format!("{last_ms} or later"), time_ms));
+                return Err(Fault::new(
+                    "the record's time is before its predecessor's time",
+                    format!("{last_ms} or later"),
+                    time_ms,
+                ));
             }
             let linked = previous_hash(record);
             if *position == last + 1 && linked != Some(last_hash) {
                 let found = linked.map_or("none".into(), |hash| hex(&hash));
-                return Err(Fault::new(
-                    "the record does not name the one before it in the log",
-                    hex(&last_hash),
-                    found,
-                ));
+                return Err(Fault::new("the record does not name its predecessor in the log", hex(&last_hash), found));
             }
         }
         self.last = Some((*position, time_ms, hash(record)));

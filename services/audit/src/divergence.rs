@@ -75,7 +75,7 @@ impl From<Refused> for Fault {
                 Self::new(what, format!("{expected} EUR"), format!("{found} EUR"))
             }
             Refused::AwardWrong { expected, found } => Self::new(what, price(&expected), price(&found)),
-            _ => Self::new(what, "a commit that keeps every invariant", "one that breaks this one"),
+            _ => Self::new(what, "a commit that keeps every invariant", "a commit that breaks this one"),
         }
     }
 }

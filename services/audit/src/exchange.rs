@@ -84,7 +84,7 @@ impl Exchange {
             self.mirrored = mirrored;
         }
         if contributions != sum {
-            let what = "the report has other contributions than the partition's log";
+            let what = "the report's contributions differ from those in the partition's log";
             return Err(Fault::new(what, format!("{sum} EUR"), format!("{contributions} EUR")));
         }
         let mut reported = BTreeMap::new();
@@ -94,7 +94,7 @@ impl Exchange {
             *sum = (sum.0 + of.voids, sum.1 + of.in_stretch.0 + of.in_cycle.0 + of.earlier.0);
         }
         if reported != kept {
-            let what = "the report has other voids than the partition's log";
+            let what = "the report's voids differ from those in the partition's log";
             return Err(Fault::new(what, format!("{kept:?}"), format!("{reported:?}")));
         }
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
@@ -138,7 +138,7 @@ impl Exchange {
         match self.views.front() {
             Some((_, view)) if *view == found => {}
             view => {
-                let what = "the mirror has another state of the pool than home";
+                let what = "the mirror's state of the pool differs from the state at home";
                 let expected = view.map_or_else(|| "none".to_owned(), |(_, view)| format!("{view:?}"));
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
@@ -151,7 +151,7 @@ impl Exchange {
             due.iter_mut().for_each(|award| award.seed_from_house = Nano::ZERO);
         }
         if due != *awards {
-            let what = "the mirror has other awards than the pool made";
+            let what = "the mirror's awards differ from the pool's awards";
             return Err(Fault::new(what, format!("{due:?}"), format!("{awards:?}")));
         }
         let mut due = vec![];
@@ -159,7 +159,7 @@ impl Exchange {
             due.push(returned);
         }
         if due != *returns {
-            let what = "the mirror has other returns of contributions than the pool made";
+            let what = "the mirror's returned contributions differ from those of the pool";
             return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
         }
         while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}

@@ -172,7 +172,7 @@ impl<'a> Plays<'a> {
         round.sealed += 1;
         let Some(dealt) = revealed(&commit.events, step.round) else { return Ok(None) };
         self.release(round, &commit.stream, dealt)?;
-        let missing = || Fault::new("a dealt value is not revealed", "one per sealed step", dealt.len());
+        let missing = || Fault::new("a dealt value is not revealed", "one dealt value per sealed step", dealt.len());
         let dealt = dealt.get(round.sealed - 1).ok_or_else(missing)?;
         let name = round_name(&commit.stream, step.round);
         Ok(Some(draw::seed(dealt, drawn.client_seed(&commit.request_id), &name, step.step)))
@@ -236,18 +236,18 @@ impl<'a> Plays<'a> {
 
     fn start(&mut self, player: &Player, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
         let live = Live::open(started)
-            .map_err(|error| Fault::new("the round cannot be resolved", "a game that this program has", error))?;
+            .map_err(|error| Fault::new("the round cannot be resolved", "a round of a known game", error))?;
         let RoundStarted { coin_value, currency, .. } = *started;
         let Live { game, terms, .. } = live;
         let coins = game.check_stake(&live.stake).ok();
         let bet = coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok());
         if bet != Some(started.bet) {
             let expected = bet.map_or("none".into(), |bet| bet.to_string());
-            return Err(Fault::new("the bet is not the stake's coins at their value", expected, started.bet));
+            return Err(Fault::new("the bet is not the stake's coins times the coin value", expected, started.bet));
         }
         if terms.jackpot != started.contribution.is_some() {
             return Err(Fault::new(
-                "a round is for the jackpot exactly if its bet contributed",
+                "a round must be able to win the jackpot exactly if its bet contributed to the pool",
                 format!("a contribution: {}", terms.jackpot),
                 started.contribution.as_ref().map_or("none".into(), |given| format!("{} EUR", given.amount)),
             ));
@@ -255,7 +255,7 @@ impl<'a> Plays<'a> {
         let gamble_max = if terms.double { gamble_max_minor(game, currency, started.rate).ok() } else { Some(0) };
         if gamble_max != Some(terms.gamble_max_minor) {
             let expected = gamble_max.map_or("none".into(), |most| most.to_string());
-            let what = "ME-14: the gamble's limit is not the one at the bet's rate";
+            let what = "ME-14: the gamble's limit does not follow from the bet's exchange rate";
             return Err(Fault::new(what, expected, terms.gamble_max_minor));
         }
         let carries = !game.carries().keys.is_empty();
@@ -328,9 +328,9 @@ impl<'a> Plays<'a> {
             return Err(Fault::new(what, expected, found));
         }
         let due = motherlode_rounds::StepEvents::from_outcome(outcome, playing.pool.is_some(), None);
-        let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "one that fits", error))?;
+        let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "a win within 64 bits", error))?;
         if due.win != step.win {
-            return Err(Fault::new("the win is not the outcome's", due.win, step.win));
+            return Err(Fault::new("the win differs from the outcome's win", due.win, step.win));
         }
         self.returns[playing.of].spins += outcome.spins.len() as u64;
         Ok(due)
@@ -339,9 +339,8 @@ impl<'a> Plays<'a> {
     /// Returns the collection's change required by the void (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
-        let led = Led::from_started(&settled.started, &settled.collected).map_err(|error| {
-            Fault::new("the voided round cannot be resolved", "a game that this program has", error)
-        })?;
+        let led = Led::from_started(&settled.started, &settled.collected)
+            .map_err(|error| Fault::new("the voided round cannot be resolved", "a round of a known game", error))?;
         let Some(led) = led else { return Ok(None) };
         let place = (led.game.name(), led.scope.clone());
         let now = player.carried(led.game, Sharing::Game, &place);
@@ -350,7 +349,7 @@ impl<'a> Plays<'a> {
             && left != now
         {
             let what = "a void changes the collection that an open round plays with";
-            return Err(Fault::new(what, "no void of a settled round", format!("round {} is open", open.number)));
+            return Err(Fault::new(what, "no void while a round is open", format!("round {} is open", open.number)));
         }
         player.note(&place, &now, &left);
         Ok(collection::change(led.game, &led.scope, &now, &left))

@@ -139,7 +139,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
     match seals.get(&draw.name.number).filter(|(_, position, _)| *position < step.position) {
         None => Ok(ShownDraw::NotShown(draw.name.number)),
         Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
-            "the record at position {position} is not the one named for the seal of draw {}",
+            "the record at position {position} is not the record named for the seal of draw {}",
             draw.name.number
         ))),
         Some((sealed, position, _)) if (sealed.seal, sealed.name) == (found, draw.name) => {

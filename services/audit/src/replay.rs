@@ -109,5 +109,5 @@ fn resolve(
         return Some(format!("{field}: the replay gives {expected}, the log has {found}"));
     }
     let changed = &step.collection;
-    (expected != *changed).then(|| format!("collection: the replay gives {expected:?}, the log has {changed:?}"))
+    (expected != *changed).then(|| format!("collection: the replay gives {expected:?}, but the log has {changed:?}"))
 }

@@ -86,7 +86,7 @@ impl<'a> Worker<'a> {
         let mut logged = logged.map_err(|malformed| Fault::new("the record is not a commit", "a commit", malformed))?;
         let Commit { stream, .. } = &logged.commit;
         if !of_partition || logged.commit.partition != *partition {
-            return Err(Fault::new("the record is another partition's", partition, logged.commit.partition));
+            return Err(Fault::new("the record belongs to another partition", partition, logged.commit.partition));
         }
         if logged.commit.position != *position {
             return Err(Fault::new("the record names another position", position, logged.commit.position));

@@ -124,7 +124,7 @@ impl Link {
             loop {
                 let answer = tokio::time::timeout(REQUEST_WAIT, answers.next()).await;
                 let answer = answer.map_err(|_| Failure::Unknown("timed out".into()))?;
-                let answer = answer.ok_or_else(|| Failure::Unknown("the connection has ended".into()))?;
+                let answer = answer.ok_or_else(|| Failure::Unknown("the connection to NATS has ended".into()))?;
                 match answer.status.map(|status| status.as_u16()) {
                     None | Some(200) => fetched.push(Message::new(&stream, answer)?),
                     Some(204 | 404) => return Ok(fetched),
@@ -192,7 +192,7 @@ pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, F
 fn wait<T: Send + 'static>(runtime: &Handle, future: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
     let (answer, answered) = mpsc::sync_channel(1);
     runtime.spawn(async move { drop(answer.send(future.await)) });
-    let receive = || answered.recv().map_err(|_| io::Error::other("the link has ended"));
+    let receive = || answered.recv().map_err(|_| io::Error::other("the link to NATS has ended"));
     match Handle::try_current().map(|here| here.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
         _ => receive(),

@@ -105,7 +105,7 @@ pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Autom
     match automatic.cause() {
         Cause::Skipped => format!("the player skips, the game's rule {choice}"),
         Cause::TimeOver => format!("the player's time is over, the game's rule {choice}"),
-        Cause::Closed => format!("{actor} closes ({reason}), the game's rule {choice}"),
+        Cause::Closed => format!("{actor} closes the round ({reason}); the game's rule {choice}"),
         Cause::Unspecified => format!("the game's rule {choice}"),
     }
 }
@@ -388,6 +388,6 @@ mod tests {
         assert_eq!(chosen(None, &collect, None), "the player collects");
         assert_eq!(by(Cause::Skipped), "the player skips, the game's rule collects");
         assert_eq!(by(Cause::TimeOver), "the player's time is over, the game's rule collects");
-        assert_eq!(by(Cause::Closed), "ann closes (asked to), the game's rule collects");
+        assert_eq!(by(Cause::Closed), "ann closes the round (asked to); the game's rule collects");
     }
 }

@@ -38,7 +38,7 @@ impl ProofApi {
             return Err(Refusal::field("partition", format!("must be below {partitions}")));
         }
         let elsewhere = || {
-            let message = "this process has no proofs of the partition: call the process that writes it";
+            let message = "this process has no proofs of the partition: call the process that writes the partition";
             Refusal::new(Reason::ProofsElsewhere, message).with("partition", partition)
         };
         self.proofs.partition(partition).ok_or_else(elsewhere)

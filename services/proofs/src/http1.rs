@@ -61,7 +61,7 @@ where
 pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, String)> {
     let asked = async {
         let uri: Uri = url.parse().map_err(io::Error::other)?;
-        let authority = uri.authority().ok_or_else(|| io::Error::other("it names no host"))?.clone();
+        let authority = uri.authority().ok_or_else(|| io::Error::other("the request names no host"))?.clone();
         let stream = TcpStream::connect((authority.host(), authority.port_u16().unwrap_or(80))).await?;
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;

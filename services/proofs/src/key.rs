@@ -18,7 +18,7 @@ pub enum KeyError {
     Malformed { path: PathBuf, source: Malformed },
     #[error("{} has the key of {found}, but the configuration has [proofs] name = {wanted:?}", path.display())]
     Name { path: PathBuf, found: String, wanted: String },
-    #[error("the operating system gives no random bytes: {0}")]
+    #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
 }
 
@@ -70,7 +70,7 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     let file = |source| KeyError::File { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(file)?;
     if fs::metadata(path).map_err(file)?.permissions().mode() & 0o077 != 0 {
-        tracing::warn!(file = %path.display(), "others may read the key of checkpoints: its mode should be 0600");
+        tracing::warn!(file = %path.display(), "other users can read the key of checkpoints: set its mode to 0600");
     }
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }

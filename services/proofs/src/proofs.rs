@@ -203,7 +203,7 @@ impl Partition {
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
         if let (Err(error), false) = (written, failed_before) {
             let partition = self.ledger.partition();
-            tracing::warn!(partition, %error, "failed to write the mark of the log's end: the next start has the page as its only evidence");
+            tracing::warn!(partition, %error, "failed to write the mark of the log's end: the next start has only the page as evidence against lost records");
         }
     }
 

@@ -45,7 +45,7 @@ fn is_of_snapshot(
     }
     match files.entries(index, 1)?.first().is_some_and(is_signed) {
         true => {
-            let what = "the snapshot of this start is of another record than the signed one".into();
+            let what = "the snapshot of this start names a record other than the signed one".into();
             Err(Contradiction { partition, position, what }.into())
         }
         false => Ok(false),

@@ -121,7 +121,7 @@ impl Witness {
             return plain(StatusCode::BAD_REQUEST, "not a checkpoint");
         };
         let Some(log) = self.logs.iter().find(|log| log.key.name() == claimed.origin) else {
-            return plain(StatusCode::NOT_FOUND, "this log is not known here");
+            return plain(StatusCode::NOT_FOUND, "the witness does not have this log's key");
         };
         let mut seen = log.seen.lock();
         let checkpoint = match judge(&request, &log.key, seen.as_ref().map(|(seen, _)| *seen)) {

@@ -487,7 +487,7 @@ impl Config {
             (self.tls.is_none() && !allowed.plaintext, "without TLS, so calls are not encrypted", "plaintext"),
             (
                 self.operators.is_empty() && !allowed.anyone,
-                "without operators, so every caller may do everything",
+                "without operators, so every caller has all permissions",
                 "anyone",
             ),
         ];

@@ -99,24 +99,20 @@ impl Metrics {
             });
         };
         log("motherlode.log.position", "Position of the last durable commit.", Handle::durable);
-        log("motherlode.log.writable", "1 while appends are taken; 0 while the log cannot be written.", |ledger| {
+        log("motherlode.log.writable", "1 while the log can be written; 0 otherwise.", |ledger| {
             ledger.writable().into()
         });
-        log("motherlode.log.records_unverified", "Records that are yet to be verified since the start.", |ledger| {
+        log("motherlode.log.records_unverified", "Records that were not yet verified since the start.", |ledger| {
             let verification = ledger.verification();
             let verification = verification.borrow();
             verification.unread - verification.verified
         });
-        log("motherlode.index.behind", "Commits that the index is behind the log.", Handle::index_behind);
+        log("motherlode.index.behind", "Number of commits by which the index is behind the log.", Handle::index_behind);
         log("motherlode.requests.bytes", "Bytes of memory for the table of requests.", Handle::request_bytes);
         log("motherlode.players.in_memory", "Players in memory.", Handle::players_in_memory);
-        log(
-            "motherlode.players.reloads",
-            "Players that were read back into memory since the start.",
-            Handle::player_reloads,
-        );
+        log("motherlode.players.reloads", "Players read back into memory since the start.", Handle::player_reloads);
         log("motherlode.queue.depth", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
-        let what = "Age of the oldest unfinished append; 0 without one.";
+        let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
         log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
@@ -139,7 +135,7 @@ impl Metrics {
 
     fn standings(&self, meter: &Meter) {
         let observed = self.clone();
-        let what = "1 while no appends are taken for this cause, 0 otherwise.";
+        let what = "1 while appends are refused for this cause; 0 otherwise.";
         gauge(meter, "motherlode.log.stopped", what, move |seen| {
             observed.ledgers(|ledgers| {
                 for ledger in ledgers.all() {
@@ -177,14 +173,14 @@ impl Metrics {
             },
         );
         let observed = self.clone();
-        let what = "Furthest position sent to a copy of the whole log since the start; 0 without one.";
+        let what = "Furthest position sent to a copy of the whole log since the start; 0 without such a copy.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
         // Not exported before a copy follows.
-        let what = "Age of the oldest record not sent to any copy of the whole log; 0 without one.";
+        let what = "Age of the oldest record not sent to any copy of the whole log; 0 if all were sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
             copied => ledger.age_after(copied).ok(),
@@ -230,10 +226,16 @@ impl Metrics {
         }
         type Covered = fn(&Extent) -> Position;
         let ages: [(&'static str, &'static str, Covered); 2] = [
-            ("motherlode.proofs.tree_age", "Age of the oldest record missing in the tree; 0 without one.", |of| {
-                of.grown
-            }),
-            ("motherlode.proofs.checkpoint_age", "Age of the oldest unsigned record; 0 without one.", |of| of.signed),
+            (
+                "motherlode.proofs.tree_age",
+                "Age of the oldest record missing in the tree; 0 if none is missing.",
+                |of| of.grown,
+            ),
+            (
+                "motherlode.proofs.checkpoint_age",
+                "Age of the oldest unsigned record; 0 if all records are signed.",
+                |of| of.signed,
+            ),
         ];
         for (name, what, read) in ages {
             let observed = self.clone();
@@ -279,15 +281,24 @@ impl Metrics {
             });
         };
         voids("motherlode.voids.today", "Rounds voided since midnight UTC (PL-38).", |share| share.voids);
-        voids("motherlode.voids.today_max", "Voids of the day without an alarm.", VoidShare::voids_max);
+        voids(
+            "motherlode.voids.today_max",
+            "Highest number of voids in the day that raises no alarm.",
+            VoidShare::voids_max,
+        );
         let reports = self.clone();
-        gauge(meter, "motherlode.reports.position", "Log position of the reports.", move |seen| {
-            reports.follower(|follower| {
-                for (partition, position) in (0_i64..).zip(follower.counts().positions) {
-                    seen.observe(position, &[KeyValue::new("partition", partition)]);
-                }
-            });
-        });
+        gauge(
+            meter,
+            "motherlode.reports.position",
+            "Position up to which the reports have read the log.",
+            move |seen| {
+                reports.follower(|follower| {
+                    for (partition, position) in (0_i64..).zip(follower.counts().positions) {
+                        seen.observe(position, &[KeyValue::new("partition", partition)]);
+                    }
+                });
+            },
+        );
         let open = self.clone();
         gauge(meter, "motherlode.rounds.open", "Rounds that wait for their players.", move |seen| {
             open.follower(|follower| seen.observe(follower.counts().open, &[]));
@@ -299,7 +310,7 @@ impl Metrics {
         let figures: [(&'static str, &'static str, Read); 4] = [
             ("motherlode.pool.increments", "Increments of the running cycle (K).", |pool| pool.increments),
             ("motherlode.pool.reserve", "Reserve (R).", |pool| pool.reserve),
-            ("motherlode.pool.contributions", "All contributions ever, less those taken back.", |pool| {
+            ("motherlode.pool.contributions", "Sum of all contributions, less returned ones.", |pool| {
                 pool.contributions
             }),
             ("motherlode.pool.paid", "All awards ever.", |pool| pool.paid),
@@ -320,7 +331,7 @@ impl Metrics {
                 .build();
         }
         let unpaid = self.clone();
-        gauge(meter, "motherlode.pool.awards_unpaid", "Unpaid awards, except held ones.", move |seen| {
+        gauge(meter, "motherlode.pool.awards_unpaid", "Number of unpaid awards, except held ones.", move |seen| {
             unpaid.ledgers(|ledgers| {
                 let unpaid = ledgers.all().map(unpaid_awards);
                 seen.observe(unpaid.sum(), &[]);

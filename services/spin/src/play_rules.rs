@@ -28,7 +28,7 @@ impl PlayRules {
         if profile.needs_session() {
             return Err(Refusal::new(
                 Reason::SessionRequired,
-                "bets need a session here, because the limits apply to sessions",
+                "this operator or jurisdiction sets limits on sessions, so a bet needs a session",
             )
             .with("jurisdiction", jurisdiction));
         }

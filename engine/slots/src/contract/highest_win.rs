@@ -50,15 +50,15 @@ impl HighestWin {
         match (self.unlimited, self.collected.is_some()) {
             (true, _) => {
                 "highest win of a round without retriggered free spins; retriggers are unlimited, so a higher win is \
-                 possible; the chance to win this amount or more is at most the one stated; gamble and jackpot are not \
+                 possible; the chance to win this amount or more is at most the stated chance; gamble and jackpot are not \
                  included"
             }
             (false, true) => {
-                "upper bound of a round's win; the chance to win this amount is at most the one stated; includes \
+                "upper bound of a round's win; the chance to win this amount is at most the stated chance; includes \
                  collections begun at the highest coin value of the currency and completed at the lowest"
             }
             (false, false) => {
-                "upper bound of a round's win; the chance to win this amount is at most the one stated; the gamble is not \
+                "upper bound of a round's win; the chance to win this amount is at most the stated chance; the gamble is not \
                  included"
             }
         }

@@ -87,7 +87,7 @@ impl Picked {
 pub enum ChoiceRefused {
     #[error("the round awaits {awaiting:?}")]
     NotAwaited { awaiting: Awaiting },
-    #[error("{given} objects are picked, not {needs}")]
+    #[error("{given} objects are picked instead of {needs}")]
     PickCount { needs: u8, given: u8 },
     #[error("object {object} does not exist: there are {of}")]
     UnknownObject { object: u8, of: u8 },

@@ -8,7 +8,7 @@ pub enum ModelError {
     /// Contradicts other parts or the engine's limits.
     #[error("{part}: {what}")]
     Part { part: &'static str, what: String },
-    #[error("the game returns {actual}, not {promised}")]
+    #[error("the game's return is {actual} instead of {promised}")]
     Return { actual: String, promised: String },
     #[error("a coin wins the jackpot with chance {actual}, not 1/{promised_odds}")]
     JackpotChance {

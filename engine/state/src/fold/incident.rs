@@ -63,7 +63,7 @@ impl<'s> Transition<'s, '_> {
         let Incident { from_ms, until_ms, .. } = *incident;
         let whole = |time_ms: i64| time_ms.rem_euclid(Incident::RESOLUTION_MS) == 0;
         let reason = if incident.id.is_empty() || incident.operator.is_empty() || incident.game.is_empty() {
-            "it needs a name, an operator and a game"
+            "an incident needs a name, an operator and a game"
         } else if incident.reason.is_empty() {
             "it needs a reason"
         } else if !whole(from_ms) || !whole(until_ms) {

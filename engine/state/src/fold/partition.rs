@@ -143,9 +143,7 @@ impl<'s> Transition<'s, '_> {
             return Err(Refused::WrongTerms { expected: pool.terms.version, found: terms.version });
         }
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms {
-                reason: "the base coin must be the same in all terms of a pool".to_owned(),
-            });
+            return Err(Refused::BadTerms { reason: "all terms of a pool must have the same base coin".to_owned() });
         }
         if matches!(pool.status, PoolStatus::Retired { .. }) && *status != pool.status {
             return Err(Refused::PoolStatus { status: pool.status });

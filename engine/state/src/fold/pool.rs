@@ -164,9 +164,7 @@ impl<'s> Transition<'s, '_> {
         }
         check_terms(terms, pool.next_terms_version())?;
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms {
-                reason: "the base coin must be the same in all terms of a pool".to_owned(),
-            });
+            return Err(Refused::BadTerms { reason: "all terms of a pool must have the same base coin".to_owned() });
         }
         pool.pending_terms = Some(terms.clone());
         Ok(())

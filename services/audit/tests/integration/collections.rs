@@ -228,7 +228,7 @@ fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_i
         (coins, minor) = (outcome.round_win_coins, outcome.round_win_minor);
         change_win(logged, i64::try_from(2 * coins).unwrap());
     });
-    assert_eq!(other.what, "the win is not the outcome's");
+    assert_eq!(other.what, "the win differs from the outcome's win");
     assert_eq!((other.expected, other.found), (minor.to_string(), (2 * coins).to_string()));
 }
 
@@ -244,7 +244,7 @@ fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     assert_eq!(audited(&tale.log).divergence, None);
     let last = tale.log.len() - 1;
     let other = found(&tale, last, |logged| change_win(logged, 50));
-    assert_eq!(other.what, "the win is not the outcome's");
+    assert_eq!(other.what, "the win differs from the outcome's win");
     assert_eq!((other.expected.as_str(), other.found.as_str()), ("25", "50"));
 }
 
@@ -301,7 +301,7 @@ fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
         [(2, "0", 1), (3, "12500000", 12_500_001), (3, "12500000", 12_499_999), (3, "12500000", 0)]
     {
         let limit = found(&tale, at, |logged| change_terms(logged, |terms| terms.gamble_max_minor = other));
-        assert_eq!(limit.what, "ME-14: the gamble's limit is not the one at the bet's rate");
+        assert_eq!(limit.what, "ME-14: the gamble's limit does not follow from the bet's exchange rate");
         assert_eq!((limit.expected.as_str(), limit.found), (expected, other.to_string()));
     }
 }

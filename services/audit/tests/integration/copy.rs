@@ -138,7 +138,7 @@ fn pl_30_a_forged_copy_is_found() {
     let settled = find(|event| matches!(event, Event::RoundSettled { win, .. } if win.0 > 0));
     forge(settled, &|it| it.balances_after[0].1.0 += 1, "balances stated");
     forge(settled, &|it| crate::common::step(it).outcome[3] ^= 1, "PL-06");
-    forge(settled, &|it| it.commit.time_ms -= 1_000_000, "time ran back");
+    forge(settled, &|it| it.commit.time_ms -= 1_000_000, "is before its predecessor's time");
     forge(settled, &|it| it.commit.version += 1, "missing or out of place");
     forge(settled, &|it| it.commit.previous -= 1, "missing or out of place");
     forge(settled, &|it| it.commit.position += 1, "another position");
@@ -176,7 +176,7 @@ fn pl_30_a_forged_copy_is_found() {
     let side_by_side = copy.windows(2).position(|pair| pair[0].position + 1 == pair[1].position).unwrap();
     let mut unlinked = copy.clone();
     unlinked[side_by_side] = changed(&copy[side_by_side], |it| it.commit.fingerprint[0] ^= 1);
-    assert!(audited(&unlinked).divergence.unwrap().what.contains("does not name the one before"));
+    assert!(audited(&unlinked).divergence.unwrap().what.contains("does not name its predecessor"));
 }
 
 #[test]

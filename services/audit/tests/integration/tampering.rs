@@ -68,7 +68,7 @@ fn pl_09_a_win_that_is_not_the_outcomes_is_found_even_when_the_books_agree() {
         }
         logged.balances_after[0].1.0 += 1;
     });
-    assert!(found.what.starts_with("the win is not"), "{found}");
+    assert!(found.what.starts_with("the win differs"), "{found}");
 }
 
 #[test]

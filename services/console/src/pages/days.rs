@@ -132,7 +132,7 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
     html! {
         @if !most.is_empty() {
             h3 { "Over time, at the most played stakes" }
-            p.note { "All rounds at the stake up to each day. Collected features are won at one stake and paid for at others." }
+            p.note { "All rounds at the stake up to each day. Features are collected with bets at several stakes and won at one of them." }
             div.stakes { @for of in most.into_iter().take(STAKES) { (plot(of)) } }
         }
     }

@@ -24,7 +24,7 @@ pub struct Args {
     /// Continue to copy the appends of a running service, until Ctrl-C or SIGTERM.
     #[arg(long)]
     follow: bool,
-    /// Copy only the records after the target's end, without reading earlier ones; for a damaged folder.
+    /// Copy only the records after the target's end, without reading earlier records; for a damaged folder.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
     #[command(flatten)]

@@ -29,9 +29,9 @@ pub struct Args {
     /// Write one line per record to standard output instead of a copy.
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Start a feed after these positions: PARTITION:POSITION,... of the last complete line of each partition; by
-    /// default at the first record. With the line's hash, PARTITION:POSITION:SHA256, a log with another record there is
-    /// refused. On NATS, the stream's own messages take precedence.
+    /// Start a feed after these positions, which the last complete line of each partition has: PARTITION:POSITION,...
+    /// Without this option, the feed starts with the first record. PARTITION:POSITION:SHA256, with the line's hash,
+    /// refuses a log with another record at that position. On NATS, the stream's own messages take precedence.
     #[arg(long, value_name = "POSITIONS", value_parser = positions)]
     after: Option<BTreeMap<u32, Last>>,
     /// Configuration file (TOML) of `serve`; its [store] section has the settings for nats://.

@@ -25,7 +25,7 @@ struct New {
     /// File to create; an existing file is not replaced.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Create a key for `witness` instead of `serve`.
+    /// Create a key for the command `witness` instead of `serve`.
     #[arg(long)]
     witness: bool,
 }
@@ -35,7 +35,7 @@ struct Show {
     /// Key file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Partitions of the log, each with a public key of its own name.
+    /// Number of partitions of the log; a public key is printed for each.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     partitions: u32,
 }

@@ -14,7 +14,7 @@ use std::{cell::Cell, time::Duration};
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// Operator of the players; with a token, the token's operator.
+    /// Operator of the players; a token must belong to this operator.
     #[arg(long, value_name = "NAME", default_value = "loadtest")]
     operator: String,
     /// Deposit nothing: the operator's seamless wallet has enough money for each player.
@@ -52,7 +52,7 @@ pub struct Args {
     /// Process id of a service on this machine, to report its processor time, context switches and memory.
     #[arg(long, value_name = "PID")]
     pid: Option<u32>,
-    /// Seconds after which no round starts.
+    /// Seconds after which no further round starts.
     #[arg(long, value_name = "S", default_value_t = 300)]
     seconds_max: u64,
     /// Highest accepted p99 latency of all calls.

@@ -30,14 +30,14 @@ pub struct Args {
     /// Data folder of `serve` instead of a running service; its last checkpoint and its tree are used.
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
-    /// Public key of the log; by default that of proofs.key in the folder.
+    /// Public key of the log; by default the public key of proofs.key in the folder.
     #[arg(long, value_name = "VKEY", requires = "data")]
     log_key: Option<VerifierKey>,
     /// Omit the player's earlier records that sealed the round's draws. The file is shorter, and does not prove the
     /// seals.
     #[arg(long)]
     without_seals: bool,
-    /// Omit outcomes and seals, which follow from the rest. The file is shorter, and only a program with the games'
+    /// Omit outcomes and seals, which follow from the other fields. The file is shorter, and only a program with the games'
     /// rules can verify it.
     #[arg(long)]
     brief: bool,

@@ -29,7 +29,7 @@ struct Open {
     /// Operator of the players.
     #[arg(value_name = "OPERATOR")]
     operator: String,
-    /// Only rounds of this player.
+    /// List only rounds of this player.
     #[arg(long, value_name = "NAME")]
     player: Option<String>,
     #[command(flatten)]

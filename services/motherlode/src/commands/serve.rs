@@ -36,10 +36,10 @@ pub struct Args {
     /// Role of this process: all, ledger, spin, jackpot or console. Default all.
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
-    /// Processes with the log, for roles without it and for partitions written elsewhere: http://host:port,...
+    /// Addresses of processes with the log, for roles without a log and for partitions written elsewhere: http://host:port,...
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     ledger: Vec<String>,
-    /// Partitions written by this process, for the role ledger; others are read from --ledger. Default all.
+    /// Partitions written by this process, for the role ledger; other partitions are read from --ledger. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     write_partitions: Vec<u32>,
     /// Partitions loaded by this process, for the roles spin and ledger, in addition to partition 0 and its written

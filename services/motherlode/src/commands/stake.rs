@@ -11,7 +11,7 @@ pub struct StakeArgs {
     /// Lines to play; default: all lines of the game.
     #[arg(long, value_name = "L")]
     pub lines: Option<u32>,
-    /// Coins per line; default: the fewest offered.
+    /// Coins per line; default: the lowest number offered.
     #[arg(long, value_name = "C")]
     pub coins: Option<u32>,
     /// Value of a coin in the account's currency; default: 0.10 if offered, else the smallest.

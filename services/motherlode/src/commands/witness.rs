@@ -17,7 +17,7 @@ pub struct Args {
     /// Key of the witness, from `key new --witness`.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// Public key of a log, one per partition; can be repeated.
+    /// Public key of a log; a log has one key per partition, so this option can be repeated.
     #[arg(long = "log", value_name = "VKEY", required = true)]
     logs: Vec<VerifierKey>,
     /// Folder with the last checkpoint of each log. If it is lost, the witness starts without a history.

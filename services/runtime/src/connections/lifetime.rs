@@ -58,7 +58,7 @@ impl Lifetime {
                 let left = connection.closes_in(stopped).unwrap_or(LOOK_EVERY);
                 (left, left.is_zero().then_some(End::Now(STOPS)))
             }
-            None if self.leaving => (LEAVE, Some(End::Now("no call for long"))),
+            None if self.leaving => (LEAVE, Some(End::Now("the connection had no call for a long time"))),
             None => match connection.left() {
                 Some(left) => (left, None),
                 None => {

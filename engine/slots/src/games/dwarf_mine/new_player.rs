@@ -16,9 +16,9 @@ pub(super) fn returns(model: &Model, returns: &Returns) -> Vec<ConditionalRtp> {
         completions(&lands, start as usize, model.needs as usize)
     });
     let titles = [
-        ("new_player_100", "of the first 100 spins of a new player, at one coin value"),
-        ("new_player_500", "of the first 500 spins of a new player, at one coin value"),
-        ("new_player_1000", "of the first 1,000 spins of a new player, at one coin value"),
+        ("new_player_100", "return of the first 100 spins of a new player, at one coin value"),
+        ("new_player_500", "return of the first 500 spins of a new player, at one coin value"),
+        ("new_player_1000", "return of the first 1,000 spins of a new player, at one coin value"),
     ];
     let returned = |(place, (key, title)): (usize, (&'static str, &'static str))| {
         let worth = |colour: usize| {

@@ -97,8 +97,16 @@ impl Model {
         let bought = self.buy_rtp.clone();
         vec![
             Fact { key: "max_win_bets", title: "highest win of a base game window, in bets", value: decimal(&bets, 2) },
-            Fact { key: "max_win_odds", title: "paid spins to one such win", value: decimal(&odds, 0) },
-            Fact { key: "buy_feature_rtp", title: "return of the bought feature, in its price", value: bought },
+            Fact {
+                key: "max_win_odds",
+                title: "average number of paid spins per highest win of a base game window",
+                value: decimal(&odds, 0),
+            },
+            Fact {
+                key: "buy_feature_rtp",
+                title: "return of the bought feature, as a share of its price",
+                value: bought,
+            },
         ]
     }
 

@@ -51,7 +51,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         rates: rates(model, &window),
         conditional_rtps: vec![ConditionalRtp {
             key: BUY_FEATURE,
-            title: "of the bought feature, in its price",
+            title: "return of the bought feature, as a share of its price",
             rtp: buy_feature(model, &feature),
             condition: Condition::Bought,
         }],

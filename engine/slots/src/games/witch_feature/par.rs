@@ -91,9 +91,9 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         ],
         rates,
         conditional_rtps: [
-            conditional("unlocked_1", "while only High Symbols is unlocked, in the long run", 1),
-            conditional("unlocked_2", "while High Symbols and Random Wilds are unlocked, in the long run", 2),
-            conditional("unlocked_3", "while all but Mega Wild are unlocked, in the long run", 3),
+            conditional("unlocked_1", "long-run return while only High Symbols is unlocked", 1),
+            conditional("unlocked_2", "long-run return while High Symbols and Random Wilds are unlocked", 2),
+            conditional("unlocked_3", "long-run return while all but Mega Wild are unlocked", 3),
         ]
         .into_iter()
         .chain(chain.first_spins())

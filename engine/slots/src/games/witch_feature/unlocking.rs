@@ -97,9 +97,9 @@ impl Chain {
 
     pub(super) fn first_spins(&self) -> Vec<ConditionalRtp> {
         let titles = [
-            ("new_player_100", "of the first 100 spins of a new player at a bet level"),
-            ("new_player_500", "of the first 500 spins of a new player at a bet level"),
-            ("new_player_1000", "of the first 1,000 spins of a new player at a bet level"),
+            ("new_player_100", "return of the first 100 spins of a player who is new to the bet level"),
+            ("new_player_500", "return of the first 500 spins of a player who is new to the bet level"),
+            ("new_player_1000", "return of the first 1,000 spins of a player who is new to the bet level"),
         ];
         let mut shares = BTreeMap::from([((FIRST, 0), Fixed::one())]);
         let (mut at, mut won) = (0, Fixed::zero());

@@ -17,10 +17,10 @@ pub struct Args {
     /// partitions are separated by commas.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
-    /// Public key of the log, for checkpoints; by default that of proofs.key in the folder.
+    /// Public key of the log, for checkpoints; by default the public key of proofs.key in the folder.
     #[arg(long, value_name = "VKEY")]
     pub(super) key: Option<VerifierKey>,
-    /// Checkpoint kept elsewhere, to compare the log with; can be repeated.
+    /// Checkpoint kept elsewhere, with which the log is compared; this option can be repeated.
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(super) checkpoints: Vec<PathBuf>,
     /// Recompute each seal in the log from this file of draw keys. The keys reveal future draws.

@@ -35,7 +35,7 @@ pub struct Args {
     /// Last day, inclusive.
     #[arg(long, value_name = "YYYY-MM-DD")]
     to: Option<String>,
-    /// Only this operator's rows. A service sends each operator only its own rows.
+    /// Export only this operator's rows. A service sends each operator only its own rows.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
     /// File to write, renamed to its name when complete; - for standard output.
@@ -78,7 +78,7 @@ impl From<TableError> for Failure {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum TableName {
-    /// One row per round, with later voids and jackpots; its day is that of its bet.
+    /// One row per round, with later voids and jackpots; the row's day is the day of the bet.
     Rounds,
     /// One row per change of a player's account.
     Transactions,
