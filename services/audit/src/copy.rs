@@ -272,7 +272,11 @@ impl<'a> Auditing<'a> {
                     let paid = (commit.stream.clone(), *round, pool.clone());
                     if self.hits.remove(hit).as_ref() != Some(&paid) {
                         let what = "a jackpot is paid without a hit, or twice";
-                        return Err(Fault::new(what, "a hit of the round", format!("round {round}, hit {hit}")));
+                        return Err(Fault::new(
+                            what,
+                            "a commit with the round's jackpot hit",
+                            format!("round {round}, hit {hit}"),
+                        ));
                     }
                     *self.jackpots.entry(*currency) += i128::from(amount.0);
                 }

@@ -120,7 +120,7 @@ impl Presence {
             holding.spawn_on(async move { held.hold_here().await }, &thread);
             match holding.join_next().await {
                 Some(Ok(why)) => why,
-                _ => "the thread of the link has ended".to_owned(),
+                _ => "the thread that serves the NATS link has ended".to_owned(),
             }
         })
     }

@@ -90,7 +90,7 @@ impl Steps {
         }
         let before = self.walk.clone();
         let message = self.fetched.pop_front();
-        let message = message.ok_or_else(|| std::io::Error::other("no message was fetched"))?;
+        let message = message.ok_or_else(|| std::io::Error::other("the server returned no message"))?;
         match self.walk.step(&self.stream.trust, &message) {
             Ok(records) => {
                 self.walk.report_foreign(&before, &self.stream.name);

@@ -191,7 +191,8 @@ impl Report {
         let from = || format!("{} from the exact figure; each of {} may be {most:.2}", told.join(", "), figures.len());
         let figures = (!told.is_empty()).then(from);
         let Self { max_win_bets: most, stated_max_win_bets: stated, .. } = self;
-        let highest = (most > stated).then(|| format!("a round won {most:.2} bets; the most stated is {stated:.2}"));
+        let highest =
+            (most > stated).then(|| format!("a round won {most:.2} bets; the highest stated win is {stated:.2}"));
         let all: Vec<_> = figures.into_iter().chain(highest).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }

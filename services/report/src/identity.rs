@@ -178,7 +178,7 @@ impl SelfCheck {
         }
         let ledgers = self.follower.ledgers();
         if !ledgers.writable() {
-            failures.push("the log takes no appends".to_owned());
+            failures.push("the log cannot be written".to_owned());
         }
         failures.extend(ledgers.all().flat_map(books));
         for _ in 0..100 {

@@ -102,7 +102,7 @@ impl Metrics {
         log("motherlode.log.writable", "1 while the log can be written; 0 otherwise.", |ledger| {
             ledger.writable().into()
         });
-        log("motherlode.log.records_unverified", "Records that were not yet verified since the start.", |ledger| {
+        log("motherlode.log.records_unverified", "Records not yet verified since the start.", |ledger| {
             let verification = ledger.verification();
             let verification = verification.borrow();
             verification.unread - verification.verified
@@ -226,11 +226,9 @@ impl Metrics {
         }
         type Covered = fn(&Extent) -> Position;
         let ages: [(&'static str, &'static str, Covered); 2] = [
-            (
-                "motherlode.proofs.tree_age",
-                "Age of the oldest record missing in the tree; 0 if none is missing.",
-                |of| of.grown,
-            ),
+            ("motherlode.proofs.tree_age", "Age of the oldest record missing in the tree; 0 if complete.", |of| {
+                of.grown
+            }),
             (
                 "motherlode.proofs.checkpoint_age",
                 "Age of the oldest unsigned record; 0 if all records are signed.",

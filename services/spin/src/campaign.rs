@@ -158,7 +158,7 @@ pub(crate) fn parse(
     let coin_value = fields::coin_value("stake.coin_value", &wanted.coin_value)?;
     let game = find_game(&request.game, "")?;
     if wanted.buy_feature {
-        let message = "a free round buys no feature";
+        let message = "a free round cannot buy a feature";
         return Err(Refusal::new(Reason::InvalidStake, message));
     }
     let mut campaign = Campaign {

@@ -73,7 +73,7 @@ pub enum Refused {
 
     #[error("not a change that can be proposed")]
     BadChange,
-    #[error("{most} changes are pending already, the maximum")]
+    #[error("{most} changes are pending already, which is the maximum")]
     TooManyChanges { most: usize },
     #[error("no pending change {change}")]
     NoSuchChange { change: u64 },
@@ -184,7 +184,7 @@ pub enum Refused {
     #[error("stretch starts at {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
     /// The end of the stretch is not durable yet, or not reported.
-    #[error("stretch to {to} ends after the durable end {end}")]
+    #[error("the stretch ends at {to}, after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("position {position} must be decided first")]
     DecisionWaits { position: u64 },

@@ -31,7 +31,7 @@ fn made() -> Value {
             "title": "Motherlode",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "Every call of the contract in Protobuf's canonical JSON. Fields that have their default are left out of \
-                            answers. Calls whose caller sends many messages are there over gRPC only.",
+                            answers. Calls with a stream of requests need gRPC.",
         },
         "servers": [{ "url": "/" }],
         "security": [{ "token": [] }],
@@ -43,7 +43,7 @@ fn made() -> Value {
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "The token of an operator's credential. A service without operators needs none.",
+                    "description": "The token of an operator's credential. A service without operators needs no token.",
                 },
             },
             "parameters": {

@@ -231,7 +231,7 @@ fn meters(told: &GetPoolStatementResponse) -> Markup {
         row("Cycle", |of| count(of.cycle)),
     ];
     html! {
-        (table(&format!("Meters of {}", told.date), &[&told.date, "At its start", "At its end, or now"], rows))
+        (table(&format!("Meters of {}", told.date), &[&told.date, "At the day's start", "At the day's end, or now"], rows))
         p { (count(told.hits.len())) " hits; income less outgoings, less the increase of the balance: " strong { (eur(&told.difference_eur)) } }
     }
 }

@@ -225,7 +225,7 @@ pub(super) fn table<M: prost::Message>(
         Ok(_) => Ok(document::file(media_type, &format!("{name}.{form}"), content)),
         Err(error) => {
             tracing::error!(%error, name, "failed to write a report");
-            Err(Failure::Said(http::StatusCode::INTERNAL_SERVER_ERROR, "The report cannot be written in this form."))
+            Err(Failure::Said(http::StatusCode::INTERNAL_SERVER_ERROR, "The report cannot be written in this format."))
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct Args {
     /// Play free rounds of this campaign, at its stake.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["lines", "coins", "coin_value", "buy_feature"])]
     pub(super) campaign: Option<String>,
-    /// Witch that accompanies the player; the command asks for her before the first spin, and the service stores the choice.
+    /// Witch that accompanies the player; picked before the first spin, and stored by the service.
     #[arg(long)]
     pub(super) witch: Option<Witch>,
     /// Keep the round open after a win that can be gambled.
