@@ -9,7 +9,7 @@ pub(crate) struct ConfirmedDebit {
     pub(crate) currency: Currency,
     pub(crate) amount: Minor,
     pub(crate) reported_balance: Minor,
-    /// Further parts of the wallet's answer.
+    /// Parts of the wallet's answer besides the balance.
     pub(crate) answer: Option<Box<WalletAnswer>>,
 }
 
