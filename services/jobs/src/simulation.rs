@@ -1,4 +1,4 @@
-//! Simulated rounds, whose result depends on seed and rounds only.
+//! Simulated rounds, whose result depends only on the seed and the number of rounds.
 //!
 //! Each chunk of [`CHUNK_ROUNDS`] has its own player and derived seed. If players carry figures between rounds, the
 //! player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is that of the long run.
@@ -26,7 +26,8 @@ pub enum SimulationError {
     Thread,
 }
 
-/// Plays the rounds, or until `stop` only the chunks that have begun. `played` counts the rounds of finished chunks.
+/// Plays the rounds; once `stop` is set, only the chunks in progress are finished. `played` counts the rounds of
+/// finished chunks.
 pub fn play(
     game: &'static dyn Game,
     stake: &Stake,

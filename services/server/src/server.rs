@@ -87,7 +87,7 @@ impl Server {
         self.tasks.kinds()
     }
 
-    /// Ends tasks in tests.
+    /// Ends tasks of a kind, for tests.
     pub fn end_tasks(&self, kind: Kind) -> usize {
         self.tasks.end_tasks(kind)
     }
@@ -124,7 +124,7 @@ impl Server {
             }
             drop((self.check, self.abandoned_rounds));
             self.ledgers.close().await;
-            // Signs commits made since the tasks ended.
+            // Signs the commits that were made since the tasks ended.
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }

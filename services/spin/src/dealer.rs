@@ -1,9 +1,8 @@
 //! Deals each step's draw, which was sealed before the step's request existed.
 //!
 //! A seed follows from the dealt value, the caller's client seed, the round and the step (see
-//! [`motherlode_state::draw`]). The service seals without the client seed, and the caller gets the dealt value only at
-//! see [`motherlode_state::draw`]). The service seals a draw before it receives the client seed, and the caller gets
-//! the dealt value only
+//! [`motherlode_state::draw`]). The service seals a draw before it receives the client seed, and the caller gets the dealt
+//! value only at the draw's reveal, so neither can choose a seed. Each day a new random key is created and logged (PL-28).
 
 use crate::bet::{DrawnFor, Named};
 use futures_util::future::BoxFuture;

@@ -1,5 +1,5 @@
-//! JSON protocol of a wallet: `POST <url>/v1/WalletService/<call>` with Protobuf's JSON mapping, each request signed
-//! (see [`crate::sign`]). Only status 200 with a valid message is an answer; otherwise the outcome is unknown and the
+//! JSON protocol of a wallet: `POST <url>/v1/WalletService/<call>` with Protobuf's JSON mapping. Each request is signed
+//! (see [`crate::sign`]). Only a valid message with status 200 is an answer; otherwise the outcome is unknown and the
 //! call is repeated.
 
 use crate::{
@@ -30,7 +30,7 @@ const HEAD_BYTES_MAX: usize = 32 << 10;
 
 const HEADERS_MAX: usize = 64;
 
-/// Idle connections and their time, less than most servers allow.
+/// Maximum number of idle connections, and their idle time, which is below the limit of most servers.
 const IDLE: (usize, Duration) = (64, Duration::from_secs(4));
 
 static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
@@ -42,15 +42,15 @@ static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
 pub(crate) struct Json {
     http: legacy::Client<Connector, Full<Bytes>>,
     url: String,
-    /// Path of the wallet's URL, which is part of the signed path.
+    /// Path in the wallet's URL, included in the signed path.
     base: String,
     signer: Signer,
     answer_bytes_max: usize,
 }
 
 impl Json {
-    /// Creates a client with a key of at least 32 bytes. `ca` is the root certificate for https (PEM), by default the
-    /// system's. Connects on first use. Fails with the unusable setting.
+    /// Creates a client with a key of at least 32 bytes, which connects on first use. `ca` is the root certificate for
+    /// https (PEM); default: the system's roots. Fails if a setting is unusable.
     pub(crate) fn new(url: &str, ca: Option<&[u8]>, key: &[u8], answer_bytes_max: usize) -> Result<Self, String> {
         let signer = Signer::new(key).ok_or("signing_key_file needs a key of 32 characters or more")?;
         let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
@@ -132,7 +132,7 @@ fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A,
     A::decode(&*message.encode_to_vec()).map_err(|error| malformed(&error))
 }
 
-/// Returns the innermost cause.
+/// Returns the innermost cause of an error.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -158,7 +158,7 @@ mod tests {
             br#" {"result": {"outcome": "OUTCOME_DONE", "balanceMinor": "900", "trace": 7}, "of": "the operator"} "#;
         let result = read::<DebitResponse>(&debit(), good).unwrap().result.unwrap();
         assert_eq!((result.outcome(), result.balance_minor), (Outcome::Done, Some(900)));
-        // An outcome that the contract lacks is not an answer.
+        // An outcome outside of the contract is not an answer.
         let odd = read::<DebitResponse>(&debit(), br#"{"result": {"outcome": "DONE"}}"#).unwrap();
         assert_eq!(odd.result.unwrap().outcome(), Outcome::Unspecified);
         for bad in [

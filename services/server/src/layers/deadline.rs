@@ -1,6 +1,7 @@
-//! Deadlines: a call beyond its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
+//! Deadlines: a call that exceeds its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
 //!
-//! The transport would answer CANCELLED, so this timer starts first. Streams are limited until their first answer.
+//! The transport would answer CANCELLED, so this timer starts before its timer. For a stream, the timeout limits the
+//! time to the first answer.
 
 use http::HeaderMap;
 use motherlode_runtime::{Reason, Refusal};
@@ -22,7 +23,7 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     }
 }
 
-/// A repeated header is malformed.
+/// Parses the timeout; a repeated header is malformed.
 fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let mut values = headers.get_all("grpc-timeout").iter();
     let Some(value) = values.next() else { return Ok(None) };

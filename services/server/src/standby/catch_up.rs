@@ -17,7 +17,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Longest wait at the process's end for work that cannot be interrupted.
+/// Longest wait for uninterruptible work when the process ends.
 const END_MAX: Duration = Duration::from_secs(20);
 
 pub(super) struct CatchUp {
