@@ -51,7 +51,7 @@ impl Access {
         }
     }
 
-    /// Admits a request and gives it its caller.
+    /// Admits a request and adds the caller to it.
     pub fn enter<B>(&self, request: &mut Request<B>) -> Result<Caller, Denied> {
         let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
         let caller = self.admit(request.uri().path(), request.headers(), peer)?;

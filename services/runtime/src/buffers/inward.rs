@@ -1,4 +1,4 @@
-//! Request body whose messages are counted and timed on arrival, by the lengths in gRPC's framing.
+//! Request body whose messages are counted and timed while they arrive, by the lengths in gRPC's framing.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};
@@ -17,11 +17,11 @@ const MESSAGE_MAX: usize = 4 << 20;
 
 pub(super) struct Inward {
     body: Body,
-    /// Bytes of the longest message so far, because the receive buffer does not shrink.
+    /// Bytes of the longest message received, because the receive buffer does not shrink.
     held: Share,
     head: Vec<u8>,
     left: usize,
-    /// Time for a message, or for the whole body of a unary call.
+    /// Time allowed for a message, or for the whole body of a unary call.
     time: Duration,
     whole: bool,
     since: Instant,
@@ -156,7 +156,7 @@ mod tests {
         let budget = Budget::new(1_000, 1_000, 1);
         let mut body = inward(&budget, [message(1_001)[..HEAD].to_vec()], false);
         assert_eq!(next(&mut body).await.unwrap_err(), "BUFFERS_FULL");
-        // The service itself refuses longer messages.
+        // The service itself refuses messages that are too long.
         let mut giant = inward(&budget, [vec![0, 0xff, 0xff, 0xff, 0xff]], false);
         assert_eq!(next(&mut giant).await.unwrap(), HEAD);
     }

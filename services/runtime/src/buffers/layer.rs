@@ -41,7 +41,7 @@ impl Buffers {
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
     }
 
-    /// Takes a call's bytes, and counts those of its messages.
+    /// Takes the bytes of a call from the budget, and counts those of its messages.
     pub fn enter(&self, request: Request<Body>) -> Result<(Request<Body>, CallBytes), Refusal> {
         let caller = request.extensions().get::<Caller>();
         let operator = caller.map_or_else(|| Arc::from(""), Caller::operator);

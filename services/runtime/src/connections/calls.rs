@@ -76,7 +76,7 @@ async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Co
             Err(frame) => return stream.send_trailers(frame.into_trailers().unwrap_or_default()).ok(),
         };
         if !data.is_empty() {
-            // One byte suffices: the transport buffers the rest.
+            // The capacity of one byte suffices, because the transport buffers the rest.
             stream.reserve_capacity(1);
             while stream.capacity() == 0 {
                 let _unread = connection.wait_for_reader();
