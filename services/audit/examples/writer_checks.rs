@@ -1,7 +1,8 @@
-//! Costs per commit of a round: the checks of another process's proposal (PL-44), and admission.
+//! Measures, per commit of a round, the checks of another process's proposal (PL-44), and the admission to the log.
 //!
-//! Check: copy of the player, computation of the new seal, resolution of the step and the round's earlier steps.
-//! Admission: rules of new commits, fold, record and hash, merge into the books. Single-threaded, in memory.
+//! The checks copy the player, compute the new seal, and resolve the round's earlier steps and the new step. Admission
+//! applies the rules of new commits, folds, makes the record with its hash, and merges into the books. Single-threaded,
+//! in memory.
 //!
 //! `cargo run --release -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Campaigns {
     granted: BTreeMap<(StreamId, String), CampaignUse>,
-    /// Money paid by campaigns in minor units, less refunds of voids.
+    /// Money that campaigns paid in minor units, less refunds of voids.
     paid: BTreeMap<(String, Currency), i128>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Contributed {
     pub(crate) contribution: Nano,
     pub(crate) decision: Option<Decision>,
     pub(crate) kept: Option<KeptContribution>,
-    /// Rounds that contributed and can still hit.
+    /// Number of open rounds that contributed and can still hit the jackpot.
     pub(crate) open_rounds: u64,
 }
 

@@ -1,5 +1,6 @@
-//! Third stage, without books: resolves each step again (PL-06), and checks the events that follow from it. A step with
-//! a sealed draw is resolved when its dealt value is revealed; until then its events are taken as logged.
+//! Third stage, without books: resolves each step again (PL-06), and checks the events that follow from the step. A
+//! step with a sealed draw is resolved when the draw's dealt value is revealed; until then the step's events are taken
+//! as logged.
 
 use crate::{
     divergence::Fault,
@@ -64,7 +65,7 @@ impl<'a> Plays<'a> {
         self.returns
     }
 
-    /// Sorts by first round in the log.
+    /// Joins the workers' returns, sorted by the first round in the log.
     pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
         let mut joined: Vec<(Position, Return)> = vec![];
         for mut plays in all {
@@ -91,7 +92,7 @@ impl<'a> Plays<'a> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Required::default();
-        // The events of a step wait with it until its draw is revealed.
+        // The events of a step are checked when the step's draw is revealed.
         let mut holds = false;
         for (event, at) in events.iter().zip(0..) {
             match event {
@@ -262,7 +263,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // Rounds of older versions began with figures shared within their own rules version.
+        // Rounds of older versions began with figures shared only within their rules version.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
@@ -358,7 +359,7 @@ impl<'a> Plays<'a> {
 }
 
 impl Required {
-    /// Checks a change of the collection that no outcome explains: the only allowed one is a choice of a witch.
+    /// Checks a change of the collection that no outcome explains. Only the choice of a witch is allowed.
     fn collection(&mut self, changed: &Event) -> Result<(), Fault> {
         match &self.collection {
             Some(due) if due == changed => {

@@ -42,7 +42,7 @@ fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// The service's reason, or the status code.
+/// Returns the service's reason for a refusal, or the status code if there is none.
 pub(crate) fn reason(status: &Status) -> String {
     match status.get_error_details().error_info() {
         Some(info) if !info.reason.is_empty() => info.reason.clone(),

@@ -39,7 +39,7 @@ impl Client {
     }
 }
 
-/// Retries while the answer is lost or the service is busy.
+/// Repeats a call while its answer is lost or the service is busy.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -89,7 +89,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     let status = ledger.get_log_status(GetLogStatusRequest {}).await;
     let GetLogStatusResponse { partitions, partition_count, .. } =
         status.map_err(|status| explain(&status))?.into_inner();
-    // Older services send no count, and have all partitions.
+    // Older services send no partition count, and have all partitions.
     if usize::try_from(partition_count).is_ok_and(|count| count > partitions.len()) {
         let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
         let held = held.join(", ");

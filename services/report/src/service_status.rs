@@ -26,7 +26,7 @@ impl CallCounters {
         self.0.lock().saturating_record(took);
     }
 
-    /// Calls since the last look.
+    /// Returns the calls since the last look.
     fn take(&self) -> Histogram<u64> {
         mem::replace(&mut *self.0.lock(), histogram())
     }
@@ -40,7 +40,7 @@ fn histogram() -> Histogram<u64> {
 struct Look {
     time_ms: i64,
     rounds: u64,
-    /// Since the look before.
+    /// Calls since the look before.
     calls: Histogram<u64>,
 }
 

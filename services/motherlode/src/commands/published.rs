@@ -1,4 +1,4 @@
-//! Change feed on a NATS subject: a message per record (PL-34).
+//! Change feed on a NATS subject, one message per record (PL-34).
 
 use super::{
     Failure, NO_STREAM,
@@ -23,7 +23,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Opens the feed `to`, `nats://host:port,.../SUBJECT`. Returns where each partition resumes.
+    /// Opens the feed to `nats://host:port,.../SUBJECT`. Returns the positions from which the partitions resume.
     pub(super) async fn feed(
         config: &Store,
         to: &str,

@@ -151,7 +151,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
     });
-    // All tasks have ended, except that after a signal during the start one may still read the log.
+    // All tasks have ended; only a task that was reading the log when the start was interrupted may still run.
     runtime.shutdown_timeout(LEAVE);
     served
 }

@@ -1,4 +1,4 @@
-//! 80 columns wide.
+//! The audit's report as text, 80 columns wide.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
@@ -7,7 +7,7 @@ use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 use motherlode_state::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 
-/// Awards and open rounds listed; the JSON report lists all.
+/// Number of awards and of open rounds listed; the JSON report lists all.
 const SHOWN: usize = 10;
 const PLACES: usize = 4;
 
