@@ -19,7 +19,6 @@ use tokio::time::{Instant, timeout_at};
 /// Interval at which contributions are pooled, in one commit for all bets since the previous one, if no bet hits the jackpot.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
-/// Maximum number of reports between two payments of awards.
 const REPORTS_MAX: usize = 64;
 
 const PAUSE: Duration = Duration::from_millis(100);
@@ -164,7 +163,6 @@ impl PoolCoordinator {
         tracing::error!(what, %why, "the books refused a proposal of the coordinator; it is retried");
         let failed = Event::IntegrityFailed { check: "jackpots".to_owned(), finding: finding.clone() };
         let request = InternalRequest::LogRefusal { finding: &finding };
-        // If the log accepts no commits now, the next process proposes this one again.
         let _ = self.ledgers.append(proposal(StreamId::System, None, request, vec![failed])).await;
     }
 

@@ -7,7 +7,6 @@ use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_state::{Books, Event, InternalRequest, Refused, StreamId, UnpaidAward};
 use std::collections::BTreeMap;
 
-/// Concurrent payments, to share group commits.
 const TOGETHER: usize = 32;
 
 const AWARDS_MAX: usize = 256;

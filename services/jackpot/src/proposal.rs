@@ -2,7 +2,6 @@ use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_state::{Event, InternalRequest, StreamId};
 use std::time::Duration;
 
-/// Maximum number of attempts to append while the writer has not yet read another partition's latest records.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 

@@ -44,7 +44,6 @@ pub struct Report {
     /// Variance of a round; `None` if few rounds have most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
-    /// Jackpots per paid spin, if the game has a jackpot.
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
@@ -65,7 +64,6 @@ pub struct Estimate {
     pub simulated: f64,
     pub exact: f64,
     std_dev_sample: f64,
-    /// Standard deviation of a round, if known.
     std_dev_exact: Option<f64>,
     pub sigmas: f64,
     /// Distance in standard errors; for a chance, the root of its deviance, which also holds for rare events.
@@ -310,7 +308,6 @@ mod tests {
 
     #[test]
     fn distance_is_in_standard_errors() {
-        // 10,000 rounds with a standard deviation of 5 have a standard error of 0.05.
         let estimate = Estimate::new(10_000.0, 1.1, 36.0, 1.0, Some(5.0));
         assert!((estimate.sigmas - 2.0).abs() < 1e-9, "{estimate:?}");
         let by_sample = Estimate::new(10_000.0, 1.1, 25.0, 1.0, None);
@@ -321,7 +318,6 @@ mod tests {
 
     #[test]
     fn the_sample_mean_and_spread_are_those_of_its_wins() {
-        // Wins of 0 and of 40 coins at a bet of 10 coins: the mean is 2 bets, the standard deviation is 2 bets.
         let sum = Sum { coins: 40, squares: 1600 };
         let estimate = Estimate::from_sum(&sum, 2.0, 10.0, &Exact::from_integer(2.into()), None);
         assert_eq!((estimate.simulated, estimate.std_dev_sample, estimate.sigmas), (2.0, 2.0, 0.0));

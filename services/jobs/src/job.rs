@@ -98,7 +98,6 @@ impl Job {
     }
 
     fn run(&self, clock: &Clock) {
-        // Threads that the job starts inherit the priority.
         lowest_priority();
         let ended = catch_unwind(AssertUnwindSafe(|| self.work.run(&self.going)));
         let ended = ended.unwrap_or_else(|_| Ended::failed("the job's thread failed: see the process's log"));

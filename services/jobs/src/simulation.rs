@@ -14,7 +14,6 @@ use std::{
 pub const CHUNK_ROUNDS: u64 = 100_000;
 /// Uncounted rounds of a chunk's player, which unlock features. A seed's result depends on it, so it never changes.
 pub const WARM_UP_ROUNDS: u64 = 10_000;
-/// Labels hashed into a chunk's seeds.
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";
 

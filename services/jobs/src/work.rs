@@ -135,7 +135,6 @@ impl Work {
 
 fn audited(parts: &[Options], going: &Going) -> Ended {
     let of = |part: &Options| Options {
-        // With a single worker thread, the job leaves the other processors to bets.
         threads: 1,
         read: Some(Arc::clone(&going.done)),
         stop: Some(Arc::clone(&going.stop)),

@@ -7,7 +7,6 @@ use crate::{
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 
-/// Key of the picked witch, in the scope of all bets (BW-05).
 const WITCH: &str = "witch";
 
 /// Returns the picked [`motherlode_proto::round::v1::Witch`].

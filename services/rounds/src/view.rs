@@ -208,7 +208,6 @@ impl RoundView {
 pub struct Fold {
     number: u64,
     balance: Minor,
-    /// Picked witch by game, for older logs whose rounds lack the witch.
     witches: BTreeMap<SmolStr, u32>,
     view: Option<RoundView>,
 }

@@ -76,7 +76,6 @@ fn begin(
     let tls = config.tls.as_ref().map(console_tls).transpose()?;
     let unbound = |source| ServeError::Bind { address: config::Console::USUAL, source };
     let threads = Threads::start().map_err(ServeError::Threads)?;
-    // The runtime of these threads polls the socket.
     let listener = {
         let _within = threads.enter();
         TcpListener::from_std(listener).map_err(unbound)?
@@ -116,7 +115,6 @@ impl Drop for Threads {
     }
 }
 
-/// Binds the configured address, or the default address if it is free.
 fn listen(console: &config::Console) -> Result<Option<std::net::TcpListener>, ServeError> {
     match console.listen {
         Some(address) => bind_at(address).map(Some),

@@ -67,7 +67,6 @@ struct Asker {
     method: &'static str,
     begun: Instant,
     bytes: Option<CallBytes>,
-    /// Caller in the log line of a refusal.
     caller: Caller,
     message: Bytes,
     _span: Option<Span>,
@@ -129,7 +128,6 @@ impl Playing {
         Ok((asked, until))
     }
 
-    /// Counts and logs refusals, as the layers do for other calls.
     fn send(&self, asker: Asker, played: Answered) {
         let Asker { responder, method, begun, bytes, caller, message, .. } = asker;
         let answer = played.and_then(|played| {

@@ -76,7 +76,6 @@ async fn note(home: &Handle, check: &str, finding: &str) {
     }
 }
 
-/// Commits the fact that a start has verified the whole log.
 pub(crate) async fn commit_verified(ledger: &Handle) {
     if !ledger.books(Books::is_log_damaged) {
         return;

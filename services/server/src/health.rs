@@ -80,7 +80,6 @@ impl Health for Answers {
     }
 }
 
-/// Reports health until the stop, then NOT_SERVING.
 pub(crate) async fn report(
     reporter: HealthReporter,
     served: Vec<&'static str>,
@@ -134,7 +133,6 @@ pub(crate) async fn report(
     for service in served.iter().copied() {
         reporter.set_service_status(service, ServingStatus::NotServing).await;
     }
-    // Watchers receive the status, then the end of their stream.
     for service in served {
         let mut reporter = reporter.clone();
         reporter.clear_service_status(service).await;

@@ -34,7 +34,6 @@ pub(crate) struct NotServing {
 }
 
 impl NotServing {
-    /// Starts the refusals; the log of the partitions in `written` is already served.
     pub(crate) async fn start(
         listener: &StdListener,
         config: &Config,
@@ -76,7 +75,6 @@ impl NotServing {
 
     pub(crate) fn stop(self) {
         self.stopper.stop();
-        // The server is aborted, because callers that watch health can keep connections open.
         self.serving.abort();
     }
 }

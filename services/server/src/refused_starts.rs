@@ -14,7 +14,6 @@ use std::{
 /// Maximum number of notes, so that repeated starts do not fill the disk.
 const NOTES_MAX: usize = 16;
 
-/// Maximum length of a note in characters.
 const FINDING_MAX: usize = 1_000;
 
 const CHECK: &str = "start";

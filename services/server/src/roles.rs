@@ -107,7 +107,6 @@ pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> R
 async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -> Result<Vec<Handle>, ServeError> {
     let others: Vec<_> = config.read_partitions().into_iter().filter(|partition| !here.contains(partition)).collect();
     if others.is_empty() {
-        // A ledger that writes all partitions needs no credentials.
         return Ok(vec![]);
     }
     let (targets, partitions) = (config.ledger.targets.clone(), config.partitions);

@@ -117,14 +117,12 @@ impl Server {
                 tracing::warn!("some streams did not end in time");
                 serving.abort();
             }
-            // The ledger must be released before it is closed.
             self.tasks.stop().await;
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }
             drop((self.check, self.abandoned_rounds));
             self.ledgers.close().await;
-            // Signs the commits that were made since the tasks ended.
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }

@@ -203,7 +203,6 @@ impl<'a> Services<'a> {
             partition,
             ..AuditOptions::default()
         };
-        // Only a process with all partitions can compare partitions with each other.
         let whole =
             self.config.store.url.is_none() && self.config.write_partitions().len() == self.ledgers.count() as usize;
         let parts = if whole { self.config.write_partitions().into_iter().map(of).collect() } else { vec![] };
@@ -351,7 +350,6 @@ impl<'a> Services<'a> {
             ledgers: self.ledgers,
             stopper: self.stopper,
             serving,
-            // All calls except endless streams finish within this time.
             grace: Duration::from_millis(limits.request_ms_max + limits.award_wait_ms_max) + Duration::from_secs(1),
             abandoned_rounds: self.abandoned_rounds,
             proofs: self.proofs,

@@ -20,7 +20,6 @@ pub(crate) async fn serve(
     phase: impl Fn(Phase<'_>),
 ) -> Result<(), ServeError> {
     let listener = bind(&config)?;
-    // A stop signal must interrupt even a long start.
     let starting = tokio::spawn(async move {
         let stores = open_log(&config).await?;
         start(listener, &config, stores, options, dealer).await

@@ -21,7 +21,6 @@ use tonic::Code;
 
 const LOOKS_MAX: usize = 256;
 
-/// Number of rounds resolved concurrently, so that their commits share an append.
 const TOGETHER: usize = 16;
 
 struct Turn {

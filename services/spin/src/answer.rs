@@ -35,7 +35,6 @@ impl PlayedBytes {
 }
 
 impl Answer {
-    /// `over` states whether the step settled the round.
     pub(crate) fn new(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
         Self {
             seal: sealed(step),

@@ -73,7 +73,6 @@ impl SpinApi {
     }
 
     pub(crate) fn check_not_cancelled(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
-        // No caller's request has this fingerprint.
         match self.ledgers.for_stream(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
             Ok(_) | Err(AppendError::RequestIdReused { .. }) => Ok(()),
             Err(error) => Err(error.into()),
@@ -119,7 +118,6 @@ impl SpinApi {
         matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
 
-    /// Plays a bet after the debit of the operator's wallet.
     pub(crate) async fn play(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         match (play, self.wallets.for_stream(play.named().stream)) {
             (Play::Bet(bet), Some(wallet)) => self.bet_seamless(wallet, (play, bet), metadata).await,

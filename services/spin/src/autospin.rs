@@ -35,7 +35,6 @@ const PAUSE_MS_MAX: u32 = 60_000;
 struct Series {
     api: SpinApi,
     request_id: SmolStr,
-    /// Bet of the series, with the request id of the next spin.
     bet: Bet,
     progress: Autospin,
     spins: u32,
@@ -147,7 +146,6 @@ impl Series {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
         let bet = Bet::of_series(&caller, &api, request)?;
-        // A repeated request gets the logged answers, even if autoplay is no longer allowed.
         let first = Autospin::spin_request_id(request_id, 1);
         if api.ledgers.for_stream(&bet.account.stream)?.find_position(&bet.account.stream, &first)?.is_none() {
             allowed(&api, &bet)?;
@@ -219,7 +217,6 @@ impl Series {
         }
         let (bet, pace) = (&self.bet, &self.api.pace);
         let left = |rules: &PlayRules| {
-            // If the player's state is unreadable, the next bet fails with the reason.
             let (ledger, now) = (self.api.ledgers.for_stream(stream).ok()?, self.api.now(stream).ok()?);
             ledger.books_of(stream, |books| rules.too_soon_by(books.player(stream)?, bet, pace, now)).ok().flatten()
         };
@@ -353,7 +350,6 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
         won => won.as_ref().map(|won| amount(&won.amount)),
     };
     let feature = outcome.is_some_and(|outcome| outcome.spins.len() > 1);
-    // Free rounds cost nothing (PL-18).
     let bet = if played.campaign_id.is_empty() { amount(&played.bet) } else { Minor::ZERO };
     Ok(Some(SeriesRound { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }

@@ -53,7 +53,6 @@ pub(crate) struct Bet {
     pub(crate) campaign: Option<SmolStr>,
     pub(crate) series: Option<SmolStr>,
     pub(crate) ladders: Arc<Ladders>,
-    /// Debit confirmed by the operator's wallet.
     pub(crate) debited: Option<ConfirmedDebit>,
 }
 
@@ -74,7 +73,6 @@ pub(crate) struct Move {
 
 #[derive(Clone, Default)]
 pub(crate) struct DrawnFor {
-    /// Client seed; if empty, the request id is used.
     pub(crate) client_seed: Vec<u8>,
     pub(crate) sealed: Option<Seal>,
 }
@@ -167,7 +165,6 @@ impl Bet {
             game.check_stake(&stake).map_err(|refused| invalid_stake(game, ladders, account.currency, &refused))?;
         let drawn = DrawnFor::parse(&request.client_seed, &request.seal)?;
         let operator_session = session_id::of_operator(&request.operator_session)?;
-        // A repeated bet may name another session or another seal.
         let fingerprint = match (session, drawn.sealed, operator_session.as_str()) {
             (None, None, "") => fingerprint("spin", request),
             _ => {

@@ -137,7 +137,6 @@ impl<T> PlayQueue<T> {
         }
         loop {
             while let Some((ticket, verdict)) = self.came.next() {
-                // A call beyond its deadline is already answered.
                 if let Some(answer) = self.remove(ticket).and_then(|call| self.conclude(ticket, call, verdict)) {
                     return Poll::Ready(answer);
                 }

@@ -89,7 +89,6 @@ impl SpinApi {
             return Ok(());
         }
         let content = fingerprint("grant_campaign", request);
-        // A campaign that is already granted needs no reservation.
         if self.ledgers.for_stream(&account.stream)?.find(&account.stream, &request.request_id, content)?.is_some() {
             return Ok(());
         }

@@ -9,7 +9,6 @@ pub(crate) struct ConfirmedDebit {
     pub(crate) currency: Currency,
     pub(crate) amount: Minor,
     pub(crate) reported_balance: Minor,
-    /// Parts of the wallet's answer besides the balance.
     pub(crate) answer: Option<Box<WalletAnswer>>,
 }
 

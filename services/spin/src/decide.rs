@@ -26,16 +26,13 @@ use motherlode_state::{
 use prost::Message;
 use std::sync::Arc;
 
-/// A step before its draw.
 pub(crate) struct Draft<'a> {
     named: Named<'a>,
     state: &'a State,
     player: &'a PlayerState,
     pub(crate) started: Arc<RoundStarted>,
-    /// Round of a choice; `None` for a bet.
     open: Option<&'a OpenRound>,
     live: Live,
-    /// Events before those of the step.
     events: Vec<Event>,
 }
 

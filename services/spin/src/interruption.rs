@@ -104,7 +104,6 @@ impl SpinApi {
             }
             _ => return Err(fields::page_token_unknown()),
         };
-        // Another operator's round is refused like an unknown round (PL-27).
         let own = caller.owns(operator);
         let listed = |ledger: &Handle, stream: StreamId, open: &OpenRound| Listed {
             number: open.started.round,

@@ -23,14 +23,12 @@ pub(crate) struct Returns<'a> {
     seed: Exact,
     increments_per_eur: Exact,
     increments_max: Exact,
-    /// Whether bets in this currency can win it.
     wins_jackpot: bool,
 }
 
 impl<'a> Returns<'a> {
     pub(crate) fn new(info: &'a GameInfo, (par, coin): (&'a Par, u64), now: &Now, currency: Currency) -> Self {
         let at_terms = now.terms.as_ref().and_then(|terms| par.jackpot_return(terms));
-        // Without a pool, the figures of the rules version apply.
         let (seed, increments_per_eur, increments_max) = match at_terms {
             Some(of) => (of.seed, of.increments_per_eur, of.increments_max),
             None => {
@@ -117,7 +115,6 @@ fn short(figure: &Exact) -> String {
     trimmed(figure, 4)
 }
 
-/// Formats a figure with `places` to nine decimals.
 fn trimmed(figure: &Exact, places: usize) -> String {
     let text = decimal(figure, 9);
     let Some((whole, fraction)) = text.split_once('.') else { return text };

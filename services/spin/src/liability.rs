@@ -16,7 +16,6 @@ use motherlode_state::{Campaign, FxRate, Nano};
 
 const PLACES: usize = 4;
 
-/// Cost in minor units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
     /// Upper bound of the mean over all strategies.

@@ -19,14 +19,12 @@ pub(crate) struct Pace(Arc<Bets>);
 
 #[derive(Default)]
 struct Bets {
-    /// Whether any rule needs the times of bets.
     asked: AtomicBool,
     kept: Mutex<PaceState>,
 }
 
 #[derive(Default)]
 struct PaceState {
-    /// Latest round of each player and its time.
     bets: HashMap<StreamId, (u64, i64)>,
     longest_ms: i64,
     look_at: usize,
@@ -84,7 +82,6 @@ impl Pace {
         let since = match kept.bets.get(stream) {
             Some((round, tick)) if *round == player.rounds_started => *tick,
             _ => {
-                // A bet whose logged time is in the future counts as taken now.
                 let passed = now.log_ms.saturating_sub(last_ms).max(0);
                 if passed >= of_ms {
                     return None;

@@ -13,7 +13,6 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
-/// Sender that is dropped when the session expires.
 pub(crate) type Closed = oneshot::Sender<()>;
 
 #[derive(Clone)]

@@ -31,16 +31,13 @@ use tokio::{
 };
 use tonic::{Code, metadata::MetadataMap};
 
-/// Longest wait for the wallet if the caller sets no deadline.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Time before the caller's deadline at which calls to the wallet stop.
 const MARGIN: Duration = Duration::from_millis(200);
 
-/// Longest pause after the first call of a debit, and longest pause after any later call, in milliseconds.
 const PAUSE_MS: (u64, u64) = (20, 3200);
 
-/// Shortest pause, in milliseconds.
 const PAUSE_MS_MIN: u64 = 5;
 
 /// Interval at which the log is checked during a call.
@@ -56,7 +53,6 @@ fn pause(calls: u32, random: u16) -> Duration {
 enum Before {
     /// No debit is needed: this service keeps the account, or the round is free.
     Here,
-    /// Logged debit request.
     Asked(Arc<Logged>),
     Ended(Arc<Logged>),
     RollingBack,
@@ -94,7 +90,6 @@ impl SpinApi {
                     // A damaged log accepts no rollback, so the debit stays open until the log is repaired.
                     Err(refusal) if refusal.reason() == Reason::LogDamaged => Err(damaged_later(&refusal)),
                     Err(refusal) if !is_doubtful(&refusal) => Err(self.give_up(ledger, bet, refusal).await),
-                    // The log already has the rollback or the end of the request.
                     Err(_) if !is_asked(ledger, bet)? => self.rolled_back(ledger, bet, until).await,
                     played => played,
                 }
@@ -110,7 +105,6 @@ impl SpinApi {
                 };
                 match ledger.append(proposal).await {
                     Ok(logged) => self.ended_bet(&logged, bet).await,
-                    // The rollback was logged first.
                     Err(AppendError::Refused(_)) => self.rolled_back(ledger, bet, until).await,
                     Err(error) => Err(error.into()),
                 }
@@ -209,7 +203,6 @@ impl SpinApi {
         rules: &PlayRules,
         now: Now,
     ) -> Result<Arc<RoundStarted>, Undecided> {
-        // The operator's wallet decides whether the funds suffice.
         let state = state.with_funds(bet.account.currency, Minor(i64::MAX / 16));
         let draft = Draft::from_bet(&state, bet, play.named(), rules, (&self.pace, now))?;
         draft.deal(&self.dealer)?;
@@ -228,7 +221,6 @@ impl SpinApi {
         let mut calls = 0;
         loop {
             let call = tokio::time::timeout_at(until, wallet.debit(debit, place, calls + 1));
-            // A debit that is being rolled back is not called again.
             let answer = tokio::select! {
                 biased;
                 ended = not_asked(ledger, bet) => return ended.map(|()| None),
@@ -277,7 +269,6 @@ impl SpinApi {
         })
     }
 
-    /// Rolls back the debit of a refused bet, and returns the refusal.
     async fn give_up(&self, ledger: &Handle, bet: &Bet, refusal: Refusal) -> Refusal {
         let stream = &bet.account.stream;
         let debit = ledger.player(stream).ok().flatten().and_then(|player| player.debit().cloned());

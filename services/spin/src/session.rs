@@ -43,7 +43,6 @@ impl SpinApi {
             self.check_not_cancelled(&stream, request_id)?;
         }
         check_mode(request.mode(), currency)?;
-        // A jurisdiction cannot loosen the limits of the operator's profile (PL-26).
         let (_, operators) = self.registry.profile(&stream, "")?;
         let (jurisdiction, profile) = self.registry.profile(&stream, &request.jurisdiction)?;
         let profile = profile.strictest(operators);
@@ -202,7 +201,6 @@ impl SpinApi {
         if !self.registry.is_callers(caller, id) {
             return Ok(());
         }
-        // If logging fails, the session stays live, and a repeated request logs its end.
         self.registry.ended(id, 0).await?;
         let now_ms = self.ledgers.ticks_ms();
         if let Some(closed) = self.registry.sessions.lock().close(id, now_ms) {
@@ -257,7 +255,6 @@ impl Drop for SessionGuard {
             sessions.drop_connection(id, now_ms);
             (stream, sessions.hold_ms())
         };
-        // A stop of the service does not count as a lost connection.
         let Some(stream) = stream.filter(|_| !self.stop.is_requested()) else { return };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {

@@ -10,10 +10,8 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub(crate) struct State {
     pub(crate) player: Option<Arc<PlayerState>>,
-    /// Active pool that the bet contributes to.
     pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
-    /// Exchange rates, in EUR per unit.
     rates: PerCurrency<FxRate>,
     pub(crate) generations: Arc<Generations>,
 }

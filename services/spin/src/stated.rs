@@ -10,7 +10,6 @@ use motherlode_slots::{
 use motherlode_state::{Currency, FxRate};
 
 pub(crate) struct StatedFigures {
-    /// Return without the jackpot.
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
     /// Highest wins by number of lines, ascending.
@@ -25,7 +24,6 @@ pub(crate) struct Of<'a> {
     pub(crate) game: &'a dyn Game,
     pub(crate) ladders: &'a Ladders,
     pub(crate) currency: Currency,
-    /// Exchange rate, which bets need.
     pub(crate) rate: Option<FxRate>,
 }
 
@@ -96,7 +94,6 @@ impl StatedFigures {
             // The estimate plus the error bound of that estimate; collected windows are added below.
             _ => game.rounding(coin).map_or_else(|| exact(0), |of| of.adds_to_own + of.within),
         };
-        // Rounding adds at most half a minor unit per collected window.
         let collected = &self.most.collected_windows * ratio(1, 2);
         (self.most.rtp(coin_micros, of.ladders.highest_coin(of.game, of.currency.code())) + rounded) * bet_minor
             + collected

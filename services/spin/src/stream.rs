@@ -24,7 +24,6 @@ use std::{
 use tonic::{Status, Streaming, metadata::MetadataMap};
 use tonic_types::pb;
 
-/// Maximum concurrent calls of a stream.
 const IN_FLIGHT_MAX: usize = 1024;
 const PLAY_STREAM: &str = "motherlode.spin.v1.SpinService/PlayStream";
 
@@ -63,9 +62,7 @@ struct Playing {
 
 /// Calls that the stream may still begin in its turn.
 struct Turn {
-    /// Connection of the stream; `None` for a stream within the process.
     connection: Option<Arc<Connection>>,
-    /// Calls left in the turn; `None` between two turns.
     left: Option<usize>,
 }
 
@@ -113,7 +110,6 @@ impl Playing {
             Poll::Ready(Err(status)) => return Poll::Ready(Some(Err(status))),
             read => read.is_ready(),
         };
-        // A proposed bet may already have its answer.
         match self.calls.poll_answer(context) {
             Poll::Ready(answered) => Poll::Ready(Some(Ok(self.answer(answered)))),
             Poll::Pending if ended && self.in_flight() == 0 => Poll::Ready(None),
@@ -172,7 +168,6 @@ impl Playing {
         let PlayStreamRequest { tag: owner, call: Some(asked) } = request else {
             return self.calls.refuse(request.tag, Refusal::field("call", "is required"));
         };
-        // Metadata and deadline of the stream don't apply to its calls.
         let (caller, metadata) = (self.caller.clone(), MetadataMap::new());
         self.calls.begin(Call { owner, caller, asked, metadata, until: None });
     }

@@ -1,7 +1,6 @@
 //! Circuit breaker of a wallet: opens after failed calls for several players in a row, then lets one call through as a
 //! probe. Repeated failures for one player count once.
 
-/// Number of failed players in a row that opens the circuit.
 const PLAYERS_MAX: usize = 5;
 
 /// Shortest and longest time that the circuit stays open, in milliseconds.
@@ -10,9 +9,7 @@ const REST_MS: (u64, u64) = (100, 10_000);
 /// Circuit breaker. Times are in milliseconds of a monotonic clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Breaker {
-    /// Players whose calls failed since the last answer.
     failed: Vec<String>,
-    /// Number of failed probes.
     rests: u32,
     closed_until_ms: u64,
 }

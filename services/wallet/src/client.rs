@@ -35,11 +35,9 @@ pub enum Answer {
     Unknown { why: String },
 }
 
-/// Answer with a check of its balance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckedAnswer {
     pub(crate) answer: Answer,
-    /// Contradiction in the reported balance, used only for a warning (PL-31).
     pub(crate) contradiction: Option<&'static str>,
 }
 
@@ -70,7 +68,6 @@ impl Client {
     }
 
     pub(crate) async fn send(&self, call: &Call, attempt: u32) -> CheckedAnswer {
-        /// Makes the call over gRPC or JSON.
         macro_rules! ask {
             ($request:ident, $grpc:ident, $json:literal, $response:ty) => {{
                 let mut request = (**$request).clone();

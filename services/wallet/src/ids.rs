@@ -50,7 +50,6 @@ mod tests {
     use super::*;
     use motherlode_state::UnpaidCredit;
 
-    /// The expected values were computed by Python's hashlib.
     #[test]
     fn pl_39_uuids_are_the_documented_digests() {
         assert_eq!(uuid("debit/acme/alice/r-1"), "f4620eb0-c165-89e8-80c8-f9193d50dc17");

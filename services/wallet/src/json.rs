@@ -30,7 +30,6 @@ const HEAD_BYTES_MAX: usize = 32 << 10;
 
 const HEADERS_MAX: usize = 64;
 
-/// Maximum number of idle connections, and their idle time, which is below the limit of most servers.
 const IDLE: (usize, Duration) = (64, Duration::from_secs(4));
 
 static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
@@ -120,7 +119,6 @@ fn to_json(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Sta
     serde_json::to_vec(&message).map(Bytes::from).map_err(|error| malformed(&error))
 }
 
-/// Parses an answer. Unknown fields are ignored.
 fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A, Status> {
     let malformed = |error: &dyn Error| Status::unavailable(format!("the answer does not match the contract: {error}"));
     motherlode_runtime::json::check_members(text).map_err(|error| malformed(&error))?;
@@ -158,7 +156,6 @@ mod tests {
             br#" {"result": {"outcome": "OUTCOME_DONE", "balanceMinor": "900", "trace": 7}, "of": "the operator"} "#;
         let result = read::<DebitResponse>(&debit(), good).unwrap().result.unwrap();
         assert_eq!((result.outcome(), result.balance_minor), (Outcome::Done, Some(900)));
-        // An outcome outside of the contract is not an answer.
         let odd = read::<DebitResponse>(&debit(), br#"{"result": {"outcome": "DONE"}}"#).unwrap();
         assert_eq!(odd.result.unwrap().outcome(), Outcome::Unspecified);
         for bad in [

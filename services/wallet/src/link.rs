@@ -8,7 +8,6 @@ use tokio::net::TcpStream;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider};
 use tower::{BoxError, timeout::Timeout, util::BoxCloneSyncService};
 
-/// Maximum time to connect, including the handshake.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 
 pub(crate) type Connector = BoxCloneSyncService<Uri, MaybeHttpsStream<TokioIo<TcpStream>>, BoxError>;

@@ -23,12 +23,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Interval at which expired debits and overdue work are searched.
 const AGE_EVERY: Duration = Duration::from_millis(500);
 
 const LOOKS_MAX: usize = 1_024;
 
-/// Shortest and longest pause after a failed call.
 const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
 
 /// Outbox of one partition: calls due to an operator's wallet.
@@ -41,13 +39,11 @@ pub struct WalletOutbox {
     overdue: Overdue,
 }
 
-/// Overdue players, collected in pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Overdue {
     looked: String,
     busy: u64,
     players: u64,
-    /// Start of the oldest overdue work, in Unix milliseconds.
     oldest_ms: Option<i64>,
 }
 
@@ -162,7 +158,6 @@ impl WalletOutbox {
         match ended {
             Turn::Done => _ = self.resting.remove(&player),
             Turn::Failed { progress } => {
-                // Only consecutive failures of one call count: after progress the backoff restarts.
                 let failures = self.resting.get(&player).map_or(0, |(failures, _)| *failures);
                 let failures = if progress { 0 } else { failures };
                 let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
@@ -286,7 +281,6 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo
     };
     match ledger.append(proposal).await {
         Ok(_) => true,
-        // The debit or credit has ended meanwhile, so the next step is read from the books.
         Err(AppendError::Refused(_)) => false,
         Err(error) => {
             tracing::warn!(%stream, %error, "failed to log a confirmed call of a wallet; it is retried");
@@ -358,7 +352,6 @@ fn unanswered(stream: &StreamId, call: &Call, answer: &Answer) -> bool {
     false
 }
 
-/// Logs that the log could not be read for a call, which will be retried.
 fn unread(stream: &StreamId, why: &str) -> bool {
     tracing::warn!(%stream, why, "the log could not be read for a call to the operator's wallet");
     false

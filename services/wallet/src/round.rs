@@ -15,13 +15,11 @@ pub(crate) struct RoundOf {
     pub(crate) session: SmolStr,
 }
 
-/// A void in the commit that caused a call.
 struct Void<'a> {
     win_taken_back: Minor,
     settled: Option<&'a SettledRound>,
 }
 
-/// The part of a round in the commit that caused a call.
 #[derive(Default)]
 struct Cause<'a> {
     step: Option<&'a StepResolved>,
@@ -124,7 +122,6 @@ impl<'a> Cause<'a> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {
             Some(settled) => settled.win,
-            // For an open round: the part of the win that was already credited.
             None => {
                 let bets = rounds::bets_before(ledger, logged)?;
                 bets.get(&(logged.commit.stream.clone(), number)).map_or(Minor::ZERO, |bet| bet.credited)

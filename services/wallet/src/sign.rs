@@ -33,7 +33,6 @@ pub(crate) struct Signed<'a> {
 }
 
 impl Signer {
-    /// Creates a signer; `None` if the key is too short.
     pub(crate) fn new(key: &[u8]) -> Option<Self> {
         (key.len() >= KEY_BYTES_MIN).then(|| Self(hmac::Key::new(hmac::HMAC_SHA256, key)))
     }
@@ -57,7 +56,6 @@ mod tests {
         Signed { method: "POST", path, time_ms, nonce: NONCE }
     }
 
-    /// The expected signature is that in proto/README.md, computed by openssl.
     #[test]
     fn pl_31_a_signature_is_the_documented_one() {
         let signature = Signer::new(KEY).unwrap().sign(signed("/v1/WalletService/Debit", 1_767_225_600_000), b"{}");

@@ -225,7 +225,6 @@ impl OperatorWallet {
         }
         let mut breaker = self.breaker.lock();
         match &answer {
-            // An answer for one player shows that the wallet works.
             Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
             Answer::Unknown { .. } => breaker.failed(leave, call.player(), self.now_ms()),
         }
@@ -237,7 +236,6 @@ impl OperatorWallet {
     }
 }
 
-/// Guard that releases a debit's place when the call ends.
 struct Ended<'a> {
     wallet: &'a OperatorWallet,
     id: &'a str,
@@ -281,7 +279,6 @@ mod tests {
 
     #[tokio::test]
     async fn pl_31_a_wallet_that_is_left_alone_takes_no_bets() {
-        // No server listens at this address.
         let wallets = wallets("seamless = { url = \"http://127.0.0.1:1\" }");
         let wallet = wallets.for_stream(&StreamId::player("acme", "alice")).unwrap();
         assert_eq!(wallets.opening().count(), 0, "a wallet that is named opens no players yet");

@@ -81,7 +81,6 @@ fn identify<'a>(
         return Err(refuse(Reason::TokenAmbiguous, "the header authorization is given more than once"));
     }
     if let Some(token) = bearer(headers) {
-        // An empty token never matches.
         let found = if token.is_empty() { None } else { find(identities, Kind::Token, token) };
         return found.ok_or_else(|| refuse(Reason::TokenUnknown, "no operator has this token"));
     }

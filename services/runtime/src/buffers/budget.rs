@@ -8,7 +8,6 @@ pub const CALL_BYTES: usize = 16 << 10;
 /// Budget of bytes: half is divided evenly between operators, half is shared by all operators.
 #[derive(Debug)]
 pub struct Budget {
-    /// Bytes of each operator's own share.
     own: usize,
     most: usize,
     pub(super) state: Mutex<State>,
@@ -64,7 +63,6 @@ impl Budget {
     }
 }
 
-/// Bytes taken from a budget, and returned to it on drop.
 #[derive(Debug)]
 pub(super) struct Share {
     budget: Arc<Budget>,

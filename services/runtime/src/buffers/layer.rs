@@ -22,7 +22,6 @@ impl Buffers {
     #[must_use]
     pub fn new(config: &Config, streams: impl IntoIterator<Item = String>) -> Self {
         let limits = &config.limits;
-        // Unidentified callers count as one operator.
         let (operators, most) = match config.operators.len() {
             0 => (1, limits.buffer_bytes_max),
             operators => (operators + 1, limits.buffer_bytes_per_operator_max),

@@ -19,7 +19,6 @@ use tokio::{
     time::sleep,
 };
 
-/// Delay after an accept that failed for lack of a resource.
 const PAUSE: Duration = Duration::from_millis(50);
 const WARN_EVERY: Duration = Duration::from_secs(10);
 

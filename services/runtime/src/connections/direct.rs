@@ -34,7 +34,6 @@ impl Responder {
     /// Sends a length-prefixed message, or a refusal.
     pub fn send(self, answer: Result<Bytes, Status>) {
         let Self { respond, mut under_way } = self;
-        // An error means a cancelled call.
         under_way.answered = send(respond, answer).is_ok();
     }
 }

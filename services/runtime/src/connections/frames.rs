@@ -117,7 +117,6 @@ mod tests {
     #[test]
     fn at_b2_frames_without_a_call_are_counted_with_their_bytes_however_they_are_cut() {
         let now = Instant::now();
-        // A hundred frames of 64 bytes use the allowance up; a ping has 8 more bytes.
         let ping = frame(6, 0, 8);
         assert_eq!(taken(&mut begun(now), &ping, now), 100 * 64 / 72);
         let mut frames = begun(now);

@@ -28,9 +28,7 @@ const CALL_WINDOW: u32 = 64 << 10;
 const SEND_BUFFER: usize = 64 << 10;
 pub(super) const HEADER_TABLE: u32 = 4 << 10;
 const FRAME: u32 = 16 << 10;
-/// Number of calls reset before they were processed, before the connection ends.
 const RESET_UNSEEN_MAX: usize = 20;
-/// Number of errors in calls before the connection ends.
 const RESET_OWN_MAX: usize = 256;
 /// Limits for the message of a direct call: time after its headers, and buffered bytes. Beyond these, the call goes
 /// through the layers, which count time and bytes.
@@ -174,7 +172,6 @@ fn length(parts: &[Bytes]) -> usize {
     parts.iter().map(Bytes::len).sum()
 }
 
-/// Pings the peer; returns after an unanswered ping.
 pub(super) async fn keep_alive(pings: Option<PingPong>, bounds: &Bounds) {
     let Some(mut pings) = pings else { return std::future::pending().await };
     loop {

@@ -61,7 +61,6 @@ pub(crate) fn status(answer: &Response<Body>) -> Code {
     answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()))
 }
 
-/// Span of a call, a child of the trace in the caller's `traceparent`.
 pub(crate) fn span(path: &str, headers: &HeaderMap) -> Span {
     let span = tracing::debug_span!("call", rpc.method = method(path));
     if let Some(parent) = headers.get(TRACEPARENT).and_then(|parent| parent.to_str().ok()) {

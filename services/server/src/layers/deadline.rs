@@ -8,7 +8,6 @@ use motherlode_runtime::{Reason, Refusal};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Resolution of the timer.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Refuses a timeout below [`SHORTEST`].
@@ -18,7 +17,6 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
             Reason::DeadlineExceeded,
             "the deadline had passed when the call arrived; it had no effect",
         )),
-        // An overflow means no deadline.
         time => Ok(time.and_then(|time| Instant::now().checked_add(time))),
     }
 }

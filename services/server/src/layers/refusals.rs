@@ -100,7 +100,6 @@ fn add_details(headers: &mut HeaderMap) {
     };
     let message = Status::from_header_map(headers).map(|status| status.message().to_owned()).unwrap_or_default();
     headers.remove("grpc-message");
-    // The headers are never too long: code and reason are ASCII, and the message is encoded.
     let _ = Status::from(Refusal::new(reason, message)).add_header(headers);
 }
 

@@ -52,7 +52,6 @@ fn whose(operator: &str) -> String {
 }
 
 struct CopyStore {
-    /// Operator of the copy; empty for the whole log.
     operator: String,
     store: SegmentStore,
 }

@@ -18,7 +18,6 @@ use std::{
     time::Duration,
 };
 
-/// Delay at the end of a followed source.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +129,6 @@ struct Copying {
 impl Copying {
     fn begin(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
         let mut source = from.existing(partition)?;
-        // The target may end within a group of records that the source appended together.
         let mut same = (0, genesis(partition));
         for held in to.records(partition)?.into_iter().flatten() {
             let (held, found) = (held?, source.next().transpose()?);
@@ -160,7 +158,6 @@ impl Copying {
 
     /// Copies while `wanted`, to the source's current end or to a record that refers past home's end.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
-        // Records read before home's end was read cannot refer past it yet.
         let mut at_old_end = true;
         loop {
             if self.waiting.is_empty() {

@@ -60,7 +60,6 @@ impl LogLocation {
     pub fn named(name: &str, config: &Config) -> Result<Self, ConfigError> {
         match name.starts_with("nats://") {
             true => Ok(Self::Stream(config.log_store().at(name)?)),
-            // A mistyped address must not become a folder.
             false if name.contains("://") => {
                 let fault = format!("{name} is neither a folder nor nats://host:port,...");
                 Err(ConfigError::Store { fault })

@@ -10,7 +10,6 @@ use tokio::time::{Instant, sleep};
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 const LISTED_MAX: usize = 64;
 
-/// Last report of each standby, by partition and name.
 type Heard = BTreeMap<(u32, String), (Reading, Instant)>;
 
 pub(super) async fn list(presence: Presence, ledgers: Ledgers) {

@@ -61,7 +61,6 @@ pub(crate) async fn serve(
     let candidate = Candidate { listener: bind(&config)?, config, options, dealer };
     let mut signalled = pin!(signalled);
     let mut leaving = None;
-    // A process of all roles takes the log at its start.
     let mut opened = match candidate.config.role {
         Role::All => tokio::select! {
             opened = candidate.open() => Some(opened?),
@@ -101,7 +100,6 @@ impl Candidate {
         Ok(spawn_blocking(move || open(&config)).await.map_err(ServeError::interrupted)??)
     }
 
-    /// Stands by until a takeover; `None` after the stop signal.
     async fn stand_by(
         &self,
         leaving: Option<JoinHandle<Result<(), ServeError>>>,
@@ -175,7 +173,6 @@ impl Candidate {
         let mut server = tokio::select! {
             started = &mut starting => match started.map_err(ServeError::interrupted)? {
                 Ok(server) => server,
-                // Another process has taken the log over first.
                 Err(error @ (ServeError::Pool { .. } | ServeError::Behind(_))) => {
                     tracing::error!(%error, "the log was lost before it was served");
                     return Ok(Turn::Lost(None));

@@ -46,7 +46,6 @@ impl Replica {
         let presence = opened.split_first().map(|(first, others)| first.presence(others));
         let mut stores: Vec<Box<dyn Store>> = vec![];
         for store in opened {
-            // One lock protects all stores.
             stores.push(match self.lock.take() {
                 Some(lock) => Box::new(store.with_lock(lock)),
                 None => Box::new(store),
