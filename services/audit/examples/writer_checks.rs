@@ -33,7 +33,6 @@ fn main() {
         let name = &names[round as usize * 617 % names.len()];
         match round % PICK_EVERY {
             0 => {
-                // A player with an open round cannot bet, so this spin has another player.
                 let name = &format!("picker-{round:05}");
                 tale.join(name);
                 let picks = tale.bet(name, 15, 1, CoinValue(100_000), |outcome| outcome.awaiting == Awaiting::Pick);

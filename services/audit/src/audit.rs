@@ -71,7 +71,6 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     let partitions = facts.as_ref().map(|facts| facts.partitions);
     fold.facts = facts;
     let count = match options.threads {
-        // Audits of a log's partitions share the cores.
         0 => available_parallelism().map_or(1, NonZero::get) / partitions.map_or(1, |partitions| partitions as usize),
         count => count,
     };

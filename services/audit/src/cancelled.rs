@@ -4,7 +4,6 @@ use crate::divergence::Fault;
 use motherlode_state::{Commit, SmolStr, StreamId};
 use std::collections::BTreeSet;
 
-/// Cancelled requests. Memory grows with their number.
 #[derive(Default)]
 pub(crate) struct Cancelled(BTreeSet<(StreamId, SmolStr)>);
 

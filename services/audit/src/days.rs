@@ -12,7 +12,6 @@ struct Day {
     net: PerCurrency<i128>,
     /// Strictest limits of the day's sessions: on losses, and on a round's price.
     limits: PerCurrency<[Option<Minor>; 2]>,
-    /// Open rounds, whose returns count for the day of their bet.
     open: Vec<(u64, i64, Currency, Minor)>,
 }
 
@@ -87,7 +86,6 @@ impl Days {
         for (real, day) in [(false, play), (true, real)] {
             let now_ms = day.number * date::DAY_MS;
             for (currency, net) in day.net.iter() {
-                // Without rates, only amounts in the day's own currency count.
                 let own = |of: Currency| (of == currency).then_some(motherlode_state::FxRate::ONE);
                 let booked = player.day(currency);
                 let is_for = currency.is_real() == real && booked.number() <= day.number;

@@ -113,7 +113,6 @@ impl Exchange {
         Ok(())
     }
 
-    /// Compares a mirror with the pool at home, received up to `home_end`.
     pub(crate) fn mirror(
         &mut self,
         position: Position,

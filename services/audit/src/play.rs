@@ -65,7 +65,6 @@ impl<'a> Plays<'a> {
         self.returns
     }
 
-    /// Joins the workers' returns, sorted by the first round in the log.
     pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
         let mut joined: Vec<(Position, Return)> = vec![];
         for mut plays in all {
@@ -147,7 +146,6 @@ impl<'a> Plays<'a> {
                 Event::RoundVoided { round, .. } => {
                     due.nothing()?;
                     holds = false;
-                    // The books check whether a settled round may be voided.
                     let here = playing.take_if(|playing| playing.number == *round);
                     due.collection = match here.or_else(|| player.open.remove(round)) {
                         Some(mut voided) => {
@@ -213,7 +211,6 @@ impl<'a> Plays<'a> {
         if round.deferred.is_empty() {
             return Ok(());
         }
-        // All sealed steps of a round are stored until it ends.
         let name = round_name(stream, round.number);
         for (deferred, dealt) in std::mem::take(&mut round.deferred).into_iter().zip(dealt) {
             let DeferredStep { step, client_seed, before, collection, credit, hit } = deferred;

@@ -15,7 +15,6 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
     pub(crate) balances: VecDeque<ProjectedBalance>,
-    /// Durable position and hash that the index claims.
     pub(crate) head: Option<ChainHead>,
 }
 
@@ -32,7 +31,6 @@ pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     unused()?;
     let copied = tempfile::tempdir().and_then(|copy| copy_all(folder, copy.path()).map(|()| copy));
     let copy = copied.map_err(|error| format!("it cannot be copied: {error}"))?;
-    // A service that started meanwhile can have changed the index during the copy.
     unused()?;
     let damaged = |error| format!("it cannot be read: {error}");
     let mark = read_mark(folder).map_err(|error| match error {

@@ -31,7 +31,6 @@ pub(crate) struct Route {
 }
 
 fn thread_of(stream: &[u8], threads: usize) -> usize {
-    // FNV-1a with 32 bits suffices, since names are short.
     let hashed = stream.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     usize::try_from(hashed).unwrap_or_default() % threads
 }

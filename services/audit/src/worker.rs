@@ -60,7 +60,6 @@ impl<'a> Worker<'a> {
                 checked.map_err(|fault| fault.at(self.partition, record.position))
             });
             let judged = Arc::new(JudgedBatch { commits, totals: self.judge.share.take_totals() });
-            // A fault found by this worker can precede the fault that ended the fold.
             let _ = fold.send(Arc::clone(&judged));
             handed_on.push_back(judged);
             if handed_on.len() > kept {

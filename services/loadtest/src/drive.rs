@@ -36,7 +36,6 @@ impl Rounds {
         }
         let round = self.next.fetch_add(1, Ordering::Relaxed);
         if round.saturating_add(1) >= self.count {
-            // Closing wakes workers that wait for rounds which will not be due.
             self.permits.iter().for_each(|permits| permits.close());
         }
         (round < self.count && Instant::now() < self.deadline).then(|| self.pace.due(round))

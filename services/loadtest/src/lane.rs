@@ -45,7 +45,6 @@ impl Lane {
         Self::Unary(SpinServiceClient::new(connection))
     }
 
-    /// Creates a lane on a stream, which clones share.
     pub(crate) fn stream(connection: Connection) -> Self {
         let (asked, inbox) = mpsc::unbounded_channel();
         tokio::spawn(pump(SpinServiceClient::new(connection), inbox));
@@ -108,7 +107,6 @@ async fn relay(
             }
         }
         tokio::select! {
-            // Answers are handled first; they never outnumber calls, so calls do not starve.
             biased;
             answer = answers.message() => match answer {
                 Ok(Some(PlayStreamResponse { tag, answer })) => {

@@ -74,7 +74,6 @@ mod tests {
 
     #[test]
     fn at_a_constant_rate_a_stall_counts_for_every_round_that_was_due_in_it() {
-        // At 100 rounds per second with rounds of 1 ms, a third round of 35 ms makes the next three late.
         let service = [1, 1, 35, 1, 1, 1, 1].map(ms);
         assert_eq!(latencies(Pace::new(Some(100.0)), &service), [1, 1, 35, 26, 17, 8, 1].map(ms));
     }

@@ -21,12 +21,10 @@ pub(crate) struct Expected {
     /// Whether the operator's wallet keeps the money, so that the account is empty.
     pub(crate) seamless: bool,
     pub(crate) deposits: i64,
-    /// Sum of the bets of settled rounds, in minor units.
     pub(crate) bets: i64,
     pub(crate) wins: i64,
     pub(crate) jackpots: i64,
     pub(crate) bet_position: u64,
-    /// Rounds whose award is pending, each with the position of its hit.
     pub(crate) pending: Vec<(String, u64)>,
 }
 
@@ -34,7 +32,6 @@ pub(crate) struct Player {
     pub(crate) account: Account,
     pub(crate) expected: Expected,
     round: u64,
-    /// Whether a failed call may have had an effect.
     pub(crate) in_doubt: bool,
 }
 
@@ -43,7 +40,6 @@ pub(crate) struct Table {
     pub(crate) stake: Stake,
     /// Whether players pick a witch before their first spin (BW-05).
     pub(crate) witches: bool,
-    /// Prefix of request ids, unique to the run.
     pub(crate) run: String,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
@@ -62,7 +58,6 @@ impl Player {
         }
     }
 
-    /// Plays a round once. After a failure the next call continues it.
     pub(crate) async fn play_round(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) -> Result<(), Status> {
         self.in_doubt = true;
         let from = timed_from(due, table.start.elapsed());

@@ -192,7 +192,6 @@ pub(crate) mod tests {
         let limit = |p99_ms_max, error_rate_max| Thresholds { p99_ms_max, error_rate_max };
         assert!(report(limit(Some(1.1), 0.0), 0, sound()).ok);
         assert!(!report(limit(Some(0.9), 0.0), 0, sound()).ok);
-        // 25 of 125 calls failed.
         assert!(report(limit(None, 0.2), 25, sound()).ok);
         assert!(!report(limit(None, 0.19), 25, sound()).ok);
         assert_eq!(report(NONE, 25, sound()).errors, BTreeMap::from([("UNAVAILABLE".to_owned(), 25)]));

@@ -34,7 +34,6 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// Longest wait for an award, or for the pool to receive a contribution.
 const WAIT_MAX: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -53,7 +52,6 @@ pub fn run_until<'a>(
     Box::pin(async move {
         options.check().map_err(Error::Unusable)?;
         let deposit = options.deposit().map_err(Error::Unusable)?;
-        // If the process cannot be read, the run fails before it starts.
         options.pid.map(used_by_both).transpose()?;
         let connections = connect(options).await?;
         let lane = |it: &Connection| if options.stream { Lane::stream(it.clone()) } else { Lane::unary(it.clone()) };
@@ -133,7 +131,6 @@ fn table(options: &Options, run: String) -> Table {
     let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line, buy_feature };
     let is_new = options.existing.is_none();
     let witches = is_new && latest(&options.game).is_some_and(|game| game.info().witches);
-    // The names of new players already make their requests unique.
     let run = if is_new { String::new() } else { run + "-" };
     Table { game: options.game.clone(), stake, witches, run, tally: Tally::new(), start: Instant::now() }
 }
@@ -292,7 +289,6 @@ impl Service {
         })
     }
 
-    /// Waits for pending awards, up to [`WAIT_MAX`].
     async fn await_awards(&self, expected: &mut Expected) -> Result<(), Status> {
         let deadline = Instant::now() + WAIT_MAX;
         while let Some((round_id, hit)) = expected.pending.last() {

@@ -45,7 +45,6 @@ impl Usage {
     }
 }
 
-/// Sums the figures of lines whose name ends with `name`.
 fn figures(status: &str, name: &str) -> u64 {
     let lines = status.lines().filter_map(|line| line.split_once(name));
     lines.filter_map(|(_, figure)| figure.split_whitespace().next()?.parse::<u64>().ok()).sum()

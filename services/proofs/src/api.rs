@@ -14,7 +14,6 @@ use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
 use tonic::{Request, Response, Status};
 
-/// Longest wait for a checkpoint; one is signed per second.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
 

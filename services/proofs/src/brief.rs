@@ -88,7 +88,6 @@ fn decoded(bytes: &[u8], lacks: bool) -> Result<Logged, Malformed> {
     }
     let mut commit = Commit::decode(bytes)?;
     for draw in steps(&mut commit).filter_map(|step| step.draw.as_mut()).filter(|draw| draw.next_seal.is_empty()) {
-        // This placeholder has the right length.
         draw.next_seal = vec![0; 32];
     }
     decode(&commit.encode_to_vec())

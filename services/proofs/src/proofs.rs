@@ -38,7 +38,6 @@ pub enum ProofsError {
     Contradiction {
         found: Contradiction,
         key: PathBuf,
-        /// Whether the configuration sets the name of the log.
         named: bool,
     },
     #[error("proofs: the tree in {} can't be opened: {error}", folder.display())]

@@ -26,7 +26,6 @@ impl CallCounters {
         self.0.lock().saturating_record(took);
     }
 
-    /// Returns the calls since the last look.
     fn take(&self) -> Histogram<u64> {
         mem::replace(&mut *self.0.lock(), histogram())
     }
@@ -40,7 +39,6 @@ fn histogram() -> Histogram<u64> {
 struct Look {
     time_ms: i64,
     rounds: u64,
-    /// Calls since the look before.
     calls: Histogram<u64>,
 }
 

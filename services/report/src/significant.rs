@@ -74,7 +74,6 @@ impl Significant {
 
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&OpenRound<'_>>) {
         let commit = &logged.commit;
-        // An integrity event about a log is committed in the partition of that log.
         let is_own = matches!(commit.stream, StreamId::Player { .. })
             || matches!(event, Event::IntegrityFailed { .. } | Event::LogVerified { .. });
         if commit.partition != HOME && !is_own {
@@ -358,7 +357,6 @@ fn acted(commit: &Commit, actor: String) -> String {
     }
 }
 
-/// Adds the name on whose behalf the credential acted, if the names differ.
 fn in_the_name(actor: &str, credential: &str) -> String {
     if actor.is_empty() || actor == credential { credential.to_owned() } else { format!("{credential} for {actor}") }
 }

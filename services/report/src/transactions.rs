@@ -25,7 +25,6 @@ const PAGE_SIZE_MAX: usize = 500;
 /// Limits of a call: records read from a log, and commits read of a player.
 const RECORDS_MAX: u64 = 20_000;
 const COMMITS_MAX: usize = 4_096;
-/// Limits of a read: records and bytes.
 const STRETCH: u64 = 512;
 const BYTES_MAX: usize = 1 << 20;
 
@@ -66,7 +65,6 @@ pub(crate) async fn list(
         }
         _ => return Err(fields::page_token_unknown()),
     };
-    // The answer is that for an unknown operator (PL-27).
     let own = caller.owns(&operator);
     let wanted = TransactionFilter { operator, currency, day, size };
     let page = match player {

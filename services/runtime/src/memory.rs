@@ -18,7 +18,6 @@ pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let usual = ["RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"].into_iter().filter_map(variable);
     let usual = usual.chain(["/run".into(), "/dev/shm".into()]);
-    // A folder of another user is skipped.
     let user = rustix::process::geteuid().as_raw();
     Ok(usual.into_iter().find_map(|parent| prepare(&parent.join(format!("motherlode-{user}"))).ok()))
 }

@@ -8,7 +8,6 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// Waiting reads per operator.
 const QUEUE_MAX: usize = 256;
 
 #[derive(Debug, Clone)]
@@ -49,7 +48,6 @@ struct QueueSlot {
 }
 
 impl Default for Reads {
-    /// Uses half of the processors; the others are for bets.
     fn default() -> Self {
         Self::new(thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)))
     }

@@ -93,7 +93,6 @@ impl Refusals {
         let credential = refused.caller.credential().map_or("", |(name, _)| name);
         let peer = refused.peer.map(|peer| peer.to_string()).unwrap_or_default();
         match refused.code {
-            // These codes mean a fault of the service or an unauthenticated attempt.
             Code::Unavailable | Code::Internal | Code::DataLoss | Code::Unknown | Code::Unauthenticated => {
                 tracing::warn!(
                     reason,

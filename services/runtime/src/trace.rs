@@ -31,7 +31,6 @@ fn parse(traceparent: &str) -> Option<SpanContext> {
     let hex = |part: &str, length: usize| {
         part.len() == length && part.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
     };
-    // Later versions of `traceparent` may have more parts.
     let known = hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
     if !known || !hex(trace, 32) || !hex(span, 16) || !hex(flags, 2) {
         return None;

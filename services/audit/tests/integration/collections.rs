@@ -218,7 +218,6 @@ fn change_win(logged: &mut Logged, other: i64) {
     logged.balances_after[0].1.0 += other - before.0;
 }
 
-/// The free spins of the collection are at a coin value of 0.015.
 #[test]
 fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_is_due() {
     let tale = mine();
@@ -288,7 +287,6 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     assert_eq!(audited(&tale.log).divergence, None);
 }
 
-/// The limit of the gamble is 125,000 EUR if the gamble is offered, else 0.
 #[test]
 fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
     let mut tale = Tale::with_players(&["eve"]);

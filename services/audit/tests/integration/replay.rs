@@ -47,7 +47,6 @@ fn pl_05_money_before_and_after_and_the_jackpot_are_the_logs() {
 
     let round = replayed(&tale.log, &player("alice"), round).unwrap().view;
     let [spin, vials] = &round.steps[..] else { panic!("two steps") };
-    // The bet is 15 lines of 10 coins of 0.20.
     assert_eq!((round.balance_before, round.started.bet), (Minor(100_000_000), Minor(3_000)));
     assert_eq!(spin.balance_after, Minor(100_000_000 - 3_000));
     let win = round.settled.unwrap();
@@ -81,7 +80,6 @@ async fn pl_05_the_ledger_and_the_audit_tell_a_round_alike() {
             view.complete(&no_key).unwrap();
             let mut audited = wire::round(view, &player(name));
             if audited.state() == RoundState::Open {
-                // Players and their operators see no seed of an open round (NP-12).
                 audited.steps.iter_mut().for_each(|step| step.seed.clear());
             }
             assert_eq!(round, audited);

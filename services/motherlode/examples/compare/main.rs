@@ -126,7 +126,6 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // In memory, a sync would cost nothing, so the folder must be on a disk.
     std::fs::create_dir_all(&args.folder)?;
     let data = tempfile::tempdir_in(&args.folder)?;
     let identity = if args.guarded { Some(Identity::make()?) } else { None };

@@ -61,7 +61,6 @@ fn main() -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // In memory, a sync would cost nothing, so the folder must be on a disk.
     let data = tempfile::tempdir_in(&args.folder)?;
     let cluster = Cluster::start(&data.path().join("servers"));
     let services = start(data.path(), &cluster)?;
@@ -120,7 +119,6 @@ async fn played(service: &Service, in_flight: usize, stream: bool, time: Duratio
         connections: 4,
         players: 4 * in_flight,
         stream,
-        // The process id is also reported for failed runs.
         pid: Some(service.process.id()),
         time_max: time,
         ..Options::default()

@@ -70,7 +70,6 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     Ok(found)
 }
 
-/// Longest message: it has the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 type Ledger = LedgerServiceClient<Connection>;

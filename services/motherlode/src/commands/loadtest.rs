@@ -118,7 +118,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn play(options: &Options, target: &Target, interrupted: &Cell<bool>) -> Result<Report, Failure> {
-    // A single thread leaves the other cores to the service.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let bar = progress(options);
     // The first Ctrl-C ends the run with a report, the second ends the process.

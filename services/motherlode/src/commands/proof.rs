@@ -88,7 +88,6 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
         return Err(Failure::unusable(what).with_step(step));
     };
     let (mut records, mut sealing, mut over) = (vec![], vec![], false);
-    // The player's latest record with a seal, if the record belongs to another round.
     let mut sealed: Option<(u64, Record)> = None;
     for found in location.existing(partition)? {
         let found = found?;

@@ -17,7 +17,6 @@ pub(super) struct Published {
     partition: u32,
     position: u64,
     tie: Tie,
-    /// Feed of all partitions, because their messages form one sequence.
     feed: Rc<Mutex<Feed>>,
     once: bool,
 }
@@ -54,7 +53,6 @@ impl Sink for Published {
         self.position
     }
 
-    /// Publishes a message, and retries while the outcome is unknown.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let entry = |stored: &motherlode_proto::ledger::v1::LogRecord| {
             let payload = line(self.partition, stored.position, &stored.record)?.into();

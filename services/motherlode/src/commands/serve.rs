@@ -16,7 +16,6 @@ use std::{
     time::Duration,
 };
 
-/// Longest wait for threads to end after the server has stopped.
 const LEAVE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]

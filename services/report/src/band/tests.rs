@@ -75,7 +75,6 @@ fn seed(of: &str, number: u32) -> Seed {
     seed
 }
 
-/// The test plays 60 lives of 20,000 rounds. One in 10,000 of the 360 rows may leave its band.
 #[test]
 fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     let toy = Toy::sound();
@@ -94,7 +93,6 @@ fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     }
 }
 
-/// The tested chance is one in a hundred, including the worst case, in which all variance comes from one high win.
 #[test]
 fn pl_23_the_false_alarm_rate_is_within_the_stated_one() {
     for (name, toy) in [("sound", Toy::sound()), ("heavy", Toy(vec![(1_000.0, 1_000)]))] {

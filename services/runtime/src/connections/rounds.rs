@@ -43,7 +43,6 @@ impl Round {
 
     /// Admits a task, or keeps its waker. Returns whether it was admitted.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
-        // The connection's operator may have become known since the task began to wait.
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);
         }
@@ -108,7 +107,6 @@ pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Ticket>, w
 }
 
 pub(super) fn leave(place: Ticket) {
-    // The thread has no round while it is ending.
     let _ = ROUND.try_with(|round| round.borrow_mut().leave(place));
 }
 

@@ -24,7 +24,6 @@ const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 const WARN_EVERY: Duration = Duration::from_secs(10);
 /// Age up to which a connection without handshakes ranks as a connection without a known caller.
 const YOUNG: Duration = Duration::from_secs(1);
-/// Time for a peer to read its answers after a stop.
 const READ_MAX: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone)]
@@ -114,7 +113,6 @@ struct TableInner {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// Connections by number, oldest first.
     connections: BTreeMap<u64, Arc<Connection>>,
     shares: BTreeMap<String, Arc<Share>>,
     warned: Option<Instant>,
@@ -230,7 +228,6 @@ impl State {
         self.shed(id)
     }
 
-    /// Closes a connection of the operator to make room for one with this credential.
     fn make_way_for(&mut self, holder: &Holder) -> Option<()> {
         let theirs = |one: &&Arc<Connection>| one.holder().is_some_and(|other| other.operator == holder.operator);
         let mut counts = HashMap::new();
@@ -327,7 +324,6 @@ impl Connection {
             let share = Arc::clone(share.or_insert_with(|| Arc::new(self.table.turns.share(operator, number))));
             let _ = self.share.set(share);
         }
-        // A concurrent call may have set it first.
         let _ = self.known.set(holder);
         Ok(())
     }

@@ -18,7 +18,6 @@ use std::{
 pub(super) const TOGETHER_MAX: usize = 64;
 /// Work per round at the greatest weight. A smaller number shortens the wait of other operators.
 const COMPETING_MAX: usize = 16;
-/// Time after a call during which operators count as competing, in milliseconds.
 const COMPETE_MS: u64 = 1_000;
 
 pub(super) struct Turns {
@@ -36,7 +35,6 @@ pub(super) struct Share {
 }
 
 impl Turns {
-    /// Creates the turns; an operator without a weight has 1.
     pub(super) fn new(weights: BTreeMap<String, u32>) -> Self {
         let heaviest = weights.values().copied().max().unwrap_or(1).max(1);
         let (latest, compete_until) = (AtomicUsize::new(0), AtomicU64::new(0));

@@ -63,7 +63,6 @@ async fn play(api: &SpinApi, request: AutospinRequest) -> (Vec<AutospinResponse>
 #[tokio::test(start_paused = true)]
 async fn pl_07_the_pause_lies_between_the_rounds_and_not_between_answers_given_again() {
     let index = tempfile::tempdir().unwrap();
-    // The log's thread works in real time, so a timeout in paused time would expire first.
     let options = motherlode_ledger::Options { answer_wait_max: None, ..Default::default() };
     let ledger = motherlode_ledger::open(Box::new(MemoryStore::new(0)), index.path(), options).unwrap();
     let account = fund(&ledger).await;

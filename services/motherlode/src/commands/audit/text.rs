@@ -7,7 +7,6 @@ use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 use motherlode_state::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 
-/// Number of awards and of open rounds listed; the JSON report lists all.
 const SHOWN: usize = 10;
 const PLACES: usize = 4;
 
@@ -150,7 +149,6 @@ fn returns(of: &Return) -> Vec<String> {
     ]
 }
 
-/// A pool's figures and their equation (BW-18).
 fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String> {
     let status = match &pool.status {
         PoolStatus::Active => "active".to_owned(),

@@ -9,7 +9,6 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::runtime::Runtime;
 use tonic::Status;
 
-/// Longest message: it has the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const FAILURES_MAX: u32 = 8;
 const FIRST_WAIT: Duration = Duration::from_millis(250);

@@ -30,7 +30,6 @@ pub(super) struct Report {
     max_win_probability: String,
     /// Volatility index: 1.96 standard deviations of a round.
     volatility_index: String,
-    /// Intervals of a session's mean return without the jackpot.
     confidence_intervals: Vec<spread::Interval>,
     win_distribution: spread::Distribution,
     rules_date: &'static str,
@@ -47,14 +46,11 @@ pub(super) struct Report {
     reel_sets: Vec<ReelSetReport>,
     /// Highest win of a round in bets, rounded down; `win_up_to_says` explains the bound (WF-04).
     win_up_to_bets: String,
-    /// Upper bound of the chance of this win.
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
-    /// Stake with this win; empty if all stakes have it.
     win_up_to_at: String,
     /// Highest win with the gamble in bets, by stake in EUR.
     win_up_to_gambled_bets: String,
-    /// Upper bound of the chance of this win.
     win_up_to_gambled_probability_at_most: String,
     jackpot_assumes: String,
     cash: Vec<CashReport>,
@@ -77,7 +73,6 @@ struct ReelSetReport {
     title: &'static str,
     cycle: u64,
     symbol_counts: Vec<SymbolReport>,
-    /// Symbols of the strips, by reel.
     strips: Vec<Vec<String>>,
     combinations: Vec<CombinationReport>,
 }

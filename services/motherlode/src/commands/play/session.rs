@@ -23,7 +23,6 @@ use tonic::Status;
 /// Number of bets that a deposit covers at least, in whole currency units.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
-/// Most corrections before a bet: open an account, pick a witch, continue an open round, deposit money.
 const REMEDIES_MAX: usize = 6;
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
@@ -35,7 +34,6 @@ pub(super) struct Session<'a, W, R> {
     game: &'static dyn Game,
     account: Account,
     witch: Witch,
-    /// Empty without a demo session.
     session_id: String,
     sum: Sum,
 }
@@ -57,7 +55,6 @@ struct Won {
 enum Next {
     Settled,
     Choice(choice::Kind),
-    /// The player's input has ended.
     LeftOpen,
 }
 
@@ -333,7 +330,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
-    /// Prints win and balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
             Some(_) if jackpot => self.balance().await?,

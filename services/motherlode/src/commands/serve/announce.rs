@@ -30,7 +30,6 @@ pub(super) fn say_console(address: SocketAddr, config: &Config) {
     );
 }
 
-/// Prints the start's lines. `scripted` means that a test's script chooses outcomes.
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {

@@ -10,7 +10,6 @@ use world::World;
 
 type Mistake = (&'static str, i32, [&'static str; 3]);
 
-/// Words that only Rust's Debug output and panics have.
 const INTERNAL: [&str; 9] =
     ["panicked", "RUST_BACKTRACE", "Some(", "Err(", "Ok(", "Error {", "kind: ", "Os {", "code: "];
 

@@ -13,7 +13,6 @@ use std::{
 pub struct World {
     /// Service without operators; it has a round of alice.
     open: Service,
-    /// With operators.
     closed: Service,
     tls: Service,
     expired: Service,
@@ -24,7 +23,6 @@ pub struct World {
 }
 
 const SEGMENT: &str = "log/0/00000000000000000001.log";
-/// Bytes that are neither UTF-8 nor PEM, TOML or a record.
 const BINARY: [u8; 64] = [0xf7; 64];
 
 impl World {
