@@ -77,7 +77,7 @@ fn main() {
     println!("{rounds} rounds of {players} players, {bytes} bytes of records, in {:.1?}", begun.elapsed());
 }
 
-/// Dated now, since a service would replace an older key at once (PL-28).
+/// Writes the draw key, dated now, since a service would replace an older key at once (PL-28).
 fn leave_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;

@@ -17,7 +17,6 @@ use std::{
 
 const POOL_EVERY: u32 = 1_000;
 
-/// Processor time of all threads, from Linux's ticks of 10 ms.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields = stat.rsplit(')').next().expect("a line").split_whitespace();

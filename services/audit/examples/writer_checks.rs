@@ -1,7 +1,8 @@
-//! Costs per commit of a round: the checks of another process's proposal (PL-44), and admission.
+//! Measures, per commit of a round, the checks of another process's proposal (PL-44), and the admission to the log.
 //!
-//! Check: copy of the player, computation of the new seal, resolution of the step and the round's earlier steps.
-//! Admission: rules of new commits, fold, record and hash, merge into the books. Single-threaded, in memory.
+//! The checks copy the player, compute the new seal, and resolve the round's earlier steps and the new step. Admission
+//! applies the rules of new commits, folds, makes the record with its hash, and merges into the books. Single-threaded,
+//! in memory.
 //!
 //! `cargo run --release -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
 
@@ -32,7 +33,6 @@ fn main() {
         let name = &names[round as usize * 617 % names.len()];
         match round % PICK_EVERY {
             0 => {
-                // A player with an open round cannot bet, so this spin has another player.
                 let name = &format!("picker-{round:05}");
                 tale.join(name);
                 let picks = tale.bet(name, 15, 1, CoinValue(100_000), |outcome| outcome.awaiting == Awaiting::Pick);

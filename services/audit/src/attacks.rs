@@ -1,5 +1,5 @@
-//! Generated attacks by the log's own writer, who rebuilds and signs chain and tree. The audit and `verify` find
-//! attacks on draws; kept checkpoints and a witness find attacks on the whole log.
+//! Generated attacks by the log's own writer, who rebuilds and signs chain and tree. Attacks on draws are found by the
+//! audit and `verify`, attacks on the whole log by kept checkpoints and a witness.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test may panic")]
 #[path = "../tests/integration/common/mod.rs"]
@@ -181,7 +181,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// Changes the next place each time. The fault must be found there or later.
+/// Changes another place each time. The audit must find the fault there or later.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
     assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
@@ -211,7 +211,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Cards are excluded: another seed can give the same card.
+/// Returns whether the event is a first step. Cards are excluded, because another seed can give the same card.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }
@@ -238,7 +238,7 @@ fn a_missing_reveal_is_found() {
             });
             let (round, is_void) =
                 (round.expect("a reveal"), matches!(logged.commit.events[0], Event::RoundVoided { .. }));
-            // For a voided round `DrawsLost` can be valid, so it names another round.
+            // For a voided round, `DrawsLost` can be valid, so the forged event names another round.
             let instead = Event::DrawsLost { round: if is_void { round + 1 } else { round } };
             let place = logged.commit.events.iter_mut().find(|event| reveals(event));
             *place.expect("a reveal") = instead;

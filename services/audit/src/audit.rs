@@ -1,6 +1,6 @@
-//! The audit as a pipeline of threads: one reads and verifies records, workers judge and resolve those of their
-//! players, one folds the shared state in log order. After a fault the other stages process all earlier batches, so the
-//! first divergence does not depend on the number of threads.
+//! The audit as a pipeline of threads. One thread reads and verifies records, workers judge and resolve the records of
+//! their players, and one thread folds the shared state in log order. After a fault the other stages process all
+//! earlier batches, so the first divergence does not depend on the number of threads.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -39,7 +39,7 @@ type Checked = Result<(), Box<Divergence>>;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub log: PathBuf,
-    /// Compared if it exists and is readable.
+    /// Folder of the index, which is compared if it exists and is readable.
     pub index: Option<PathBuf>,
     pub partition: u32,
     pub checkpoints: Checkpoints,
@@ -71,7 +71,6 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     let partitions = facts.as_ref().map(|facts| facts.partitions);
     fold.facts = facts;
     let count = match options.threads {
-        // Audits of a log's partitions share the cores.
         0 => available_parallelism().map_or(1, NonZero::get) / partitions.map_or(1, |partitions| partitions as usize),
         count => count,
     };
@@ -109,7 +108,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if position == 0 && scan.partition_number().is_none() && read.is_ok() {
         return Err(Unusable::NoLog(options.log.clone()));
     }
-    // A misplaced event can cause a wrong outcome, so a fault found by the books is reported first.
+    // A misplaced event can cause a wrong outcome, so a fault that the books find is reported first.
     let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
     if found.is_empty() {
         let whole =
@@ -181,7 +180,7 @@ fn fold_in_order(
     Ok(())
 }
 
-/// If the log ends before the index's durable position, acknowledged commits are missing.
+/// Checks that the log reaches the index's durable position; otherwise acknowledged commits are missing.
 fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
     match head {
         Some(held) if held.position > end => Err(Fault::new(

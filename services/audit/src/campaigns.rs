@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Campaigns {
     granted: BTreeMap<(StreamId, String), CampaignUse>,
-    /// Money paid by campaigns in minor units, less refunds of voids.
     paid: BTreeMap<(String, Currency), i128>,
 }
 

@@ -1,10 +1,9 @@
-//! A cancelled request, or a part of it, has no later commit (PL-42).
+//! Checks that a cancelled request has no later commit, not even a part (PL-42).
 
 use crate::divergence::Fault;
 use motherlode_state::{Commit, SmolStr, StreamId};
 use std::collections::BTreeSet;
 
-/// Memory grows with their number.
 #[derive(Default)]
 pub(crate) struct Cancelled(BTreeSet<(StreamId, SmolStr)>);
 

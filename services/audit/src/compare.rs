@@ -1,5 +1,6 @@
-//! Comparison of sound partitions: reports with the partition's log, and copies of pools, rates and switches with
-//! home's. Home is read in order; at each report, the partition's facts are read up to its end.
+//! Compares sound partitions: reports with the log of their partition, and copies of pools, rates and switches with the
+//! originals at home. Home is read in order; at each report, the facts of the report's partition are read up to the
+//! report's end.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -15,7 +16,7 @@ pub(crate) type Compared = Result<Nano, Stopped>;
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Divergence(Box<Divergence>),
-    /// The sender has stopped; its partition's own divergence is reported first.
+    /// The sender has stopped; the divergence in its own partition is reported first.
     Disconnected,
 }
 
@@ -32,7 +33,7 @@ struct OtherPartition {
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Home comes first. Returns the amount in transit, which must equal the sum of the partitions' accounts.
+/// Compares partitions, home first. Returns the amount in transit, which must equal the sum of the partitions' accounts.
 pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();
     let Some(mut home) = partitions.next() else { return Ok(Nano::ZERO) };
@@ -145,7 +146,7 @@ impl OtherPartition {
         Ok(())
     }
 
-    /// Checks that home's rates and switches are copied in order, each once.
+    /// Checks that each of home's rates and switches is copied once, in order.
     fn control(
         &mut self,
         copy: &Control,

@@ -1,4 +1,4 @@
-//! Audit of an operator's copy of the log (PL-30), without the records of others.
+//! Audit of an operator's copy of the log (PL-30), without other operators' records.
 //!
 //! It verifies the copy's chain, the links of adjacent records and the completeness of each player's stream, folds the
 //! commits into books without pools, and resolves each step again. [`NOT_CHECKED`] lists the limits. Cost: some
@@ -87,7 +87,7 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
     Ok(digesting.for_operator(operator))
 }
 
-/// With a divergence, the figures cover the records before it.
+/// If there is a divergence, the figures cover the records before it.
 #[derive(Debug)]
 pub struct CopyReport {
     pub partition: u32,
@@ -96,7 +96,7 @@ pub struct CopyReport {
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
-    /// Returns of games; awards are left out, because they depend on pools.
+    /// Returns of games, without awards, because these depend on pools.
     pub returns: Vec<Return>,
     /// Jackpots paid to players, in minor units.
     pub jackpots: PerCurrency<i128>,
@@ -240,7 +240,7 @@ impl<'a> Auditing<'a> {
         let Commit { stream, version, previous, position, request_id, .. } = commit;
         let (last_version, last) = self.streams.get(stream).copied().unwrap_or_default();
         let whole = *version == last_version + 1 && *previous == last;
-        // An operator's copy has only part of the system's stream.
+        // An operator's copy has only some records of the system's stream.
         let with_gaps = *stream == StreamId::System
             && *version > last_version
             && (last..*position).contains(previous)
@@ -311,7 +311,7 @@ impl<'a> Auditing<'a> {
     }
 }
 
-/// Returns the event as the books without pools accept it: bets contribute nothing, and a paid jackpot is a deposit.
+/// Returns the event as books without pools accept it: a bet contributes nothing, and a paid jackpot is a deposit.
 fn without_pools(event: &Event) -> Option<Event> {
     let mut event = event.clone();
     match &mut event {

@@ -10,9 +10,8 @@ pub(crate) struct Days([Day; 2]);
 struct Day {
     number: i64,
     net: PerCurrency<i128>,
-    /// Lowest of the day's sessions: on losses, and on a round's price.
+    /// Strictest limits of the day's sessions: on losses, and on a round's price.
     limits: PerCurrency<[Option<Minor>; 2]>,
-    /// Open rounds; their returns count for the day of the bet.
     open: Vec<(u64, i64, Currency, Minor)>,
 }
 
@@ -36,7 +35,7 @@ impl Day {
         let (currency, charged) = (started.currency, started.charged());
         let net = self.net.entry(currency);
         *net -= i128::from(charged.0);
-        // Limits in other currencies depend on rates, and are checked by the books.
+        // The books check limits in other currencies, since these depend on rates.
         let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
         if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
@@ -87,7 +86,6 @@ impl Days {
         for (real, day) in [(false, play), (true, real)] {
             let now_ms = day.number * date::DAY_MS;
             for (currency, net) in day.net.iter() {
-                // Without rates, a day counts only its own currency.
                 let own = |of: Currency| (of == currency).then_some(motherlode_state::FxRate::ONE);
                 let booked = player.day(currency);
                 let is_for = currency.is_real() == real && booked.number() <= day.number;

@@ -1,5 +1,5 @@
-//! Independent sums of play money (PL-17): all was given, and none touched a pool, an exchange, a promotion or the
-//! world outside.
+//! Independent sums of play money (PL-17): all of it was granted by the service, and none reached a pool, an exchange,
+//! a promotion or the world outside.
 
 use crate::divergence::Fault;
 use motherlode_state::{Account, Books, Commit, Currency, Event, Nano, StreamId};

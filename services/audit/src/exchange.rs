@@ -1,4 +1,4 @@
-//! Exchange between home and another partition about one pool: reports are compared with the partition's log, mirrors
+//! Exchange about one pool between home and another partition: reports are compared with the partition's log, mirrors
 //! with the pool's stream. Memory: unanswered entries, and 8 bytes per commit of the pool without a mirror.
 
 use crate::{
@@ -15,19 +15,19 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// Position of each mirror, and the position at home of the state in it.
+    /// Positions of each mirror, and positions at home of the mirrored state.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    /// Reported contributions, voids and awards without a mirror, by positions at home.
+    /// Reported contributions, voids and awards that no mirror has yet, by position at home.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
     reversals: VecDeque<(Position, Nano)>,
-    /// Returned contributions without a mirror, by positions at home.
+    /// Returned contributions that no mirror has yet, by position at home.
     returns: VecDeque<(Position, VoidReturn)>,
 }
 
@@ -113,7 +113,6 @@ impl Exchange {
         Ok(())
     }
 
-    /// Compares a mirror with the pool at home, received up to `home_end`.
     pub(crate) fn mirror(
         &mut self,
         position: Position,

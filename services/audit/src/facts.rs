@@ -20,7 +20,6 @@ pub(crate) struct Contributed {
     pub(crate) contribution: Nano,
     pub(crate) decision: Option<Decision>,
     pub(crate) kept: Option<KeptContribution>,
-    /// Rounds that contributed and can still hit.
     pub(crate) open_rounds: u64,
 }
 

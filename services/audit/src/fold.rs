@@ -1,6 +1,6 @@
-//! Last stage: folds all commits in log order, and judges those of shared streams. Checks a pool's equation (BW-18)
-//! after each of its commits, the trial balance per batch, and at the end each operator's total against its players'
-//! balances.
+//! Last stage: folds all commits in log order, and judges commits of shared streams. Checks a pool's equation (BW-18)
+//! after each of the pool's commits, the trial balance per batch, and at the end each operator's total against the
+//! balances of the operator's players.
 
 use crate::{
     campaigns::Campaigns,
@@ -92,7 +92,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Requires one judge with all players.
+    /// Joins the results of judges that together have all players.
     pub(crate) fn judged_by(
         &mut self,
         judge: &mut Judge,

@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Another process may propose only events of its roles (PL-44). Without operators there are no roles.
+/// Checks that another process proposed only events of its roles (PL-44). Without operators there are no roles.
 pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Result<(), Fault> {
     let Some(proposer) = proposer.filter(|proposer| !proposer.roles.is_empty()) else { return Ok(()) };
     let Commit { stream, partition, request_id, events, .. } = commit;

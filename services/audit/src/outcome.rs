@@ -1,7 +1,6 @@
 use motherlode_proto::{convert::play::hex, round::v1::Outcome};
 use prost::Message;
 
-/// `found` can be any bytes.
 pub(crate) fn difference(expected: &[u8], found: &[u8]) -> (String, String, String) {
     let fields = || match (Outcome::decode(expected), Outcome::decode(found)) {
         (Ok(expected), Ok(found)) => first_field(&expected, &found),

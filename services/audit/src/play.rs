@@ -1,5 +1,6 @@
-//! Third stage, without books: resolves each step again (PL-06), and checks the events that follow from it. A step with
-//! a sealed draw is resolved when its dealt value is revealed; until then its events are taken as logged.
+//! Third stage, without books: resolves each step again (PL-06), and checks the events that follow from the step. A
+//! step with a sealed draw is resolved when the draw's dealt value is revealed; until then the step's events are taken
+//! as logged.
 
 use crate::{
     divergence::Fault,
@@ -64,7 +65,6 @@ impl<'a> Plays<'a> {
         self.returns
     }
 
-    /// Sorts by first round in the log.
     pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
         let mut joined: Vec<(Position, Return)> = vec![];
         for mut plays in all {
@@ -91,7 +91,7 @@ impl<'a> Plays<'a> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Required::default();
-        // The events of a step wait with it until its draw is revealed.
+        // The events of a step are checked when the step's draw is revealed.
         let mut holds = false;
         for (event, at) in events.iter().zip(0..) {
             match event {
@@ -146,7 +146,6 @@ impl<'a> Plays<'a> {
                 Event::RoundVoided { round, .. } => {
                     due.nothing()?;
                     holds = false;
-                    // The books check whether a settled round may be voided.
                     let here = playing.take_if(|playing| playing.number == *round);
                     due.collection = match here.or_else(|| player.open.remove(round)) {
                         Some(mut voided) => {
@@ -212,7 +211,6 @@ impl<'a> Plays<'a> {
         if round.deferred.is_empty() {
             return Ok(());
         }
-        // All sealed steps of a round are stored until it ends.
         let name = round_name(stream, round.number);
         for (deferred, dealt) in std::mem::take(&mut round.deferred).into_iter().zip(dealt) {
             let DeferredStep { step, client_seed, before, collection, credit, hit } = deferred;
@@ -262,7 +260,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // Rounds of older versions began with figures shared within their own rules version.
+        // Rounds of older versions began with figures shared only within their rules version.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
@@ -357,7 +355,7 @@ impl<'a> Plays<'a> {
 }
 
 impl Required {
-    /// Checks a change of the collection that no outcome explains: the only allowed one is a choice of a witch.
+    /// Checks a change of the collection that no outcome explains. Only the choice of a witch is allowed.
     fn collection(&mut self, changed: &Event) -> Result<(), Fault> {
         match &self.collection {
             Some(due) if due == changed => {

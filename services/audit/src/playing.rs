@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 pub(crate) type CollectionKey = (&'static str, SmolStr);
 
-/// Boxed because players are large and the table has spare slots.
+/// Players by stream, boxed because players are large and the table has spare slots.
 #[derive(Default)]
 pub(crate) struct Players(HashMap<Box<[u8]>, Box<Player>, RandomState>);
 

@@ -1,5 +1,5 @@
-//! Reads the index from a temporary copy, since sled writes when it opens. A held sled lock means that a service is
-//! changing the index, so it is not read.
+//! Reads the index from a temporary copy, since sled writes when it opens. If a service holds sled's lock, it is
+//! changing the index, so the index is not read.
 
 use motherlode_ledger::{
     ChainHead,
@@ -15,7 +15,6 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
     pub(crate) balances: VecDeque<ProjectedBalance>,
-    /// Claimed durable position.
     pub(crate) head: Option<ChainHead>,
 }
 
@@ -32,7 +31,6 @@ pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     unused()?;
     let copied = tempfile::tempdir().and_then(|copy| copy_all(folder, copy.path()).map(|()| copy));
     let copy = copied.map_err(|error| format!("it cannot be copied: {error}"))?;
-    // A service that started meanwhile can have changed it during the copy.
     unused()?;
     let damaged = |error| format!("it cannot be read: {error}");
     let mark = read_mark(folder).map_err(|error| match error {

@@ -1,8 +1,8 @@
 //! Verification of a round's proof from the file and a key, without a service or the log.
 //!
-//! The round's last record is in the signed log. A step's record has the hash of the record that sealed its draw, so
-//! the last record proves those; others have inclusion proofs. Each step is resolved again, and each draw is compared
-//! with its seal ([`RoundRecords::sealing`]).
+//! The round's last record is proven to be in the signed log. The record of a step has the hash of the record that
+//! sealed the step's draw, so the last record proves those records; all others have inclusion proofs. Each step is
+//! resolved again, and each draw is compared with its seal ([`RoundRecords::sealing`]).
 
 use crate::replay::{Replayed, resolved};
 use motherlode_log::{Position, hash};
@@ -35,7 +35,7 @@ pub struct Proven {
     pub stream: StreamId,
     pub number: u64,
     pub positions: Vec<Position>,
-    /// Proven by their hash in a later record instead of an inclusion proof.
+    /// Positions of records proven by their hash in a later record instead of an inclusion proof.
     pub named: Vec<Position>,
     pub draws: Vec<ShownDraw>,
     pub replayed: Replayed,
@@ -43,13 +43,13 @@ pub struct Proven {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownDraw {
-    /// From an older log.
+    /// The draw is not sealed, since the log is older.
     Unsealed,
     /// The dealt value matches the seal at this earlier position.
     Sealed(Sealed, Position),
     /// The draw's sealing record is not in the proof.
     NotShown(u64),
-    /// The draw was voided, because its key was lost.
+    /// The draw was revoked, because its key was lost.
     Lost(u64),
 }
 
@@ -135,7 +135,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
             false => Err(fault(format!("the dealt value of draw {} is not revealed", draw.name.number))),
         };
     };
-    // A seal in the commit that uses it was not made before the request.
+    // If the commit that uses a draw has the seal too, the seal was not made before the request.
     match seals.get(&draw.name.number).filter(|(_, position, _)| *position < step.position) {
         None => Ok(ShownDraw::NotShown(draw.name.number)),
         Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
@@ -212,7 +212,7 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
     Ok(())
 }
 
-/// Each record is in the tree by its path or by its hash in a later record. Returns the positions proven by hash.
+/// Checks that each record is in the tree by its path or by its hash in a later record. Returns the positions proven by hash.
 fn included<'r>(
     proof: &Proof,
     checkpoint: &Checkpoint,

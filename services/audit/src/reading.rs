@@ -31,7 +31,6 @@ pub(crate) struct Route {
 }
 
 fn thread_of(stream: &[u8], threads: usize) -> usize {
-    // FNV-1a, 32 bits: names are short.
     let hashed = stream.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     usize::try_from(hashed).unwrap_or_default() % threads
 }
@@ -74,7 +73,7 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // A stage that ended has found a fault in an earlier batch, which all stages have received.
+            // A stage that ended has found a fault in an earlier batch, which all other stages have received too.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

@@ -20,9 +20,9 @@ use std::path::Path;
 pub struct Replayed {
     /// The round with recomputed outcomes; a step that cannot be resolved has its logged outcome.
     pub view: RoundView,
-    /// Difference from the log for each step; `None` if it matches or cannot be resolved yet.
+    /// Difference of each step from the log; `None` if the step matches or cannot be resolved yet.
     pub differs: Vec<Option<String>>,
-    /// Number of steps resolved, from the first; the draws of later ones are not revealed.
+    /// Number of steps resolved, from the first one; the draws of later steps are not revealed.
     pub resolved: usize,
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn resolved(mut view: RoundView) -> Replayed {
     Replayed { view, differs, resolved }
 }
 
-/// Returns how a step differs from the log. `carried` are the player's figures before it.
+/// Returns how a step differs from the log. `carried` are the player's figures before the step.
 fn resolve(
     live: &mut Live,
     started: &RoundStarted,

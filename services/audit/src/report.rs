@@ -5,7 +5,7 @@ use motherlode_state::{
 };
 use std::collections::BTreeMap;
 
-/// With a divergence, the figures include a few later records, and prove nothing.
+/// Result of an audit. If there is a divergence, the figures include a few later records, and prove nothing.
 #[derive(Debug)]
 pub struct Report {
     pub partition: u32,
@@ -51,7 +51,7 @@ impl Report {
     }
 }
 
-/// Minor units, voided rounds included.
+/// Return of a game in minor units, voided rounds included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Return {
     pub game: String,
@@ -73,7 +73,7 @@ pub struct Return {
     pub awarded: i128,
 }
 
-/// Minor units.
+/// Voided rounds, in minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Voids {
     pub rounds: u64,
@@ -86,15 +86,15 @@ pub struct Voids {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
     pub opened: u64,
-    /// Draws sealed again because the player had been opened without a draw.
+    /// Number of draws sealed again because the player had been opened without a draw.
     pub unsealed: u64,
-    /// Draws sealed again because their key was lost. Each allowed an unknown outcome to be retried.
+    /// Number of draws sealed again because their key was lost. Each loss allowed an unknown outcome to be retried.
     pub key_lost: u64,
-    /// Draws sealed again after a start that could not rule out lost records (PL-40).
+    /// Number of draws sealed again after a start that could not rule out lost records (PL-40).
     pub ended: u64,
     /// Starts that revoked unused seals.
     pub unsure_starts: u64,
-    /// Recorded by a later start.
+    /// Refused starts, which a later start recorded.
     pub refused_starts: u64,
     /// Voided rounds with unrevealed draws, whose steps were not resolved.
     pub rounds_lost: u64,
@@ -106,10 +106,10 @@ pub struct Seals {
 pub enum Comparison {
     Compared {
         balances: u64,
-        /// Durable position of the index, confirmed by its record's hash; 0 for none.
+        /// Durable position of the index, confirmed by the hash of the record there; 0 for none.
         held: Position,
     },
-    /// The index could not be compared. The log is not affected, because an index can be rebuilt.
+    /// The index could not be compared. This does not affect the log, because an index can be rebuilt.
     NotCompared { why: String },
 }
 

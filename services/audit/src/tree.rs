@@ -15,7 +15,7 @@ const TOGETHER: usize = 256;
 
 #[derive(Debug, Clone, Default)]
 pub struct Checkpoints {
-    /// With verified signatures.
+    /// Checkpoints whose signatures are verified.
     pub signed: Vec<Checkpoint>,
     /// Folder of the tree's files, and the size that they must have.
     pub files: Option<(PathBuf, u64)>,
@@ -33,7 +33,7 @@ pub(crate) struct TreeCheck {
     tree: Tree,
     signed: Vec<Checkpoint>,
     files: Option<(Files, u64)>,
-    /// Entries and hashes of levels 1, 2 and 3 to compare, each with the index of its first.
+    /// Entries and hashes of levels 1, 2 and 3 to compare, each list with the index of its first hash.
     pending: Vec<(u64, Vec<Hash>)>,
 }
 

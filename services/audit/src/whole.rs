@@ -1,4 +1,4 @@
-//! Audit of all partitions concurrently, then of copies with their originals.
+//! Concurrent audits of all partitions, then the comparison of copies with their originals.
 
 use crate::{
     audit::{BEHIND, Options, audit_sending},
@@ -16,14 +16,14 @@ use std::{
 
 #[derive(Debug)]
 pub struct Whole {
-    /// Home first.
+    /// Reports of the partitions, home first.
     pub partitions: Vec<Report>,
-    /// Sum of the partitions' accounts for each other, in EUR.
+    /// Sum in EUR of the accounts that the partitions keep for each other.
     pub in_transit: Nano,
     between: Option<Divergence>,
 }
 
-/// `options` are those of each partition, in order.
+/// Audits all partitions; `options` has an entry per partition, in order.
 pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
     let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
     scope(|threads| {

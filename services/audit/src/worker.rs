@@ -20,7 +20,7 @@ use std::{
 };
 
 pub(crate) struct JudgedBatch {
-    /// Commits; those of players have no events unless partitions are compared.
+    /// Commits. Those of players have no events unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }
@@ -40,7 +40,7 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Sends the commits on, also those before a fault. Keeps the last `kept` parts.
+    /// Sends all commits on, even before a fault. Keeps the last `kept` parts.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<RecordBatch>,
@@ -60,7 +60,6 @@ impl<'a> Worker<'a> {
                 checked.map_err(|fault| fault.at(self.partition, record.position))
             });
             let judged = Arc::new(JudgedBatch { commits, totals: self.judge.share.take_totals() });
-            // A fault found here can precede the one that ended the fold.
             let _ = fold.send(Arc::clone(&judged));
             handed_on.push_back(judged);
             if handed_on.len() > kept {

@@ -1,8 +1,9 @@
 //! Keeps pools current with the logs of all partitions.
 //!
-//! Partition 0 decides. The coordinator reports other partitions' contributions to it, mirrors its decisions back, and has
-//! awards paid where the winner plays. Each step follows from durable state, so a restart neither loses nor repeats it.
-//! A refused proposal is logged as a failed integrity check (PL-22) and retried; other pools and awards continue.
+//! Partition 0 decides. The coordinator reports other partitions' contributions to partition 0, copies its decisions
+//! back to them, and pays awards in the winner's partition. Each step follows from durable state, so a restart neither
+//! loses nor repeats a step. A refused proposal is logged as a failed integrity check (PL-22) and retried; other pools
+//! and awards continue.
 
 use crate::{
     copies::Copies,
@@ -15,10 +16,9 @@ use motherlode_state::{CoinValue, CollisionShare, Event, InternalRequest, Nano, 
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// Interval of pooling contributions without a hit, one commit for all bets in between.
+/// Interval at which contributions are pooled, in one commit for all bets since the previous one, if no bet hits the jackpot.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
-/// Reports between two payments of awards.
 const REPORTS_MAX: usize = 64;
 
 const PAUSE: Duration = Duration::from_millis(100);
@@ -36,7 +36,7 @@ pub fn standard_terms() -> PoolTerms {
     }
 }
 
-/// Concurrent coordinators are safe: every append names the version it is based on.
+/// Keeps the pools current. Concurrent coordinators are safe: every append names the stream version of its decision.
 pub struct PoolCoordinator {
     ledgers: Ledgers,
     copies: Copies,
@@ -136,7 +136,7 @@ impl PoolCoordinator {
         notes.result
     }
 
-    /// Copies rates, switches and pool mirrors to all partitions. Bets need nothing else at startup.
+    /// Copies rates, switches and pool mirrors to all partitions: everything that bets need at startup.
     pub async fn prepare(&mut self) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());
@@ -163,7 +163,6 @@ impl PoolCoordinator {
         tracing::error!(what, %why, "the books refused a proposal of the coordinator; it is retried");
         let failed = Event::IntegrityFailed { check: "jackpots".to_owned(), finding: finding.clone() };
         let request = InternalRequest::LogRefusal { finding: &finding };
-        // If the log accepts nothing now, the next process tries again.
         let _ = self.ledgers.append(proposal(StreamId::System, None, request, vec![failed])).await;
     }
 
@@ -182,7 +181,7 @@ impl PoolCoordinator {
         }
     }
 
-    /// Reports contributions up to the last hit or void, or all. Returns whether more are left.
+    /// Reports a partition's contributions, all or only those up to the last hit or void. Returns whether some are left.
     async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<bool, AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;
@@ -235,7 +234,7 @@ impl PoolCoordinator {
         }
     }
 
-    /// Returns the contributions of voided rounds of approved incidents (PL-38).
+    /// Returns the contributions of rounds that were voided within approved incidents (PL-38).
     async fn return_contributions(&self, pool: &str) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         loop {
@@ -276,7 +275,7 @@ impl PoolCoordinator {
         }
     }
 
-    /// Moves a retired pool's money into its successor (BW-20), once.
+    /// Moves the money of a retired pool into the pool's successor, once (BW-20).
     async fn hand_over(&self, pool: &str) -> Result<(), AppendError> {
         let status = self.ledgers.home().books(|books| books.pool(pool).map(|pool| pool.status.clone()));
         let Some(PoolStatus::Retired { into, increments, reserve }) = status else { return Ok(()) };

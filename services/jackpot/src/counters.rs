@@ -1,5 +1,5 @@
-//! Jackpot counters per coin value (BW-13, BW-14), refreshed at multiples of the pool's interval in Unix time, as for
-//! simultaneous wins (BW-17).
+//! Jackpot counters per coin value (BW-13, BW-14). They are refreshed at multiples of the pool's interval in Unix time,
+//! the interval within which wins count as simultaneous (BW-17).
 
 use crate::wire::status;
 use motherlode_ledger::{Handle, fields, fields::timestamp, offer};
@@ -57,7 +57,7 @@ impl Watch {
         }
     }
 
-    /// Returns counters, and the milliseconds between refreshes.
+    /// Returns the counters, and the milliseconds between refreshes.
     fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
         let now = ledger.now_ms();
         ledger.books(|books| {

@@ -1,5 +1,5 @@
-//! Payments of awards, by operator in turn. An award that exceeds its account's room is set aside; one whose round has
-//! a proposed void is held (PL-38).
+//! Payments of awards, by operator in turn. An award is set aside if the account has no room for it, and held while a
+//! void of its round is proposed (PL-38).
 
 use crate::proposal::proposal;
 use futures_util::future::join_all;
@@ -7,7 +7,6 @@ use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_state::{Books, Event, InternalRequest, Refused, StreamId, UnpaidAward};
 use std::collections::BTreeMap;
 
-/// Concurrent payments, to share group commits.
 const TOGETHER: usize = 32;
 
 const AWARDS_MAX: usize = 256;

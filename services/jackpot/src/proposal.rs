@@ -2,11 +2,10 @@ use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_state::{Event, InternalRequest, StreamId};
 use std::time::Duration;
 
-/// Attempts of an append while the writer lacks records of another partition.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Appends a decision based on another partition's log. Retries while the writer lacks that log's latest records.
+/// Appends a decision based on another partition's log. Retries while the writer has not yet read that log's latest records.
 pub(crate) async fn append_there(ledger: &Handle, proposal: Proposal) -> Result<(), AppendError> {
     for _ in 1..TRIES {
         match ledger.append(proposal.clone()).await {

@@ -105,7 +105,7 @@ impl JackpotApi {
 
     async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
         let terms = message::parse_terms(request.terms.as_ref(), 1)?;
-        // Bets contribute to the pool of the game's name (BW-11); without it the game could not be played.
+        // Bets contribute to the pool named after their game (BW-11), and a game without its pool cannot be played.
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
         }

@@ -1,11 +1,11 @@
-//! Checks pool terms against the game's published span of returns (BW-21, PL-43).
+//! Checks that pool terms keep a game's return within the lowest and highest return that its rules state (BW-21, PL-43).
 
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Par, Stake, games};
 use motherlode_state::PoolTerms;
 use std::sync::LazyLock;
 
-/// Games with a jackpot, each with its mathematics, which are equal at every stake.
+/// Games with a jackpot and their mathematics, which are equal at every stake.
 static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(|| {
     let with = games().iter().copied().filter(|game| game.info().jackpot);
     with.filter_map(|game| Some((game, game.par(&stake(game)).ok()?))).collect()
@@ -21,7 +21,7 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// Checks the terms of a game's pool; a pool without a game accepts all.
+/// Checks the terms of a game's pool. For a pool without a game, all terms are accepted.
 pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> {
     if !games().iter().any(|game| game.name() == pool && game.info().jackpot) {
         return Ok(());
@@ -45,7 +45,7 @@ pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> 
     }
 }
 
-/// Converts terms. A seed above 64 bits becomes the largest one, which is outside all spans.
+/// Converts pool terms. A seed beyond 64 bits is replaced by the largest 64-bit value, which every game refuses.
 fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
     slots::PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),

@@ -9,13 +9,13 @@ use motherlode_slots::{Feature, Game, Par, Seed, Stake, Tally, par::Exact, simul
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// Highest chance that a run of a sound game reports a contradiction, shared by its figures (Bonferroni).
+/// Highest chance that a run of a sound game reports a contradiction, divided among the run's figures (Bonferroni).
 const FALSE_ALARMS: f64 = 1e-3;
-/// Effective number of equal wins from which a part's own spread is used; below it, that of the whole win, which is
-/// larger.
+/// Effective number of equal wins from which the spread of a part's own wins is used; below this number, the larger
+/// spread of the whole win is used.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
-/// Upper bound of n times the chance of a win above the highest one in n rounds. A larger chance leaves all such wins
-/// out of one sample in exp(10), or 22,026.
+/// Upper bound of the expected number, in n rounds, of wins above the sample's highest win. If more were expected, a
+/// sample would lack all such wins with a chance of only exp(-10), one in 22,026.
 const UNSEEN: f64 = 10.0;
 /// Half the width of the 95 % interval in standard errors.
 const Z_95: f64 = 1.959_963_985;
@@ -44,11 +44,10 @@ pub struct Report {
     /// Variance of a round; `None` if few rounds have most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
-    /// Jackpots per paid spin, if the game has a jackpot.
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
-    /// Highest win of a round without the jackpot, and the highest stated by the game.
+    /// Highest win of a round without the jackpot; the next field is the highest win that the game states.
     max_win_bets: f64,
     stated_max_win_bets: f64,
     seconds: f64,
@@ -65,10 +64,9 @@ pub struct Estimate {
     pub simulated: f64,
     pub exact: f64,
     std_dev_sample: f64,
-    /// Standard deviation of a round, if known.
     std_dev_exact: Option<f64>,
     pub sigmas: f64,
-    /// For a chance the root of its deviance, which also holds for rare events.
+    /// Distance in standard errors; for a chance, the root of its deviance, which also holds for rare events.
     pub judged: f64,
 }
 
@@ -101,7 +99,7 @@ impl Estimate {
     fn of_chance(count: u64, rounds: f64, exact: &Exact) -> Self {
         let (share, chance) = (float(count) / rounds, number(exact));
         let of = Self::new(rounds, share, share * (1.0 - share), chance, Some((chance * (1.0 - chance)).sqrt()));
-        // The chance of this distance or more is at most exp(-deviance / 2), also for rare events (Chernoff).
+        // The chance of this deviance or a larger one is at most exp(-deviance / 2), also for rare events (Chernoff).
         let term = |share: f64, chance: f64| if share > 0.0 { share * (share / chance).ln() } else { 0.0 };
         let deviance = 2.0 * rounds * (term(share, chance) + term(1.0 - share, 1.0 - chance));
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
@@ -122,9 +120,9 @@ impl Estimate {
         Some(Self { judged, ..of })
     }
 
-    /// Upper bound of the variance from wins above the sample's highest, if their chance falls at least with the fourth
-    /// power of the win: twice the square of the highest win, times their chance. Otherwise few rounds have most of the
-    /// variance, which is not judged.
+    /// Returns an upper bound of the variance from wins above the sample's highest: twice the square of the highest
+    /// win, times the chance of such wins, if that chance falls at least with the fourth power of the win. Otherwise
+    /// few rounds have most of the variance, which is not judged.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
@@ -136,7 +134,7 @@ impl Estimate {
 }
 
 impl Report {
-    /// `threads` and `took` are only reported.
+    /// Creates a report, in which `threads` and `took` are only stated.
     #[must_use]
     pub fn new(
         game: &dyn Game,
@@ -197,8 +195,8 @@ impl Report {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Limit of the distance in standard errors. A sound game exceeds it in at most one run in 1,000, by the bound
-    /// exp(-z² / 2) of each tail.
+    /// Returns the largest accepted distance in standard errors. A sound game exceeds it in at most one run in 1,000,
+    /// by the bound exp(-z² / 2) of each tail.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);
@@ -311,7 +309,6 @@ mod tests {
 
     #[test]
     fn distance_is_in_standard_errors() {
-        // 10,000 rounds of spread 5 have a standard error of 0.05.
         let estimate = Estimate::new(10_000.0, 1.1, 36.0, 1.0, Some(5.0));
         assert!((estimate.sigmas - 2.0).abs() < 1e-9, "{estimate:?}");
         let by_sample = Estimate::new(10_000.0, 1.1, 25.0, 1.0, None);
@@ -322,7 +319,6 @@ mod tests {
 
     #[test]
     fn the_sample_mean_and_spread_are_those_of_its_wins() {
-        // Wins of 0 and 40 coins at a bet of 10: mean 2 bets, spread 2 bets.
         let sum = Sum { coins: 40, squares: 1600 };
         let estimate = Estimate::from_sum(&sum, 2.0, 10.0, &Exact::from_integer(2.into()), None);
         assert_eq!((estimate.simulated, estimate.std_dev_sample, estimate.sigmas), (2.0, 2.0, 0.0));
@@ -385,8 +381,7 @@ mod tests {
         assert!(jackpots.as_ref().is_some_and(|of| of.contains("jackpots is -")), "{jackpots:?}");
     }
 
-    /// 3,000 wins of 10 bets in 300,000 rounds: the variance is 0.99. From below, unseen wins may add 20 x 100 /
-    /// 300,000.
+    /// 3,000 wins of 10 bets in 300,000 rounds have a variance of 0.99. From below, unseen wins may add 20 x 100 / 300,000.
     #[test]
     fn mf_d7_the_variance_is_judged_from_both_sides() {
         let sum = Sum { coins: 30_000, squares: 300_000 };
@@ -404,7 +399,8 @@ mod tests {
         assert!(Estimate::of_variance(&few, 1_000.0, 1.0, 1.0).is_none(), "ten wins tell no variance");
     }
 
-    /// The deviance of 0 in 1,000 at a chance of 1 %: 2 x 1,000 x -ln 0.99. The value for 30 was computed separately.
+    /// The deviance of 0 hits in 1,000 rounds at a chance of 1 % is 2 x 1,000 x -ln 0.99. The value for 30 hits was
+    /// computed separately.
     #[test]
     fn a_chance_is_judged_by_its_deviance() {
         let chance = Exact::new(1.into(), 100.into());

@@ -5,7 +5,6 @@ use std::sync::{
 
 #[derive(Debug, Default)]
 pub(crate) struct Going {
-    /// Records read, or rounds played.
     pub(crate) done: Arc<AtomicU64>,
     pub(crate) stop: Arc<AtomicBool>,
 }

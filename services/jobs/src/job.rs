@@ -30,7 +30,7 @@ pub struct Jobs(Arc<JobList>);
 
 struct JobList {
     clock: Clock,
-    /// Jobs, the latest last, and the number of all jobs since the start.
+    /// Jobs, the newest last, and the number of all jobs since the start.
     jobs: Mutex<(VecDeque<Arc<Job>>, u64)>,
 }
 
@@ -53,7 +53,7 @@ impl Jobs {
         self.all().into_iter().find(|job| job.request_id == request_id)
     }
 
-    /// Fails with JOB_UNDER_WAY if a job of the kind is running, or NO_THREAD.
+    /// Starts a job. Fails with JOB_UNDER_WAY if a job of this kind is running, or with NO_THREAD.
     pub(crate) fn start(&self, request_id: &str, actor: String, work: Work) -> Result<Arc<Job>, Refusal> {
         let mut jobs = self.0.jobs.lock();
         let (kept, count) = &mut *jobs;
@@ -98,7 +98,6 @@ impl Job {
     }
 
     fn run(&self, clock: &Clock) {
-        // Its threads inherit the priority.
         lowest_priority();
         let ended = catch_unwind(AssertUnwindSafe(|| self.work.run(&self.going)));
         let ended = ended.unwrap_or_else(|_| Ended::failed("the job's thread failed: see the process's log"));

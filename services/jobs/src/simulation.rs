@@ -1,4 +1,4 @@
-//! Simulated rounds, whose result depends on seed and rounds only.
+//! Simulated rounds, whose result depends only on the seed and the number of rounds.
 //!
 //! Each chunk of [`CHUNK_ROUNDS`] has its own player and derived seed. If players carry figures between rounds, the
 //! player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is that of the long run.
@@ -14,7 +14,6 @@ use std::{
 pub const CHUNK_ROUNDS: u64 = 100_000;
 /// Uncounted rounds of a chunk's player, which unlock features. A seed's result depends on it, so it never changes.
 pub const WARM_UP_ROUNDS: u64 = 10_000;
-/// Labels hashed into a chunk's seeds.
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";
 
@@ -26,7 +25,8 @@ pub enum SimulationError {
     Thread,
 }
 
-/// Plays the rounds, or until `stop` only the chunks that have begun. `played` counts the rounds of finished chunks.
+/// Plays the rounds; once `stop` is set, only the chunks in progress are finished. `played` counts the rounds of
+/// finished chunks.
 pub fn play(
     game: &'static dyn Game,
     stake: &Stake,

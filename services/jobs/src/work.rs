@@ -19,7 +19,7 @@ use std::{
 };
 
 const ROUNDS_MAX: u64 = 100_000_000;
-/// Default coin value in millionths; the smallest one if the game does not offer it.
+/// Default coin value in millionths; if the game does not offer it, the smallest coin value is used.
 const COIN_MICROS: u64 = 100_000;
 
 pub(crate) struct Ended {
@@ -135,7 +135,6 @@ impl Work {
 
 fn audited(parts: &[Options], going: &Going) -> Ended {
     let of = |part: &Options| Options {
-        // One worker thread leaves the others to bets.
         threads: 1,
         read: Some(Arc::clone(&going.done)),
         stop: Some(Arc::clone(&going.stop)),

@@ -1,4 +1,4 @@
-//! Comparison of the service's balances with the sums of its answers, warm-up included, in minor units of EUR.
+//! Compares the service's balances with the sums of its answers, warm-up included, in minor units of EUR.
 
 use crate::player::Expected;
 use motherlode_state::{Currency, Minor, Nano};
@@ -41,9 +41,9 @@ pub struct Balances {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolCheck {
-    /// The pool must have exactly this run's contributions, because nobody else plays.
+    /// The pool must have received exactly this run's contributions, because no other players play.
     Exact,
-    /// The pool must have at least this run's contributions, because others play too.
+    /// The pool must have received at least this run's contributions, because other players play too.
     AtLeast,
     /// The pool is not compared, because it was not active all the time.
     None,
@@ -52,9 +52,9 @@ pub enum PoolCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolBooks {
     pub check: PoolCheck,
-    /// Contributions by the bets and the pool's terms, EUR.
+    /// Contributions that follow from the bets and the pool's terms, in EUR.
     pub told_eur: String,
-    /// Received during the run.
+    /// Contributions that the pool received during the run, in EUR.
     pub found_eur: String,
     /// Whether the pool has received the run's last bet.
     pub caught_up: bool,
@@ -68,13 +68,13 @@ pub(crate) struct Pooled {
     pub(crate) caught_up: bool,
 }
 
-/// In EUR, exact (BW-11).
+/// Returns the exact contribution of bets in EUR (BW-11).
 pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
     let nanos_a_millionth = Currency::EUR.nanos_per_minor() / 1_000_000;
     Nano(i128::from(bets_minor) * i128::from(ppm) * nanos_a_millionth)
 }
 
-/// `pooled_bets` are the bets of the pool's contributions.
+/// Compares the books. `pooled_bets` are the bets whose contributions the pool has received.
 pub(crate) fn check(accounts: &[(&Expected, Actual)], pooled_bets: i64, pooled: Pooled) -> Books {
     let mut balances = Balances::default();
     let (mut wrong_balances, mut open_rounds, mut unpaid_jackpots) = (0, 0, 0);

@@ -21,7 +21,6 @@ pub enum Error {
     Usage { pid: u32, source: std::io::Error },
 }
 
-/// Returns the next step for a refusal; empty if its reason has none.
 fn step(status: &Status) -> String {
     let reason = Reason::from_name(&crate::retry::reason(status));
     reason.map_or_else(String::new, |reason| format!("\n{}", reason.doc()))

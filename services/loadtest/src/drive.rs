@@ -1,4 +1,4 @@
-//! Workers that play until the rounds or the time are used up. Each player belongs to one worker, so no lock is needed.
+//! Workers that play until all rounds are played or the time is over. Each player belongs to one worker, so no lock is needed.
 
 use crate::{
     lane::Lane,
@@ -23,20 +23,19 @@ struct Rounds {
     next: AtomicU64,
     count: u64,
     pace: Pace,
-    /// Permits for due rounds, at a constant rate; `None` in a closed loop.
+    /// Permits for the rounds that are due at a constant rate; `None` in a closed loop.
     permits: Option<Arc<Semaphore>>,
     deadline: Instant,
 }
 
 impl Rounds {
-    /// Returns when the next round is due, from the start; `None` at the end.
+    /// Returns the time at which the next round is due, from the start; `None` at the end.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();
         }
         let round = self.next.fetch_add(1, Ordering::Relaxed);
         if round.saturating_add(1) >= self.count {
-            // Wakes workers that wait for rounds which never become due.
             self.permits.iter().for_each(|permits| permits.close());
         }
         (round < self.count && Instant::now() < self.deadline).then(|| self.pace.due(round))

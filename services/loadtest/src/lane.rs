@@ -1,7 +1,7 @@
-//! A worker's path to the service: unary calls, or a shared PlayStream.
+//! A worker's path to the service: unary calls, or a PlayStream that workers share.
 //!
 //! One task owns a stream and sends the calls of its lanes. If the stream breaks, pending calls get UNAVAILABLE and are
-//! retried, and the next call opens a new stream.
+//! retried; the next call opens a new stream.
 
 use crate::retry::ANSWER_MAX;
 use motherlode_proto::spin::v1::{
@@ -45,7 +45,6 @@ impl Lane {
         Self::Unary(SpinServiceClient::new(connection))
     }
 
-    /// Clones share the stream.
     pub(crate) fn stream(connection: Connection) -> Self {
         let (asked, inbox) = mpsc::unbounded_channel();
         tokio::spawn(pump(SpinServiceClient::new(connection), inbox));
@@ -57,7 +56,7 @@ impl Lane {
             Self::Unary(client) => Box::pin(ask_alone(client, call)).await,
             Self::Stream(asked) => {
                 let (reply, answer) = oneshot::channel();
-                // If the stream's task has ended, the dropped reply is an error.
+                // If the stream's task has ended, the reply is dropped, and the caller receives an error.
                 let _ = asked.send(PendingCall { call, reply });
                 answer.await.unwrap_or_else(|_| Err(Status::unavailable("the stream broke")))
             }
@@ -108,7 +107,6 @@ async fn relay(
             }
         }
         tokio::select! {
-            // Answers are handled first; they never outnumber calls, so calls do not starve.
             biased;
             answer = answers.message() => match answer {
                 Ok(Some(PlayStreamResponse { tag, answer })) => {

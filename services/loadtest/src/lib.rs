@@ -1,7 +1,8 @@
 //! Load test: plays with many players on a running service, measures latencies, and checks the books.
 //!
 //! A *closed loop* keeps a number of rounds in flight and measures the service's limit. A *constant rate* starts rounds
-//! on schedule and times each from its due time, so a stalled service cannot slow the load down (coordinated omission).
+//! on schedule and times each round from its due time, so a stalled service cannot slow the load down (coordinated
+//! omission).
 //!
 //! Afterwards [`run`] compares balances and the pool's contributions with the answers, and finds open rounds. The
 //! client costs about 10 microseconds per call.

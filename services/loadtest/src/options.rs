@@ -3,7 +3,7 @@ use motherlode_slots::standard;
 use motherlode_state::{CoinValue, Currency, Minor, cash};
 use std::time::Duration;
 
-/// Rounds whose deposits at the highest bet still fit a balance.
+/// Highest number of rounds for which the deposits, at the highest bet, still fit a balance.
 pub const ROUNDS_MAX: u64 = 10_000_000_000;
 const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;
@@ -14,25 +14,25 @@ pub struct Options {
     pub target: String,
     pub credentials: Credentials,
     pub operator: String,
-    /// A seamless wallet: nothing is deposited, and accounts must stay empty.
+    /// Whether the operator has a seamless wallet: nothing is deposited, and accounts must stay empty.
     pub seamless: bool,
     pub rounds: u64,
     /// Limit of rounds in flight.
     pub concurrency: usize,
     pub connections: usize,
-    /// At least `concurrency`, since each plays one round at a time.
+    /// Number of players, at least `concurrency`, since each plays one round at a time.
     pub players: usize,
     /// Prefix of existing players with money, followed by eight digits from 00000000; `None` for new players.
     pub existing: Option<String>,
     /// Rounds started per second; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// One PlayStream per connection, instead of unary calls.
+    /// Whether to use a PlayStream per connection instead of unary calls.
     pub stream: bool,
     pub game: String,
     pub lines: u32,
     pub coins_per_line: u32,
     pub buy_feature: bool,
-    /// Total coins of a bet with the feature.
+    /// Total coins of a bet, including the price of a bought feature.
     pub bet_coins: u32,
     /// In EUR.
     pub coin_value: CoinValue,
@@ -41,16 +41,17 @@ pub struct Options {
     /// Id of a service's process on this machine, whose costs are reported.
     pub pid: Option<u32>,
     pub time_max: Duration,
-    /// Whether other players use the service, so that the pool has at least, not exactly, these bets' contributions.
+    /// Whether other players use the service, so that the pool receives at least, not exactly, the contributions of
+    /// these bets.
     pub shared: bool,
     pub thresholds: Thresholds,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// Limit for all calls.
+    /// Highest accepted p99 latency of all calls, in milliseconds.
     pub p99_ms_max: Option<f64>,
-    /// Share of failed calls, 0 to 1.
+    /// Highest accepted share of failed calls, 0 to 1.
     pub error_rate_max: f64,
 }
 
@@ -87,7 +88,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The error names the option and its range.
+    /// Checks the options. The error names the wrong option and its range.
     pub fn check(&self) -> Result<(), String> {
         let ranged = [
             ("rounds", self.rounds, 1, ROUNDS_MAX),
@@ -124,7 +125,7 @@ impl Options {
         self.deposit().map(|_| ())
     }
 
-    /// Returns the deposit that covers the loss of all rounds, including the warm-up.
+    /// Returns a deposit that covers the loss of all rounds, including those of the warm-up.
     pub(crate) fn deposit(&self) -> Result<i64, String> {
         let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));

@@ -1,5 +1,5 @@
-//! Due times of rounds, from which latencies are measured: in a closed loop when a player is free, at a constant rate
-//! by schedule, so that waiting in the client counts.
+//! Due times of rounds, from which latencies are measured. In a closed loop a round is due when a player is free; at a
+//! constant rate it is due by schedule, so that waiting in the client counts.
 
 use std::{
     sync::Arc,
@@ -19,15 +19,15 @@ impl Pace {
         Self { rate }
     }
 
-    /// After the start, for a round counted from 0; `None` in a closed loop.
+    /// Returns when a round, counted from 0, is due after the start; `None` in a closed loop.
     #[must_use]
     pub fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))
     }
 
-    /// Adds a permit for each due round until the semaphore is closed, on a thread: the runtime's timer has only
-    /// millisecond resolution.
+    /// Adds a permit for each due round until the semaphore is closed. A separate thread adds them, because the
+    /// runtime's timer has only millisecond resolution.
     #[must_use]
     pub fn release(self, start: Instant, rounds: u64) -> Arc<Semaphore> {
         let permits = Arc::new(Semaphore::new(0));
@@ -74,7 +74,6 @@ mod tests {
 
     #[test]
     fn at_a_constant_rate_a_stall_counts_for_every_round_that_was_due_in_it() {
-        // 100 rounds per second of 1 ms; the third takes 35 ms, so the next three are late.
         let service = [1, 1, 35, 1, 1, 1, 1].map(ms);
         assert_eq!(latencies(Pace::new(Some(100.0)), &service), [1, 1, 35, 26, 17, 8, 1].map(ms));
     }

@@ -1,7 +1,7 @@
 //! A player: plays rounds one at a time and sums up the answers.
 //!
-//! A round counts when it is settled. After a failed call, the round is repeated from its start with the same request
-//! ids, so earlier calls have no second effect (PL-11).
+//! Only settled rounds count. After a failed call, the round is repeated from its start with the same request ids, so
+//! earlier calls have no second effect (PL-11).
 
 use crate::{
     lane::{Call, Lane},
@@ -18,15 +18,13 @@ use tonic::Status;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// Whether the operator's wallet has the money, so that the account is empty.
+    /// Whether the operator's wallet keeps the money, so that the account is empty.
     pub(crate) seamless: bool,
     pub(crate) deposits: i64,
-    /// Sum of settled rounds' bets, minor units.
     pub(crate) bets: i64,
     pub(crate) wins: i64,
     pub(crate) jackpots: i64,
     pub(crate) bet_position: u64,
-    /// Rounds whose award is pending, each with the position of its hit.
     pub(crate) pending: Vec<(String, u64)>,
 }
 
@@ -34,16 +32,14 @@ pub(crate) struct Player {
     pub(crate) account: Account,
     pub(crate) expected: Expected,
     round: u64,
-    /// Whether a call failed with unknown effect.
     pub(crate) in_doubt: bool,
 }
 
 pub(crate) struct Table {
     pub(crate) game: String,
     pub(crate) stake: Stake,
-    /// Players pick a witch before their first spin (BW-05).
+    /// Whether players pick a witch before their first spin (BW-05).
     pub(crate) witches: bool,
-    /// Prefix of request ids, unique to the run.
     pub(crate) run: String,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
@@ -54,7 +50,7 @@ impl Player {
         Self { account, expected: Expected { seamless, ..Expected::default() }, round: 0, in_doubt: false }
     }
 
-    /// Plays a round. Its first call is timed from `due`, or from its sending.
+    /// Plays a round. Its first call is timed from `due`, or from the sending if there is no due time.
     pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
         match self.play_round(table, lane, due).await {
             Ok(()) => table.tally.settled(),
@@ -62,7 +58,6 @@ impl Player {
         }
     }
 
-    /// Plays a round once. After a failure the next call continues it.
     pub(crate) async fn play_round(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) -> Result<(), Status> {
         self.in_doubt = true;
         let from = timed_from(due, table.start.elapsed());
@@ -131,7 +126,7 @@ fn minor(money: Option<&Money>) -> i64 {
     money.map_or(0, |money| money.amount_minor)
 }
 
-/// Chooses the first objects, free spins and features, and no gamble.
+/// Chooses the first objects, starts free spins and features, and never gambles.
 fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
     match outcome.awaiting() {
@@ -145,7 +140,7 @@ fn next_choice(played: &Played) -> Option<choice::Kind> {
     }
 }
 
-/// `from` is relative to the table's start.
+/// Makes a call and measures it from `from`, which is relative to the table's start.
 async fn timed<T>(
     table: &Table,
     kind: Kind,

@@ -29,7 +29,6 @@ pub struct Reads {
     pub failed: u64,
 }
 
-/// Readers that end when this is dropped.
 pub(crate) struct Readers {
     tasks: JoinSet<()>,
     counted: Arc<ReadCounts>,

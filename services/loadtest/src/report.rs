@@ -20,13 +20,13 @@ pub struct Report {
     /// Seconds from the first call to the last answer.
     pub seconds: f64,
     pub rounds_per_second: f64,
-    /// `None` in a closed loop.
+    /// Rounds started per second; `None` in a closed loop.
     pub rate: Option<f64>,
     pub concurrency: usize,
     pub connections: usize,
     pub stream: bool,
     pub latency_ms: LatencyMs,
-    /// Latencies by kind of call, of the kinds that occurred.
+    /// Latencies by the kinds of calls that occurred.
     pub latency_ms_by_call: BTreeMap<&'static str, LatencyMs>,
     /// Failed calls by reason, after all retries.
     pub errors: BTreeMap<String, u64>,
@@ -35,7 +35,7 @@ pub struct Report {
     pub reads: Reads,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// Cost of this process, if the service's was requested.
+    /// Cost of this process, if the service's cost was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cost: Option<Cost>,
     pub books: Books,
@@ -192,7 +192,6 @@ pub(crate) mod tests {
         let limit = |p99_ms_max, error_rate_max| Thresholds { p99_ms_max, error_rate_max };
         assert!(report(limit(Some(1.1), 0.0), 0, sound()).ok);
         assert!(!report(limit(Some(0.9), 0.0), 0, sound()).ok);
-        // 25 of 125 calls failed.
         assert!(report(limit(None, 0.2), 25, sound()).ok);
         assert!(!report(limit(None, 0.19), 25, sound()).ok);
         assert_eq!(report(NONE, 25, sound()).errors, BTreeMap::from([("UNAVAILABLE".to_owned(), 25)]));

@@ -11,7 +11,6 @@ use tonic_types::StatusExt;
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(20);
-/// Longest wait before a retry, whatever the service proposes.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// Repeats a call until an answer, a refusal or the last attempt, and counts the retries.
@@ -42,7 +41,6 @@ fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// The service's reason, or the status code.
 pub(crate) fn reason(status: &Status) -> String {
     match status.get_error_details().error_info() {
         Some(info) if !info.reason.is_empty() => info.reason.clone(),

@@ -34,17 +34,16 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// Longest wait for an award, or for the pool to add a bet.
 const WAIT_MAX: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// `progress` gets the number of settled rounds several times per second. Missed thresholds and wrong books are in the
-/// report.
+/// Runs a load test. `progress` gets the number of settled rounds several times per second. The report states missed
+/// thresholds and wrong books.
 pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFuture<'a, Result<Report, Error>> {
     run_until(options, progress, std::future::pending())
 }
 
-/// After `interrupted` ends, no rounds start, and the report covers those played.
+/// Like [`run`]; once `interrupted` is ready, no rounds start, and the report covers the rounds played.
 pub fn run_until<'a>(
     options: &'a Options,
     progress: &'a dyn Fn(u64),
@@ -53,7 +52,6 @@ pub fn run_until<'a>(
     Box::pin(async move {
         options.check().map_err(Error::Unusable)?;
         let deposit = options.deposit().map_err(Error::Unusable)?;
-        // Fails early if the process cannot be read.
         options.pid.map(used_by_both).transpose()?;
         let connections = connect(options).await?;
         let lane = |it: &Connection| if options.stream { Lane::stream(it.clone()) } else { Lane::unary(it.clone()) };
@@ -72,8 +70,8 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
-        // A first call opens each connection before the measurement, and makes the pool take up earlier contributions
-        // of others, so that the pool's figure is exact.
+        // One call opens each connection before the measurement. It also makes the pool take up earlier contributions
+        // of other players, so that the pool's figure is exact.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }
@@ -104,7 +102,7 @@ pub fn run_until<'a>(
 
         let reads = readers.end().await;
 
-        // Rounds in doubt are repeated outside the measurement; those that stay in doubt show in the comparison of the books.
+        // Rounds in doubt are repeated outside the measurement. If they stay in doubt, the comparison of the books shows them.
         let after = again();
         let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
         let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {
@@ -133,7 +131,6 @@ fn table(options: &Options, run: String) -> Table {
     let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line, buy_feature };
     let is_new = options.existing.is_none();
     let witches = is_new && latest(&options.game).is_some_and(|game| game.info().witches);
-    // New players' names already make their requests unique.
     let run = if is_new { String::new() } else { run + "-" };
     Table { game: options.game.clone(), stake, witches, run, tally: Tally::new(), start: Instant::now() }
 }
@@ -237,7 +234,7 @@ impl Service {
         Ok(())
     }
 
-    /// Waits up to [`WAIT_MAX`] for the pool to have all bets; a default pool if the game has none.
+    /// Waits up to [`WAIT_MAX`] until the pool has received all bets; returns a default pool if the game has none.
     async fn pool(&self, game: &str, sums: &Sums) -> Result<Pool, Status> {
         let deadline = Instant::now() + WAIT_MAX;
         loop {
@@ -292,7 +289,6 @@ impl Service {
         })
     }
 
-    /// Waits up to [`WAIT_MAX`].
     async fn await_awards(&self, expected: &mut Expected) -> Result<(), Status> {
         let deadline = Instant::now() + WAIT_MAX;
         while let Some((round_id, hit)) = expected.pending.last() {

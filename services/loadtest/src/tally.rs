@@ -57,7 +57,6 @@ impl Tally {
     }
 }
 
-/// Makes a histogram from a microsecond to ten minutes, with three digits.
 pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1_000, 600_000_000_000, 3).expect("these bounds are valid")
 }

@@ -1,4 +1,4 @@
-//! Resources of a process on this machine, from /proc (Linux). Unlike rates, they do not depend on how client and
+//! Resources of a process on this machine, from /proc (Linux). Unlike rates, these do not depend on how client and
 //! service share processors.
 
 use serde::Serialize;
@@ -6,7 +6,7 @@ use std::{fs, io};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Sum over the living threads.
+    /// Processor time, summed over the living threads.
     pub cpu_ns: u64,
     pub switches: u64,
     /// In bytes.
@@ -45,7 +45,6 @@ impl Usage {
     }
 }
 
-/// Sums the figures of lines whose name ends with `name`.
 fn figures(status: &str, name: &str) -> u64 {
     let lines = status.lines().filter_map(|line| line.split_once(name));
     lines.filter_map(|(_, figure)| figure.split_whitespace().next()?.parse::<u64>().ok()).sum()

@@ -14,11 +14,9 @@ use std::{collections::BTreeMap, error::Error, time::Duration};
 use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt;
 
-/// Longest wait for an answer, more than the service's own default.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// Longest wait before a retry, whatever the service proposes.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
@@ -39,7 +37,7 @@ impl Client {
     }
 }
 
-/// Retries while the answer is lost or the service is busy.
+/// Repeats a call while its answer is lost or the service is busy.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -89,7 +87,6 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     let status = ledger.get_log_status(GetLogStatusRequest {}).await;
     let GetLogStatusResponse { partitions, partition_count, .. } =
         status.map_err(|status| explain(&status))?.into_inner();
-    // Older services send no count, and have all partitions.
     if usize::try_from(partition_count).is_ok_and(|count| count > partitions.len()) {
         let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
         let held = held.join(", ");

@@ -1,4 +1,4 @@
-//! Events of records as JSON, derived from the proto descriptors, so no field is missing.
+//! Events of records as JSON. The descriptors of the protos determine the fields, so no field is missing.
 
 use crate::commands::Failure;
 use motherlode_proto::FILE_DESCRIPTOR_SET;

@@ -8,7 +8,7 @@ const WIDTH: usize = 80;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
 
-/// GAME is replaced by a game.
+/// Examples by command; GAME is replaced by a game's name.
 const EXAMPLES: [(&str, &[&str]); 23] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Rounds make many small allocations that other threads free. With glibc's malloc a round took 18 % more CPU
+/// Rounds make many small allocations, which other threads free. With glibc's malloc a round took 18 % more CPU
 /// (BENCHMARKS.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

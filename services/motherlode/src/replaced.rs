@@ -2,7 +2,7 @@
 
 use crate::commands::Failure;
 
-/// Command (or all), flag, and what replaces it.
+/// Command (or all), its earlier flag, and the flag's replacement.
 const REPLACED: [(&str, &str, &str); 5] = [
     ("export", "--what", "name the table first, as in `motherlode export rounds data`"),
     ("", "--full-speed", "use --priority normal"),
@@ -11,7 +11,7 @@ const REPLACED: [(&str, &str, &str); 5] = [
     ("serve", "--verify behind", "use --verify background"),
 ];
 
-/// Names the replacement of the first replaced flag among the words of a command line.
+/// Returns an error with the replacement of the first earlier flag in a command line.
 pub(crate) fn flag(words: impl Iterator<Item = String>) -> Option<Failure> {
     let words: Vec<String> = words.take_while(|word| word != "--").collect();
     let line = format!("{} ", words.join(" ").replace('=', " "));

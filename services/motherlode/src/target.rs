@@ -34,13 +34,13 @@ pub struct Target {
 }
 
 impl Target {
-    /// Without credentials.
+    /// Creates a target without credentials.
     #[must_use]
     pub fn open(url: impl Into<String>) -> Self {
         Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }
     }
 
-    /// The same credentials for another service.
+    /// Returns a target with these credentials for another service.
     #[must_use]
     pub fn at(&self, url: impl Into<String>) -> Self {
         Self { url: url.into(), ..self.clone() }
@@ -74,7 +74,7 @@ impl Target {
             }
             ConnectError::Nobody { ref reason, .. } => Failure::found(format!("{error}\n{}", self.next_step(reason))),
         })?;
-        // An open connection can belong to any server: the first call shows whether it is a gRPC service.
+        // Any server can accept a connection; the first call shows whether it is a gRPC service.
         let mut probe = Request::new(HealthCheckRequest::default());
         probe.set_timeout(PROBE_MAX);
         match HealthClient::new(connection.clone()).check(probe).await {

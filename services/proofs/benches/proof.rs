@@ -1,5 +1,5 @@
-//! Proof of a round in a log of ten million records: size, cost of making it and of verifying it without resolving the
-//! round, compared with one Ed25519 verification.
+//! Proof of a round in a log of ten million records: size, cost of making the proof, and cost of verifying it without
+//! resolving the round, compared with the verification of one Ed25519 signature.
 //!
 //! The tree has generated entries; the records are from tests/golden/linked.hex. `cargo bench -p motherlode-proofs`
 //! needs 330 MB of disk.
@@ -26,7 +26,7 @@ const BYTES_MAX: usize = 2_500;
 /// Positions of the record that sealed the draw, and of the round.
 const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
 
-/// Two rounds of a player, each of one step, the second naming the first.
+/// Two rounds of a player with one step each; the second round's record has the hash of the first.
 fn rounds_of_one_step() -> [Record; 2] {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -79,7 +79,7 @@ fn grown(folder: &Path, records: &[Record]) -> Hash {
     tree.root()
 }
 
-/// Verifies all but the round's resolution.
+/// Verifies all but the resolution of the round.
 fn verified(file: &str, key: &VerifierKey) -> bool {
     let proof: Proof = file.parse().unwrap();
     let checkpoint = Checkpoint::open(&proof.checkpoint, key).unwrap();

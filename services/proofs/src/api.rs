@@ -14,7 +14,6 @@ use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
 use tonic::{Request, Response, Status};
 
-/// Longest wait for a checkpoint, of which one is signed per second.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
 
@@ -26,7 +25,7 @@ pub struct ProofApi {
 }
 
 impl ProofApi {
-    /// `witnessed` makes proofs wait for cosignatures.
+    /// Creates the service; if `witnessed`, proofs wait for cosignatures.
     #[must_use]
     pub fn new(ledgers: Ledgers, proofs: Proofs, witnessed: bool) -> Self {
         Self { ledgers, proofs, witnessed }
@@ -106,7 +105,7 @@ impl ProofApi {
         let found = self.ledgers.reads().run(caller, move || rounds::places(&of, &id.stream, id.number)).await??;
         let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };
         if !places.over {
-            // Its records can contain facts that the player must not learn yet (NP-12).
+            // The records of the round can contain facts that the player must not learn yet (NP-12).
             let message = "the round is open: it can be proven once it has ended";
             let refusal = Refusal::new(Reason::RoundOpen, message);
             return Err(refusal.with("round_id", &request.round_id));

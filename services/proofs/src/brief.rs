@@ -1,6 +1,6 @@
-//! Shorter records for a proof, without fields that follow from the rest of the file: outcomes, seals of revealed
-//! draws, and hashes of records in the file. The verifier computes these fields and hashes the complete record, so
-//! leaving them out needs no trust.
+//! Shorter records for a proof, without the fields that follow from the rest of the file: outcomes, seals of revealed
+//! draws, and hashes of records in the file. The verifier computes these fields and hashes the complete record, so it
+//! need not trust the shortened one.
 
 use motherlode_log::{Hash, Position, Record, hash};
 use motherlode_proto::{
@@ -26,11 +26,11 @@ pub enum NotWorkedOut {
     NotPlain,
 }
 
-/// Shortens one player's records; `None` for one that cannot be shortened.
+/// Shortens the records of one player; `None` for a record that cannot be shortened.
 ///
 /// # Errors
 ///
-/// A record is not a commit, or its round cannot be read.
+/// Fails if a record is not a commit, or its round cannot be read.
 pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let logged = records.iter().map(|record| decode(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
     let follows = match Follows::from_records(&logged) {
@@ -57,7 +57,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     Ok(short.collect())
 }
 
-/// Restores one player's records; those not marked as shortened are unchanged.
+/// Restores the records of one player; records not marked as shortened are unchanged.
 pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorkedOut> {
     if records.iter().any(|(_, lacks)| *lacks) {
         let logged = records.iter().map(|(bytes, lacks)| decoded(bytes, *lacks)).collect::<Result<Vec<_>, _>>()?;
@@ -88,7 +88,6 @@ fn decoded(bytes: &[u8], lacks: bool) -> Result<Logged, Malformed> {
     }
     let mut commit = Commit::decode(bytes)?;
     for draw in steps(&mut commit).filter_map(|step| step.draw.as_mut()).filter(|draw| draw.next_seal.is_empty()) {
-        // Placeholder of the right length.
         draw.next_seal = vec![0; 32];
     }
     decode(&commit.encode_to_vec())

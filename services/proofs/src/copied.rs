@@ -1,11 +1,11 @@
-//! Shorter records for a proof, by copying from the previous record in the file, its hash, and the record itself. The
-//! verifier restores and hashes the complete record, so this needs no trust.
+//! Shorter records for a proof. Bytes are copied from the previous record in the file, from its hash, and from the
+//! record itself. The verifier restores and hashes the complete record, so it need not trust the shortened one.
 
 use motherlode_log::hash;
 
-/// Most bytes copied per record, so that a verifier's work is proportional to the file.
+/// Most bytes copied per record, so that the verifier's work stays proportional to the file.
 pub const COPIED_MAX: usize = 4_096;
-/// Shortest copied run; describing a shorter one takes as many bytes.
+/// Shortest copied run; the description of a shorter run takes as many bytes.
 const RUN_MIN: usize = 7;
 /// Longest record that is shortened, because the search takes quadratic time.
 const SEARCHED_MAX: usize = 4_096;

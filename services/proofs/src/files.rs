@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Enough for 2^40 records.
+/// Number of tile levels, enough for 2^40 records.
 const LEVELS: usize = 4;
 const HASH: u64 = 32;
 
@@ -56,7 +56,7 @@ impl Files {
         folder.join("checkpoint")
     }
 
-    /// `None` if there is none.
+    /// Reads the folder's checkpoint; `None` if there is none.
     pub fn checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
         let path = Self::checkpoint_file(folder);
         match fs::symlink_metadata(&path) {
@@ -72,7 +72,7 @@ impl Files {
         Ok(Some((checkpoint, note)))
     }
 
-    /// Replaces the file atomically.
+    /// Replaces the checkpoint's file atomically.
     pub fn keep(&self, checkpoint: &Note) -> io::Result<()> {
         let (path, next) = (Self::checkpoint_file(&self.folder), self.folder.join("checkpoint.next"));
         fs::write(&next, checkpoint.to_string())?;
@@ -89,7 +89,7 @@ impl Files {
         fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
-    /// `None`: the entries.
+    /// Writes hashes of a level; without a level, entries.
     pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
         if hashes.is_empty() {
             return Ok(());
@@ -97,7 +97,7 @@ impl Files {
         self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
     }
 
-    /// `None`: the entries.
+    /// Reads hashes of a level; without a level, entries.
     fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         let mut hashes = vec![Hash::default(); count];
         let end = io::Error::from(io::ErrorKind::UnexpectedEof);

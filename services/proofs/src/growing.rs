@@ -12,20 +12,20 @@ const TOGETHER: usize = 4096;
 #[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
     pub partition: u32,
-    /// Signed size, or the first position that differs.
+    /// Signed size, or the first position where log and tree differ.
     pub position: Position,
     pub what: String,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// The task tries again.
+    /// Files failed; the task tries again.
     #[error("the tree's files: {0}")]
     Files(#[from] io::Error),
-    /// The task tries again.
+    /// The log could not be read; the task tries again.
     #[error("the log: {0}")]
     Log(#[from] ReadError),
-    /// Signing ends for good.
+    /// Log and checkpoint contradict each other; signing ends for good.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
 }
@@ -62,7 +62,7 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    /// Rebuilds damaged files; then no checkpoint is returned until the tree has the signed size.
+    /// Opens the files, and rebuilds them if damaged; then no checkpoint is returned until the tree has the signed size.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,
@@ -93,7 +93,7 @@ impl Growing {
         if size == 0 {
             return Ok((anew, Some((checkpoint, note))));
         }
-        // One record is enough, since the chain includes all earlier ones.
+        // One record is enough, since its hash covers all earlier records.
         let head = anew.files.entries(size - 1, 1)?.first().copied().unwrap_or_default();
         let found = ledger.records(size, 1, BYTES)?.first().map(|record| hash(&record.bytes));
         match found == Some(head) {
@@ -140,10 +140,10 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Returns false if there are no more records.
+    /// Adds records to the tree; returns false if there are no more.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
-        // Grows to the signed size first, to compare the root there.
+        // The tree first grows to the signed size, where its root is compared.
         let to = self.expected.as_ref().map_or(to, |expected| to.min(expected.size));
         let left = usize::try_from(to.saturating_sub(size)).unwrap_or(usize::MAX).min(RECORDS);
         if left == 0 {
@@ -176,7 +176,7 @@ impl Growing {
         Ok(true)
     }
 
-    /// Returns hashes from the ledger's memory; `None` if they are not there, or do not continue the tree.
+    /// Returns hashes from the ledger's memory; `None` if the memory lacks them, or they do not continue the tree.
     fn written(&self, ledger: &Handle, count: usize) -> Option<Vec<Hash>> {
         let mut hashes = ledger.hashes(self.tree.size(), count + 1)?;
         (hashes.len() > 1 && hashes.remove(0) == self.head).then_some(hashes)
@@ -186,7 +186,7 @@ impl Growing {
         let first = self.tree.size() + 1;
         let records = ledger.records(first, count, BYTES)?;
         let Some(last) = records.last() else { return Ok(vec![]) };
-        // Each record has the hash of the previous one, so only the last one is hashed.
+        // Each record has the hash of the previous record, so only the last record is hashed.
         let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
         let mut entries = named.ok_or_else(|| self.contradiction(first, "a record does not name its predecessor"))?;
         if entries.remove(0) != self.head {

@@ -1,4 +1,4 @@
-//! Minimal HTTP/1.1 with limits of time and bytes.
+//! Minimal HTTP/1.1 with limits on time and bytes.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
@@ -77,7 +77,7 @@ pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, Str
             let body = Limited::new(answer.into_body(), BODY_MAX).collect().await.map_err(io::Error::other)?;
             Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
         };
-        // A peer that closes after its answer can end the connection first; the answer is then in the exchange.
+        // If the peer closes after its answer, the connection can end first; the answer is then in the exchange.
         let mut exchange = std::pin::pin!(exchange);
         tokio::select! {
             answered = &mut exchange => answered,

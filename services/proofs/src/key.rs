@@ -11,7 +11,7 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be written, or exists: a key is never replaced.
+    /// The file cannot be written or already exists; a key is never replaced.
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("{}: {source}", path.display())]
@@ -27,7 +27,7 @@ pub fn origin(name: &str, partition: u32) -> String {
     format!("{name}/log/{partition}")
 }
 
-/// `key` is that of another partition or of the bare name.
+/// Returns the key for a partition, from the key of any partition or of the bare name.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     let name = key.name();
     let bare =
@@ -75,7 +75,7 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// Creates a key; without a name it gets a random one. Fails if the file exists.
+/// Creates a key; if no name is given, the name is random. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

@@ -38,7 +38,6 @@ pub enum ProofsError {
     Contradiction {
         found: Contradiction,
         key: PathBuf,
-        /// Whether the configuration sets the log's name.
         named: bool,
     },
     #[error("proofs: the tree in {} can't be opened: {error}", folder.display())]
@@ -57,7 +56,7 @@ pub(crate) struct Signed {
 pub(crate) struct Published {
     pub(crate) last: Option<Arc<Signed>>,
     pub(crate) cosigned: Option<Arc<Signed>>,
-    /// Why signing has ended.
+    /// Reason why signing has ended.
     pub(crate) failed: Option<Arc<str>>,
 }
 
@@ -67,12 +66,12 @@ pub(crate) struct Partition {
     pub(crate) files: Arc<Files>,
     key: SignerKey,
     draws: DrawKeys,
-    /// `None` if its file cannot be opened; searches then read all entries.
+    /// Sorted hashes; `None` if their file cannot be opened, and searches read all entries instead.
     sorted: Option<Sorted>,
     growing: Mutex<Growing>,
-    /// Readable while the tree grows.
+    /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
-    /// Set at the stop: deferrable work is left to the next start.
+    /// Set at the stop, after which deferrable work is left to the next start.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
@@ -82,13 +81,13 @@ pub(crate) struct Partition {
 pub struct Extent {
     pub partition: u32,
     pub grown: Position,
-    /// 0 before the first checkpoint.
+    /// Size of the last signed checkpoint; 0 before the first.
     pub signed: Position,
-    /// `None` before the first.
+    /// Size of the last cosigned checkpoint; `None` before the first.
     pub cosigned: Option<Position>,
 }
 
-/// Clones share the trees.
+/// Trees of all partitions, shared by clones.
 #[derive(Clone)]
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
@@ -197,7 +196,8 @@ impl Partition {
         })
     }
 
-    /// Marks the log's end (PL-40). Logs only the first of consecutive failures, since a read-only folder is allowed.
+    /// Records the log's end in the draw keys (PL-40). Logs only the first of consecutive failures, since a read-only
+    /// folder is allowed.
     fn mark(&self, held: ChainHead, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
@@ -255,7 +255,7 @@ impl Partition {
         let partition = Arc::clone(self);
         match apart("proofs", move || partition.check_now()).await {
             Ok(true) => {}
-            // A failure is logged, and retried as the log grows.
+            // A failure is logged, and the check is retried as the log grows.
             Ok(false) => drop(self.grow(self.ledger.durable()).await),
             Err(error) => tracing::error!(%error, "the tree's files could not be checked"),
         }
@@ -331,7 +331,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Ends signing if a witness cosigned more records than the log has, unless their loss was accepted.
+    /// Ends signing if a witness cosigned more records than the log has, unless the loss of the records was accepted.
     pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
         let (partition, end) = (self.ledger.partition(), self.ledger.durable());
         if cosigned <= end.max(self.ledger.generations().lost_to()) {

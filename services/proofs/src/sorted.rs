@@ -16,9 +16,9 @@ use std::{
 };
 
 const RUN: u64 = 1 << 16;
-/// Bytes of an item: the first 8 of the hash, and its place in the run.
+/// Bytes of an item: the first 8 bytes of the hash, and its place in the run.
 const ITEM: usize = 10;
-/// Items read around the expected place: six standard deviations.
+/// Number of items read around the expected place: six standard deviations.
 const AROUND: usize = 768;
 const TOGETHER: u64 = 4096;
 
@@ -48,7 +48,7 @@ impl Sorted {
                 .flat_map(|(prefix, place)| prefix.to_be_bytes().into_iter().chain(place.to_be_bytes()))
                 .collect();
             self.file.write_all_at(&bytes, run * RUN * ITEM as u64)?;
-            // Not for durability: many dirty pages would delay the log's own syncs.
+            // The sync is not for durability: many dirty pages would delay the log's own syncs.
             self.file.sync_data()?;
             run += 1;
             self.runs.store(run, Ordering::Release);

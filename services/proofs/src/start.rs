@@ -26,7 +26,7 @@ pub(crate) fn resume(
     Ok((growing, Some((checkpoint, note))))
 }
 
-/// Returns false if the tree's files are damaged.
+/// Checks that the snapshot is of the signed log. Returns false if the tree's files are damaged.
 fn is_of_snapshot(
     files: &Files,
     checkpoint: &Checkpoint,
@@ -52,7 +52,7 @@ fn is_of_snapshot(
     }
 }
 
-/// Verifies the records after the checkpoint up to the first that opening the log has read.
+/// Verifies the records after the checkpoint, up to the first record that the opening of the log has read.
 fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
     let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
     if unread <= size {

@@ -1,7 +1,7 @@
 //! A small witness: `POST /add-checkpoint` of c2sp.org/tlog-witness.
 //!
-//! The last cosigned checkpoint of each log is in a file named by the SHA-256 of its origin, synced before the answer.
-//! Requests of a log are handled in turn.
+//! A file named by the SHA-256 of a log's origin has the last cosigned checkpoint of the log, and is synced before the
+//! answer. Requests for one log are handled in turn.
 
 use crate::{
     files::FilesError,
@@ -45,7 +45,7 @@ pub struct Witness {
 
 struct Log {
     key: VerifierKey,
-    /// Last cosigned checkpoint with its two signatures, the log's and the witness's.
+    /// Last cosigned checkpoint with the signatures of log and witness.
     seen: Mutex<Option<(Seen, Note)>>,
 }
 
@@ -104,7 +104,7 @@ impl Witness {
         })
     }
 
-    /// Returns `/<SHA-256 of the origin>/checkpoint`.
+    /// Answers `/<SHA-256 of the origin>/checkpoint`.
     fn seen(&self, path: &str) -> Option<Response<Full<Bytes>>> {
         let name = path.strip_prefix('/')?.strip_suffix("/checkpoint")?;
         let log = self.logs.iter().find(|log| self.file(log.key.name()).file_name().is_some_and(|of| of == name))?;

@@ -46,8 +46,8 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Returns the largest cosigned size of each partition's tree. Requests a cosignature from size 0: a witness with
-    /// another size refuses and states it.
+    /// Returns the largest cosigned size of each partition's tree. A witness is asked for a cosignature from size 0; if
+    /// it has another size, its refusal states that size.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {
@@ -82,7 +82,7 @@ impl Witness {
         }
     }
 
-    /// Requests cosignatures, always of the latest checkpoint only.
+    /// Requests cosignatures, only of the latest checkpoint.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
@@ -93,7 +93,7 @@ impl Witness {
             let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
             counter.add(times, &[KeyValue::new("witness", witness), outcome]);
         };
-        // Exported from 0, because an alarm on growth needs the first value.
+        // The counters are exported from 0, because an alarm on growth needs the first value.
         count("done", 0);
         count("refused", 0);
         loop {
@@ -127,7 +127,7 @@ impl Witness {
         }
     }
 
-    /// Retries once with the size stated by the witness.
+    /// Requests a cosignature. Retries once with the size that the witness states.
     async fn ask(&self, partition: &Arc<Partition>, signed: &Signed, seen: &mut u64) -> io::Result<()> {
         let url = format!("{}/add-checkpoint", self.url);
         for _ in 0..2 {

@@ -1,15 +1,15 @@
-//! Bounds of the deviation of a sound game's return from its mathematics (PL-23).
+//! Bounds of the deviation of a sound game's live return from the exact return (PL-23).
 //!
-//! A row sums independent rounds with weights `w`, the amounts staked. A sound row ever leaves its band with a chance
-//! of at most [`FALSE_ALARM`], for all looks together, any number of rounds and any tail:
+//! A row sums independent rounds with weights `w`, the amounts staked. The chance that a sound row ever leaves its band
+//! is at most [`FALSE_ALARM`], for all looks together, any number of rounds, and any distribution of wins:
 //!
 //! * **Too high**: each win counts up to a cap that rises with the number of rounds, and Freedman's inequality bounds
 //!   their sum (Freedman 1975, Theorem 1.6).
 //! * **Too low**: wins are not negative, so their sum's lower tail is like a normal one's with the second moment as its
 //!   variance (Maurer 2003).
 //!
-//! Stakes may depend on earlier wins. Variances are summed as `w^2 sigma^2`; the bound for a sum below `1.25^k` holds
-//! for all looks with such a sum together, and the chances of all `k` add up to the stated one.
+//! Stakes may depend on earlier wins. Variances are summed as `w^2 sigma^2`. One bound holds for all looks whose sum is
+//! in the stretch below `1.25^k`, and the chances of all stretches `k` add up to the stated chance.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,9 +24,9 @@ const CAP: f64 = 1.5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     pub(crate) rtp: f64,
-    /// Return while nothing has been collected or unlocked.
+    /// Return of a player who has not yet collected or unlocked anything.
     pub(crate) rtp_least: f64,
-    /// Upper bound.
+    /// Upper bound of the standard deviation.
     pub(crate) std_dev: f64,
 }
 
@@ -61,7 +61,7 @@ impl Wins {
         self.classes.values().map(|(_, bets)| bets).sum()
     }
 
-    /// Sums the wins in bets, each up to `2^class`.
+    /// Returns the sum of wins in bets, each counted up to `2^class`.
     #[allow(clippy::cast_precision_loss, reason = "statistics")]
     fn capped(&self, class: i32) -> f64 {
         let each = |(of, (count, bets)): (&i32, &(u64, f64))| {
@@ -89,7 +89,7 @@ pub(crate) struct Verdict {
     pub(crate) out_of_band: bool,
 }
 
-/// Compares a row with its band. `owed` is the weighted sum that a sound row can have won in addition, from gifts and rounding.
+/// Compares a row with its band. `owed` is the weighted sum that a sound row can have won in addition, by gifts and rounding.
 pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
@@ -131,7 +131,7 @@ fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
 /// variances.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
-    // The sum of 1 / ((k + 1) (k + 2)) is 1; each side has half.
+    // The sum of 1 / ((k + 1) (k + 2)) over all k is 1, of which each side has half.
     let chance = false_alarm / 2.0 / ((stretch + 1.0) * (stretch + 2.0));
     ((-2.0 * chance.ln()).sqrt(), GROWTH.powf(stretch).sqrt())
 }

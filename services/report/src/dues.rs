@@ -1,7 +1,7 @@
 //! Credits due to an operator's wallet after a commit, included in its transactions' balances (PL-31, PL-34).
 //!
-//! Older records do not state them: the player's commits are read backwards to the last paid credit and on to its
-//! source. Credits are paid in order, so later ones are unpaid.
+//! Older records do not state these credits. In that case the player's commits are read backwards to the last paid
+//! credit, and on to the commit that caused it. Credits are paid in order, so later credits are unpaid.
 
 use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
@@ -17,7 +17,7 @@ pub(crate) enum DuesLookup {
     Yes,
     /// The last paid credit is more than [`COMMITS_MAX`] of the player's commits back, so the sum is unknown.
     No,
-    /// The sum is found by a page that begins with this commit.
+    /// A page that begins with this commit can find the sum.
     NextPage,
 }
 
@@ -70,7 +70,7 @@ impl Dues {
         Ok(DuesLookup::Yes)
     }
 
-    /// Finds the unpaid credits; `None` if that takes too many commits.
+    /// Finds the unpaid credits; `None` if the search would read too many commits.
     fn find(&mut self, ledger: &Handle, from: &Logged) -> Result<Option<PerCurrency<Minor>>, FetchError> {
         let mut due = PerCurrency::default();
         let stream = &from.commit.stream;
@@ -89,7 +89,7 @@ impl Dues {
             paid = paid.or_else(|| last_paid(&logged));
             let made_due = |(request_id, _): &(SmolStr, Currency)| *request_id == logged.commit.request_id;
             let last = paid.clone().filter(made_due);
-            // Credits of a commit are paid in currency order.
+            // The credits of one commit are paid in currency order.
             let after = |currency: Currency| last.as_ref().is_none_or(|(_, paid)| currency > *paid);
             for (currency, amount) in became_due(ledger, &logged)?.into_iter().filter(|(currency, _)| after(*currency))
             {

@@ -30,7 +30,7 @@ struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// Bit set of operators; several can share a bit.
+    /// Set of operators; each has a bit, and several can share a bit.
     operators: u64,
     of_all: bool,
 }
@@ -68,7 +68,7 @@ impl Filter {
     }
 }
 
-/// An operator sees its own events, and those without an operator.
+/// Returns whether an operator sees an event: its own events, and events without an operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
@@ -121,7 +121,7 @@ impl Events {
         Some(self.latest.get(skip..).unwrap_or_default())
     }
 
-    /// Returns a number at or shortly before the first event after the position.
+    /// Returns the number of the first event after the position, or a slightly smaller number.
     pub(crate) fn number_near(&self, position: u64) -> u64 {
         let begun = self.stretches.partition_point(|stretch| stretch.first <= position);
         begun.saturating_sub(1) as u64 * STRETCH

@@ -1,7 +1,7 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
-//! Only first steps count, without bought features. The expected number is the sum of each round's chance in its
-//! player's state.
+//! Only the first steps of rounds count, without bought features. The expected number is the sum of each round's chance
+//! in its player's state.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;
@@ -45,7 +45,7 @@ pub(crate) fn in_state(
     chances
 }
 
-/// Rounds at one stake by feature, and by state with the state's chances.
+/// Rounds at one stake: counted by feature, and by state with the chances in that state.
 pub(crate) struct FeatureCounts<'a> {
     pub(crate) seen: &'a [u64; MAX],
     pub(crate) states: Vec<(u64, [f64; MAX])>,
@@ -60,7 +60,7 @@ pub(crate) fn frequencies(features: &[Feature], counted: &[FeatureCounts<'_>]) -
         let seen: u64 = counted.iter().map(|of| of.seen[at]).sum();
         let expected: f64 = sum(at, |chance| chance);
         let variance: f64 = sum(at, |chance| chance * (1.0 - chance));
-        // Without variance, any difference is infinitely far off.
+        // Without variance, any difference counts as infinitely many standard deviations.
         let distance = seen as f64 - expected;
         let errors = if distance == 0.0 { 0.0 } else { distance / variance.sqrt() };
         wire::FeatureFrequency {

@@ -65,7 +65,7 @@ impl Figures {
         Some((first, self.days.range(day + 1..).next().map(|(_, next)| *next)))
     }
 
-    /// `known` as for [`Statement::take`]. After an error nothing was added.
+    /// Adds a commit. `known` is as for [`Statement::take`]. After an error nothing was added.
     pub(crate) fn take(&mut self, logged: &Logged, known: &BTreeMap<RoundKey, Bet>) -> Result<(), UnknownBet> {
         let commit = &logged.commit;
         let transactions = self.statement.take(commit, &logged.balances_after, known)?;

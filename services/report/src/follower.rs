@@ -1,4 +1,4 @@
-//! Folds the figures of the reports from each partition's log only.
+//! Folds the figures of the reports, only from each partition's log.
 
 use crate::{
     events::files::EventFiles,
@@ -29,7 +29,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Commits since the figures were last kept.
+/// Number of commits after the kept figures from which figures are kept again.
 const KEEP_AT_START: u64 = 10_000;
 const KEEP_EVERY: u64 = 200_000;
 const BATCH: usize = 512;
@@ -81,7 +81,7 @@ impl Follower {
         })
     }
 
-    /// Folds earlier commits on a separate thread, up to a position. Later ones are folded afterwards.
+    /// Folds earlier commits on a separate thread, up to a position. Later commits are folded afterwards.
     async fn fold_past(&self, at: usize) {
         let waiting = Arc::new(());
         let (follower, waits) = (self.clone(), Arc::downgrade(&waiting));
@@ -162,8 +162,8 @@ impl Follower {
         &self.ledgers
     }
 
-    /// Figures are no older than the logs' ends at the call. Fails with REPORT_BEHIND after a bounded wait, and with
-    /// PARTITION_ELSEWHERE if this process lacks partitions.
+    /// Reads figures that are no older than the logs' ends at the call. Fails with REPORT_BEHIND after a bounded wait,
+    /// and with PARTITION_ELSEWHERE if this process lacks partitions.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
         self.catch_up().await?;
         Ok(self.now(|figures, position| (read(figures), position)))
@@ -191,7 +191,7 @@ impl Follower {
 
     pub(crate) fn now<T>(&self, read: impl FnOnce(&[&Figures], u64) -> T) -> T {
         let figures: Vec<_> = self.partitions.iter().map(|partition| partition.figures.read()).collect();
-        // The position is set after the figures, so this lock keeps both consistent.
+        // The position is set after the figures, so this lock keeps position and figures consistent.
         let position = self.partitions.first().map_or(0, |home| *home.position.borrow());
         let figures: Vec<_> = figures.iter().map(RwLockReadGuard::deref).collect();
         read(&figures, position)
@@ -290,7 +290,8 @@ impl Partition {
     }
 }
 
-/// Counts from the log's start are empty until the existing log is read, so that rates exclude the past.
+/// Counts of a process. The counts from the log's start are empty until the existing log is read, so that rates exclude
+/// the past.
 #[derive(Debug, Clone)]
 pub struct Counts {
     /// Position of each partition.
@@ -300,7 +301,7 @@ pub struct Counts {
     pub rounds: Vec<(String, u64)>,
     /// Today's voids by operator.
     pub voids: Vec<(String, VoidShare)>,
-    /// Significant events by kind, including zeros, so that rates have a start.
+    /// Significant events by kind. Kinds without events are listed with zero, so that rates have a start.
     pub significant: Vec<(String, u64)>,
 }
 

@@ -100,7 +100,7 @@ impl SelfCheck {
         })
     }
 
-    /// Records returns out of their band, at most once per hour (PL-23).
+    /// Records returns that are out of their band, each at most once per hour (PL-23).
     pub async fn alert(&self) {
         let wanted = ReturnFilter { game: String::new(), operator: None, out_of_band_only: true, days: false };
         let Ok((returns, _)) = self.follower.returns().await else { return };
@@ -159,7 +159,7 @@ impl SelfCheck {
         check.await
     }
 
-    /// Begins a check, whose task ends even if its callers are gone.
+    /// Begins a check, whose task continues even if its callers are gone.
     fn begin(&self, at_start: bool) -> RunningCheck {
         let (check, done) = (self.clone(), Arc::clone(&self.under_way));
         let task = tokio::spawn(async move {

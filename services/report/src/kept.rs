@@ -1,5 +1,5 @@
-//! Figures of the follower at a position, so that a start decodes only later commits. They are used if the file is
-//! intact and has this [version](FIGURES_VERSION), these thresholds and this log's hash at its position.
+//! Figures of the follower at a position, so that a start decodes only later commits. The file is used if it is intact
+//! and has this [version](FIGURES_VERSION), these thresholds, and the hash that this log has at the position.
 //!
 //! Format: [`MAGIC`], the SHA-256 of the rest, a [`Header`] and the figures in [postcard's wire
 //! format](https://postcard.jamesmunns.com/wire-format).
@@ -18,10 +18,11 @@ use std::{
 
 const MAGIC: [u8; 8] = *b"MLREP002";
 const DIGEST: usize = 32;
-/// Builds share files of the same version.
+/// Builds with the same version can read each other's files.
 ///
-/// Raise it by 1 in a change after which the same log gives other figures (in this crate, the books' statements and
-/// revenue, or the reading of an outcome) or other serialized bytes. The tests `state_version_*` fail otherwise.
+/// Raise the version by 1 in a change after which the same log gives other figures (in this crate, the books'
+/// statements and revenue, or the reading of an outcome) or other serialized bytes. Otherwise the tests
+/// `state_version_*` fail.
 const FIGURES_VERSION: u32 = 3;
 
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +74,7 @@ fn read_of(file: &Path, ledger: &Handle, config: &Report) -> Result<(Position, F
     Ok((position, figures.with(config)))
 }
 
-/// Writes the figures. After a power failure, the file is the old or the new one.
+/// Writes the figures. After a power failure, the file is either the old or the new one.
 pub(crate) fn write(
     file: &Path,
     ledger: &Handle,

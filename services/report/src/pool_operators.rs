@@ -92,7 +92,7 @@ pub(crate) fn of_day<'a>(
     }
     let of_day: Vec<_> = parts.values().map(|(of_day, _)| of_day.contributed).collect();
     let so_far: Vec<_> = parts.values().map(|(_, so_far)| so_far.contributed).collect();
-    // Without bets on the day, earlier ones determine the charge.
+    // If the day has no bets, the bets of earlier days determine the charge.
     let turnover = if of_day.iter().any(|part| *part > 0) { of_day } else { so_far };
     let eur = |figure: i128| Nano(figure).to_string();
     let rows = parts.into_iter().zip(charges(seeds, &turnover));

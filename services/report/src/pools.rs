@@ -13,7 +13,7 @@ pub(crate) struct Pools(BTreeMap<String, Pool>);
 struct Pool {
     now: Meters,
     position: u64,
-    /// At the end of each day with a change, by days since 1970.
+    /// Meters at the end of each day with a change, keyed by days since 1970.
     days: BTreeMap<i64, Meters>,
     #[serde(with = "crate::kept::messages::by_day")]
     hits: BTreeMap<i64, Vec<wire::PoolHit>>,
@@ -76,7 +76,7 @@ impl Pools {
         self.0.contains_key(name)
     }
 
-    /// Compares the meters with the books; `None` if the books are at another position.
+    /// Compares the meters with the books; `None` if meters and books have different positions.
     pub(crate) fn agrees(&self, books: &PoolState) -> Option<bool> {
         let pool = self.0.get(&*books.name).filter(|pool| pool.position == books.head.position)?;
         Some(

@@ -1,8 +1,8 @@
 //! Live returns of games, compared with their mathematics (PL-23) by [`crate::band`].
 //!
-//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed twice: weighted by
-//! stake, and unweighted, so that a high stake does not hide low ones. Features collected over several rounds
-//! (crystals, Potions) are won at other stakes than they are paid for, so levels and unweighted sums leave them out.
+//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed both weighted by
+//! stake and unweighted, so that a high stake does not hide low ones. Features collected over several rounds (crystals,
+//! Potions) are paid for at other stakes than they are won at, so levels and unweighted sums leave them out.
 //!
 //! The expected return is in cash (DM-19): the exact return in coins, plus the effect of rounding wins to minor units.
 
@@ -66,7 +66,7 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Bound of the rounding effect of features collected at several coin values.
+    /// Bound of the effect of rounding for features collected at several coin values.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }
@@ -130,7 +130,7 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// Slow at the first use (tens of milliseconds per level): call it on a separate thread without a lock.
+    /// Makes the report. The first use takes tens of milliseconds per level, so call it on a separate thread without a lock.
     pub(crate) fn report(&self, wanted: &ReturnFilter) -> ReturnList {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels
@@ -166,7 +166,7 @@ fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Retur
         Weighting::Stake => Stratum { weight: *bet, wins: &tally.all, theory: known.all },
         _ => Stratum { weight: 1.0, wins: &tally.own, theory: known.own },
     });
-    // A gift received at one stake can be won at the highest.
+    // A gift received at one stake can be won at the highest stake.
     let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
     let gifts: f64 = levels.iter().zip(&known).map(|((_, tally, _), (_, known))| tally.gifts as f64 * known.gift).sum();
     let mixed =
@@ -288,7 +288,7 @@ fn known(game: &dyn Game, level: &Level) -> Option<Theories> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // Collected features come with larger wins, or independently, so the spread without them is not wider.
+    // Collected features come with larger wins or independently of them, so the spread without these features is not wider.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);

@@ -24,7 +24,6 @@ pub(crate) async fn list(
         "" => None,
         token => Some(named(token).ok_or_else(fields::page_token_unknown)?),
     };
-    // PL-27: the answer is that for an unknown operator.
     if operator.as_ref().is_some_and(|operator| !caller.sees(operator)) {
         let ((), position) = follower.read(|_| ()).await?;
         return Ok(wire::ListRevenueResponse { position, ..wire::ListRevenueResponse::default() });

@@ -39,7 +39,6 @@ fn histogram() -> Histogram<u64> {
 struct Look {
     time_ms: i64,
     rounds: u64,
-    /// Since the look before.
     calls: Histogram<u64>,
 }
 

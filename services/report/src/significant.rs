@@ -1,4 +1,4 @@
-//! Significant events of the log, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
+//! Significant events of the log, with the values before and after, actor and reason (PL-22; GLI-19 2.8.8).
 
 use crate::{events::Events, open_round::OpenRound};
 use motherlode_ledger::fields::{round_name, timestamp};
@@ -74,7 +74,6 @@ impl Significant {
 
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&OpenRound<'_>>) {
         let commit = &logged.commit;
-        // An integrity event about a log is in that log's own partition.
         let is_own = matches!(commit.stream, StreamId::Player { .. })
             || matches!(event, Event::IntegrityFailed { .. } | Event::LogVerified { .. });
         if commit.partition != HOME && !is_own {
@@ -358,7 +357,6 @@ fn acted(commit: &Commit, actor: String) -> String {
     }
 }
 
-/// Adds the name on whose behalf the credential acted, if another.
 fn in_the_name(actor: &str, credential: &str) -> String {
     if actor.is_empty() || actor == credential { credential.to_owned() } else { format!("{credential} for {actor}") }
 }

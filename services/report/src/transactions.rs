@@ -22,10 +22,9 @@ use std::collections::VecDeque;
 
 const PAGE_SIZE: usize = 100;
 const PAGE_SIZE_MAX: usize = 500;
-/// Limits of a call: records of a log, and commits of a player.
+/// Limits of a call: records read from a log, and commits read of a player.
 const RECORDS_MAX: u64 = 20_000;
 const COMMITS_MAX: usize = 4_096;
-/// Limits of a read: records and bytes.
 const STRETCH: u64 = 512;
 const BYTES_MAX: usize = 1 << 20;
 
@@ -66,7 +65,6 @@ pub(crate) async fn list(
         }
         _ => return Err(fields::page_token_unknown()),
     };
-    // PL-27: the answer is that for an unknown operator.
     let own = caller.owns(&operator);
     let wanted = TransactionFilter { operator, currency, day, size };
     let page = match player {
@@ -189,7 +187,7 @@ fn own(ledger: &Handle, from: u64, to: u64, wanted: &TransactionFilter) -> Resul
 }
 
 impl Page {
-    /// Adds a commit's transactions, the last first; returns false if they belong to the next page.
+    /// Adds a commit's transactions, the last one first. Returns false if they belong to the next page.
     fn add(&mut self, ledger: &Handle, logged: &Logged, wanted: &TransactionFilter) -> Result<bool, FetchError> {
         let commit = &logged.commit;
         if wanted.day.is_some_and(|day| date::day_of(commit.time_ms) != day) {

@@ -2,7 +2,7 @@ use motherlode_state::{Currency, Event, Minor};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Award {
-    /// The hit is not priced, or its award not paid yet.
+    /// The hit is not priced yet, or the award is not paid yet.
     #[default]
     Pending,
     /// The award is owed, because the account has no room for it.

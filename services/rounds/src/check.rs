@@ -1,5 +1,4 @@
-//! Verifies a playing commit by resolving its step again (PL-44). Costs a resolution of each previous step of the
-//! round.
+//! Verifies a commit of a step by resolving the step again (PL-44). All previous steps of the round must be resolved too.
 
 use crate::{
     Unresolvable, collection,
@@ -46,7 +45,7 @@ pub struct Before<'a> {
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Checks the events of rounds, and ignores others.
+/// Checks the events of rounds in a commit, and ignores all other events.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
@@ -134,7 +133,7 @@ impl Before<'_> {
         dealt.ok_or(Mismatch::KeyLost { number })
     }
 
-    /// Returns the events that must follow.
+    /// Returns the events that must follow a step.
     fn follow(
         &self,
         step: &StepResolved,

@@ -1,4 +1,4 @@
-//! Conversion between carried figures and collections in the log. Figures of 0 are omitted.
+//! Conversion between carried figures in the engine and collections in the log, which omit figures of 0.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -7,7 +7,6 @@ use crate::{
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 
-/// Key of the picked witch, in the scope of all bets (BW-05).
 const WITCH: &str = "witch";
 
 /// Returns the picked [`motherlode_proto::round::v1::Witch`].
@@ -32,7 +31,7 @@ pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     }
 }
 
-/// Returns a bet's scope: `EUR`, or `EUR 1.00` if each bet has its own (WF-12).
+/// Returns the scope of a bet's collection: `EUR`, or `EUR 1.00` if each bet has its own (WF-12).
 #[must_use]
 pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     match game.carries().scope {
@@ -41,13 +40,13 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     }
 }
 
-/// Returns the figures carried into a round: those of its scope, and those shared by all scopes (DM-14).
+/// Returns the figures carried into a round: those of the round's scope, and those that all scopes share (DM-14).
 #[must_use]
 pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
     carried_under(game, Sharing::Game, player, scope)
 }
 
-/// Same as [`carried_by`], with the shared figures of a rules version.
+/// Like [`carried_by`], with a choice of the rules version that the shared figures come from.
 #[must_use]
 pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, scope: &str) -> Carried {
     let own = carried(game, player.collection(game.name(), scope));
@@ -58,9 +57,9 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// Shared figures come from the newest version, so that an older one does not repeat a gift (DM-14).
+    /// Shared figures come from the game's newest rules version, so that an older version does not repeat a gift (DM-14).
     Game,
-    /// Shared figures come from the round's own version, as in earlier releases.
+    /// Shared figures come from the round's own rules version, as in earlier releases.
     Version,
 }
 
@@ -91,7 +90,7 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Returns a scope's figures after a change. Unchanged figures stay in the scope that has them.
+/// Returns the figures to log for a scope after a change. A shared figure that did not change stays in the scope that has it.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
@@ -124,7 +123,7 @@ pub struct Led {
 }
 
 impl Led {
-    /// Returns the round's collection; `None` without one. Fails if this binary lacks the game.
+    /// Returns the collection of a started round; `None` if the game has none. Fails if this binary lacks the game.
     pub fn from_started(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {
@@ -141,15 +140,15 @@ impl Led {
         Ok(Some(Self { game, scope, before: opened.carried, after }))
     }
 
-    /// Returns the figures without the round, after later ones changed them to `now` (PL-04).
+    /// Returns the figures as they would be without the round, after later rounds changed them to `now` (PL-04).
     #[must_use]
     pub fn undone(&self, now: &Carried) -> Carried {
         if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
     }
 }
 
-/// Returns a void's change of the collection (PL-04). `collected` is `None` for an open round. Fails if this binary
-/// lacks the game. No other round of the game may be open, as it would keep its initial figures.
+/// Returns the change of the collection by a void (PL-04). `collected` is `None` for an open round. Fails if this
+/// binary lacks the game. The game must have no other open round, since such a round would keep its initial figures.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

@@ -2,9 +2,9 @@
 //!
 //! - [`live`], `terms`, [`draws`]: rounds resolved in the engine, their conditions and seeds
 //! - [`collection`]: figures carried between rounds
-//! - [`check`], [`due`]: verification of playing commits, events required by an outcome
+//! - [`check`], [`due`]: verification of commits with steps, events required by an outcome
 //! - [`view`], `award`: rounds folded from commits, their jackpots
-//! - [`shown`], [`wire`]: displayed figures that are not in the log, messages
+//! - [`shown`], [`wire`]: displayed figures that are not in the log, conversion to messages
 
 pub mod award;
 pub mod check;

@@ -1,4 +1,4 @@
-//! Rounds in the engine, new or rebuilt from the log with their original model.
+//! Rounds in the engine: new rounds, and rounds rebuilt from the log with their original model.
 
 use crate::{
     draws::{DealtOf, KeyLost, seed_of},
@@ -31,7 +31,7 @@ pub enum Unresolvable {
     Stake(#[from] slots::StakeRefused),
     #[error("the round refuses the choice: {0}")]
     Choice(#[from] ChoiceRefused),
-    /// An automatic step differs from the game's rule.
+    /// An automatic step differs from the choice that the game's rule makes.
     #[error("the step is logged as automatic, but the game's rule chooses {rule:?}")]
     NotByRule { rule: Option<Choice> },
     #[error(transparent)]
@@ -40,7 +40,7 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Returns the round's game. Fails if this program has another model of it.
+/// Returns the round's game. Fails if this program has another model of the game.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -56,7 +56,7 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// Returns whether a choice gambles, which keeps the mean return.
+/// Returns whether a choice gambles the win, which does not change the mean return.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);
@@ -95,13 +95,13 @@ impl Live {
         self.round.awaiting()
     }
 
-    /// Returns the choice for an absent player; `None` before the bet and after the end.
+    /// Returns the choice that the game's rule makes for an absent player; `None` before the bet and after the end.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
     }
 
-    /// Resolves a step. Fails without a draw if the choice is not awaited.
+    /// Resolves a step. Fails without a draw if the round does not await the choice.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }
@@ -111,7 +111,7 @@ impl Live {
         Ok(self.resolve(&choice, seed, outcome)?)
     }
 
-    /// Resolves a logged step; an automatic one must follow the game's rule (PL-03).
+    /// Resolves a logged step. The choice of an automatic step must follow the game's rule (PL-03).
     pub fn logged(&mut self, step: &StepResolved, seed: Seed, outcome: &mut Outcome) -> Result<(), Unresolvable> {
         if step.automatic.is_some() {
             let rule = self.automatic();

@@ -1,13 +1,13 @@
-//! Displayed figures that are not in logged outcomes: names of special wins, mean coin values, and unopened objects
-//! after the round (ME-05, DM-12, NP-12). Resolving the round again derives them, in microseconds per step.
+//! Displayed figures that are not in logged outcomes: names of special wins, mean coin values, and objects that
+//! remained unopened (ME-05, DM-12, NP-12). They are derived by resolving the round again, in microseconds per step.
 
 use crate::live::{Live, Unresolvable};
 use motherlode_proto::round::v1::{self, MarkKind};
 use motherlode_slots::{self as slots, Game, MeanCoin, Seed, par};
 use motherlode_state::{CoinValue, RoundStarted, StepResolved};
 
-/// Completes outcomes. From the first missing seed on, they only get names of special wins. `over` allows hidden
-/// values. On errors, some outcomes may be completed.
+/// Completes logged outcomes. From the first missing seed on, outcomes get only the names of special wins. `over`
+/// allows hidden values. After an error, some outcomes may be completed.
 pub fn complete<'a>(
     started: &RoundStarted,
     steps: impl Iterator<Item = (Option<Seed>, &'a StepResolved, &'a mut v1::Outcome)>,

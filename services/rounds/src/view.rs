@@ -20,18 +20,18 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundView {
-    /// `operator/player/number`.
+    /// Round's name, `operator/player/number`.
     pub name: String,
     pub started: RoundStarted,
     pub terms: RoundTerms,
-    /// Picked [`v1::Witch`] (BW-05), or 0.
+    /// Number of the picked [`v1::Witch`] (BW-05), or 0.
     pub witch: u32,
     pub position: u64,
     /// Time of the bet, Unix milliseconds.
     pub time_ms: i64,
     pub balance_before: Minor,
     pub steps: Vec<StepView>,
-    /// Win credited before settlement (ME-16).
+    /// Part of the win credited before the settlement (ME-16).
     pub credited: Minor,
     pub settled: Option<Minor>,
     pub voided: Option<VoidView>,
@@ -44,14 +44,14 @@ pub struct StepView {
     /// Unix milliseconds.
     pub time_ms: i64,
     pub logged: StepResolved,
-    /// Seed, if logged or revealed (NP-12).
+    /// Seed of the step, if logged or revealed (NP-12).
     pub seed: Option<Seed>,
     pub draw: Option<StepDraw>,
     pub choice: v1::Choice,
     pub outcome: v1::Outcome,
     pub malformed: Option<Malformed>,
     pub collection: Option<Event>,
-    /// Actor's remark on a step that closes the round for its player.
+    /// Remark of the actor on a step that closes the round for its player.
     pub reference: String,
     pub balance_before: Minor,
     pub balance_after: Minor,
@@ -116,8 +116,8 @@ impl RoundView {
         figures.filter(|(_, value)| *value != 0).collect()
     }
 
-    /// Adds displayed figures without hidden values (NP-12), up to the first unavailable dealt value. On errors, some
-    /// outcomes may be completed.
+    /// Adds displayed figures without hidden values (NP-12), up to the first step whose dealt value is unavailable.
+    /// After an error, some outcomes may be completed.
     pub fn complete(&mut self, dealt_of: &DealtOf<'_>) -> Result<(), Unresolvable> {
         let over = self.state() != v1::RoundState::Open;
         let name = &self.name;
@@ -204,11 +204,10 @@ impl RoundView {
     }
 }
 
-/// Folds a player's commits, in order, into one round.
+/// Folds a player's commits, in log order, into a view of one round.
 pub struct Fold {
     number: u64,
     balance: Minor,
-    /// Picked witch by game, for older logs without it in the terms.
     witches: BTreeMap<SmolStr, u32>,
     view: Option<RoundView>,
 }
@@ -269,7 +268,8 @@ impl Fold {
     }
 }
 
-/// Sums account changes of rounds that begin here. Wider than an amount, since an unverified log can have any values.
+/// Sums the account changes of rounds that begin in these events. The sum is wider than an amount, since an unverified
+/// log can have any values.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
     let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {

@@ -432,7 +432,6 @@ impl Config {
     #[must_use]
     pub fn draw_key_file(&self) -> Option<PathBuf> {
         let own = || self.role.spins().then(|| self.data.join("keys").join("draws"));
-        // A jackpot process never has draw keys.
         let configured = self.draws.key_file.clone().filter(|_| self.role != Role::Jackpot);
         configured.or_else(own)
     }

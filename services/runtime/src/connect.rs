@@ -15,7 +15,7 @@ use tonic::{
 use tower::Service;
 
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Silence before a ping, and again before the connection fails.
+/// Silence before a ping is sent, and again before the connection fails.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Connection {
     authorization: Option<HeaderValue>,
 }
 
-/// Connects to a service. `answer_max` limits calls without a deadline.
+/// Connects to a service. `answer_max` limits the time of calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -79,7 +79,7 @@ pub fn connect_lasting<'a>(
     })
 }
 
-/// Connects at the first use and after each loss.
+/// Creates a connection that connects at the first use and after each loss.
 pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connection, ConnectError> {
     let (endpoint, authorization) = prepare(target, credentials)?;
     let endpoint = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true);

@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 
 pub const UNRESTRICTED: &str = "default";
 
-/// Compiled profiles; their files name the sources.
 const COMPILED: [(&str, &str); 6] = [
     (UNRESTRICTED, include_str!("../profiles/default.toml")),
     ("de", include_str!("../profiles/de.toml")),

@@ -1,4 +1,4 @@
-//! Storage in memory, absent from volume snapshots.
+//! Storage in memory, which is absent from snapshots of volumes.
 
 use rustix::fs::statfs;
 use std::{
@@ -10,7 +10,7 @@ use std::{
 /// File systems in memory: magic numbers of tmpfs and ramfs, statfs(2).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Returns a private folder in memory, if any. A configured one must be in memory and not writable by others.
+/// Returns a private folder in memory, if any. A configured folder must be in memory and not writable by other users.
 pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     if let Some(asked) = asked {
         return prepare(asked).map(Some);
@@ -18,7 +18,6 @@ pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let usual = ["RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"].into_iter().filter_map(variable);
     let usual = usual.chain(["/run".into(), "/dev/shm".into()]);
-    // A folder of another user is skipped.
     let user = rustix::process::geteuid().as_raw();
     Ok(usual.into_iter().find_map(|parent| prepare(&parent.join(format!("motherlode-{user}"))).ok()))
 }

@@ -1,9 +1,9 @@
-//! Background priority on Linux (sched(7)). Threads inherit it.
+//! Background priority on Linux (sched(7)); new threads inherit it.
 
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// Niceness of work that a caller waits for.
+/// Niceness of a thread whose result a caller waits for.
 const LOWER: i32 = 10;
 /// Niceness of work proportional to the log's length.
 const LOWEST: i32 = 19;
@@ -12,7 +12,7 @@ pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Sets SCHED_IDLE, which yields at once to other threads. A thread that locks something needed for answers must not use it.
+/// Sets SCHED_IDLE, which yields at once to other threads. A thread that holds a lock needed for answers must not use it.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {
@@ -30,7 +30,7 @@ fn be_nicer(by: i32) {
     let _ = by;
 }
 
-/// Runs `work` on a thread of lower priority, to its end even if the caller stops waiting.
+/// Runs `work` on a thread of lower priority; it is completed even if the caller stops waiting.
 pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (done, over) = oneshot::channel();
     let work = move || {

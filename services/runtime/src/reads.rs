@@ -1,4 +1,4 @@
-//! Long reads on threads of lower priority than bets. Each operator has a bounded queue and one read at a time.
+//! Long reads on threads of lower priority than bets. Each operator has a bounded queue, and runs one read at a time.
 
 use crate::{access::caller::Caller, priority::lower_priority, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
@@ -8,7 +8,6 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// Waiting reads per operator.
 const QUEUE_MAX: usize = 256;
 
 #[derive(Debug, Clone)]
@@ -16,10 +15,10 @@ pub struct Reads(Arc<Queues>);
 
 #[derive(Debug)]
 struct Queues {
-    /// Permits in the order of requests, so that operators take turns.
+    /// Permits, granted in the order of requests, so that operators take turns.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Queue>>,
-    /// Runtime whose blocking threads read; `None` if its creation failed.
+    /// Runtime whose blocking threads execute the reads; `None` if the runtime could not be created.
     threads: Option<Runtime>,
 }
 
@@ -49,7 +48,6 @@ struct QueueSlot {
 }
 
 impl Default for Reads {
-    /// Uses half of the processors; the others are for bets.
     fn default() -> Self {
         Self::new(thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)))
     }
@@ -62,7 +60,7 @@ impl Reads {
         Self(Arc::new(Queues { all, of: Mutex::default(), threads }))
     }
 
-    /// Runs a read when it is its turn. A full queue is RESOURCE_EXHAUSTED, READS_BUSY.
+    /// Runs a read in the operator's turn. If the queue is full, fails with RESOURCE_EXHAUSTED, READS_BUSY.
     pub async fn run<T: Send + 'static>(
         &self,
         caller: &Caller,

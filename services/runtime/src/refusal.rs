@@ -1,7 +1,7 @@
 //! Refusals: requests without effect, as `google.rpc.Status` with details (PL-12).
 //!
-//! Each has an `ErrorInfo`, a `BadRequest` for faulty fields, and a `RetryInfo` if a retry helps. Texts may quote the
-//! caller, so they are [excerpts](excerpt).
+//! Each refusal has an `ErrorInfo`, a `BadRequest` for faulty fields, and a `RetryInfo` if a retry helps. Texts may
+//! quote the caller's input, so they are [excerpts](excerpt).
 
 use crate::reason::Reason;
 use motherlode_state::is_visible;
@@ -11,10 +11,10 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 pub const DOMAIN: &str = "motherlode";
 
-/// In characters.
+/// Maximum length of an excerpt in characters.
 pub const EXCERPT: usize = 512;
 
-/// Escapes invisible characters and truncates, adding the length.
+/// Escapes a text's invisible characters and truncates the text, adding its length.
 #[must_use]
 pub fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(EXCERPT));
@@ -39,7 +39,7 @@ pub struct Refusal {
     metadata: Vec<(&'static str, String)>,
     fields: Vec<(String, String)>,
     retry_after: Option<Duration>,
-    /// For logs only.
+    /// Request id, used only in log lines.
     request_id: Box<str>,
 }
 

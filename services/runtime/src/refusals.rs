@@ -1,6 +1,6 @@
 //! Refused calls, counted by reason in `motherlode.refusals` and logged.
 //!
-//! An operator has [`LINES_MAX`] log lines per reason and [`WINDOW`]; the next line has the number of suppressed ones.
+//! An operator has [`LINES_MAX`] log lines per reason and [`WINDOW`]; the next line states the number of suppressed lines.
 
 use crate::{
     access::Caller,
@@ -53,7 +53,7 @@ pub fn note(refused: &Refused<'_>) {
     REFUSALS.note(refused);
 }
 
-/// Exports zeros, so that an alarm sees the first increase.
+/// Exports zeros at the start, so that an alarm sees the first increase.
 pub fn start() {
     LazyLock::force(&REFUSALS);
 }
@@ -93,7 +93,6 @@ impl Refusals {
         let credential = refused.caller.credential().map_or("", |(name, _)| name);
         let peer = refused.peer.map(|peer| peer.to_string()).unwrap_or_default();
         match refused.code {
-            // Faults of the service, and unauthenticated attempts.
             Code::Unavailable | Code::Internal | Code::DataLoss | Code::Unknown | Code::Unauthenticated => {
                 tracing::warn!(
                     reason,
@@ -125,7 +124,7 @@ impl Refusals {
 }
 
 impl LineLimit {
-    /// Number of suppressed lines, if a line is left.
+    /// Returns the number of suppressed lines if another line may be written.
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
             (self.since, self.lines) = (Some(now), 0);

@@ -95,7 +95,7 @@ impl fmt::Display for Roles {
 }
 
 impl Serialize for Roles {
-    /// In bit order, independent of the file.
+    /// The roles are written in bit order, whatever their order in the file.
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         into.collect_seq(ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name))
     }

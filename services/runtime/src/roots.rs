@@ -8,7 +8,7 @@ pub fn named(pem: &[u8]) -> Result<RootCertStore, String> {
     store(certificates.map_err(|error| error.to_string())?).ok_or_else(|| "it has no certificate in PEM".to_owned())
 }
 
-/// SSL_CERT_FILE and SSL_CERT_DIR replace the system's roots.
+/// Returns the system's roots, or those named by SSL_CERT_FILE and SSL_CERT_DIR.
 pub fn of_system() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let faults = || found.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");

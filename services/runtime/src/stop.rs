@@ -1,4 +1,4 @@
-//! SIGTERM or Ctrl-C ends endless tasks, such as streams, through [`Stop`]; running calls are answered.
+//! SIGTERM or Ctrl-C ends endless tasks, such as streams, through [`Stop`]; calls in progress are still answered.
 
 use std::future::Future;
 use tokio::{
@@ -6,7 +6,7 @@ use tokio::{
     sync::watch,
 };
 
-/// Requests the stop, on drop too.
+/// Sender of the stop, which is also requested if this is dropped.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 

@@ -1,5 +1,5 @@
-//! Logs on standard error; spans and metrics for an OpenTelemetry collector, which the log filter does not affect.
-//! Exports never block requests: spans are batched on a thread and dropped if the collector is slow.
+//! Logs on standard error; spans and metrics for an OpenTelemetry collector, unaffected by the log filter. Exports
+//! never block requests: spans are batched on a thread, and dropped if the collector is slow.
 
 use crate::config::Telemetry;
 use opentelemetry::trace::TracerProvider as _;
@@ -18,7 +18,7 @@ use std::{
 use tracing::Level;
 use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// Flushes on drop.
+/// Guard that exports the remaining spans and metrics on drop.
 #[derive(Debug, Default)]
 #[must_use = "the last data is exported when this is dropped"]
 pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
@@ -58,7 +58,7 @@ pub enum TelemetryError {
     Running(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// An endpoint needs a tokio runtime.
+/// Starts telemetry. An OTLP endpoint needs a tokio runtime.
 pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, TelemetryError> {
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
     let filter: Targets = asked.as_ref().unwrap_or(&settings.filter).parse()?;
@@ -67,7 +67,7 @@ pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, Telem
     };
     let exported = settings.otlp_endpoint.as_deref().map(exported).transpose()?;
     let layer = exported.as_ref().map(|(spans, _)| {
-        // Libraries' spans per packet are not part of a call's trace.
+        // The spans that libraries make per packet are not part of a call's trace.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
         tracing_opentelemetry::layer().with_tracer(spans.tracer(service)).with_filter(ours)
     });

@@ -9,7 +9,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 pub const TRACEPARENT: &str = "traceparent";
 
-/// `None` without a trace.
+/// Returns the current `traceparent`; `None` without a trace.
 #[must_use]
 pub fn traceparent() -> Option<String> {
     let context = Span::current().context();
@@ -18,7 +18,7 @@ pub fn traceparent() -> Option<String> {
     span.is_valid().then(|| format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), span.trace_flags().to_u8()))
 }
 
-/// Makes a span the child of one in another process; ignores a malformed traceparent.
+/// Makes a span the child of a span in another process; ignores a malformed `traceparent`.
 pub fn join(span: &Span, traceparent: &str) {
     if let Some(parent) = parse(traceparent) {
         let _ = span.set_parent(Context::new().with_remote_span_context(parent));
@@ -31,7 +31,6 @@ fn parse(traceparent: &str) -> Option<SpanContext> {
     let hex = |part: &str, length: usize| {
         part.len() == length && part.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
     };
-    // Later versions may have more parts.
     let known = hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
     if !known || !hex(trace, 32) || !hex(span, 16) || !hex(flags, 2) {
         return None;

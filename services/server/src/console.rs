@@ -1,5 +1,5 @@
-//! Console, a client of this process's own services or of other processes. Its threads have a lower priority than those
-//! of bets.
+//! Console: a client of the services in this process or in other processes. Its threads have a lower priority than
+//! those of bets.
 
 use crate::{
     error::ServeError,
@@ -42,7 +42,7 @@ where
     begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), admission, stop).map(Some)
 }
 
-/// Serves the console alone. Other processes are called on demand.
+/// Serves only the console. Connections to other processes are opened on demand.
 pub(crate) async fn serve(
     config: &Config,
     signalled: impl Future<Output = &'static str>,
@@ -76,7 +76,6 @@ fn begin(
     let tls = config.tls.as_ref().map(console_tls).transpose()?;
     let unbound = |source| ServeError::Bind { address: config::Console::USUAL, source };
     let threads = Threads::start().map_err(ServeError::Threads)?;
-    // The runtime of these threads polls the socket.
     let listener = {
         let _within = threads.enter();
         TcpListener::from_std(listener).map_err(unbound)?
@@ -116,7 +115,6 @@ impl Drop for Threads {
     }
 }
 
-/// Binds the configured address, or the default one if it is free.
 fn listen(console: &config::Console) -> Result<Option<std::net::TcpListener>, ServeError> {
     match console.listen {
         Some(address) => bind_at(address).map(Some),

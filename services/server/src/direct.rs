@@ -1,4 +1,4 @@
-//! Bets and choices as direct calls, which bypass the middleware stack but make its checks in the same order.
+//! Bets and choices as direct calls, which bypass the middleware stack but make the same checks in the same order.
 
 use crate::layers::{
     call_metrics::{CallMetrics, span},
@@ -47,7 +47,7 @@ pub(crate) struct DirectPlay {
 
 impl Direct for DirectPlay {
     fn answers(&self, path: &str) -> bool {
-        // If state is not current, the call goes through the layers, which wait for it.
+        // If the state is not current, the call goes through the layers, which wait for the state.
         (path == SPIN || path == CHOOSE) && self.ledgers.is_current()
     }
 
@@ -67,7 +67,6 @@ struct Asker {
     method: &'static str,
     begun: Instant,
     bytes: Option<CallBytes>,
-    /// For the log line of a refusal.
     caller: Caller,
     message: Bytes,
     _span: Option<Span>,
@@ -104,7 +103,7 @@ impl DirectCalls for Playing {
 }
 
 impl Playing {
-    /// Admits and decodes a call. `asker` receives its resources.
+    /// Admits and decodes a call. `asker` receives the call's resources.
     fn admit(&self, headers: &HeaderMap, asker: &mut Asker) -> Result<(Asked, Option<Deadline>), Refusal> {
         let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
         let message = std::mem::take(&mut asker.message);
@@ -129,7 +128,6 @@ impl Playing {
         Ok((asked, until))
     }
 
-    /// Counts and logs refusals, as the layers do for other calls.
     fn send(&self, asker: Asker, played: Answered) {
         let Asker { responder, method, begun, bytes, caller, message, .. } = asker;
         let answer = played.and_then(|played| {
@@ -154,8 +152,8 @@ impl Playing {
     }
 }
 
-/// Frames an answer: [`SpinResponse`](motherlode_proto::spin::v1::SpinResponse) and
-/// [`ChooseResponse`](motherlode_proto::spin::v1::ChooseResponse) have only this field 1.
+/// Frames an answer as field 1, the only field of [`SpinResponse`](motherlode_proto::spin::v1::SpinResponse) and
+/// [`ChooseResponse`](motherlode_proto::spin::v1::ChooseResponse).
 fn framed(played: &[u8]) -> Bytes {
     let length = key_len(1) + encoded_len_varint(played.len() as u64) + played.len();
     let mut framed = Vec::with_capacity(5 + length);

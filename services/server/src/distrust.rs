@@ -1,5 +1,5 @@
-//! Reactions to a damaged log, and to state that differs from the log's fold: a significant event (PL-22), and no more
-//! proposals in the partition. Reads continue for the investigation.
+//! Reactions to a damaged log, or to state that differs from the log's fold: the partition reports a significant event
+//! (PL-22) and accepts no more proposals. Reads continue for the investigation.
 
 use futures_util::future::{join, join_all};
 use motherlode_ledger::{Handle, Ledgers, Proposal};
@@ -25,7 +25,7 @@ async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     ledger.distrust(&finding);
 }
 
-/// Watches for unreadable players, who cannot play until the next start.
+/// Watches for players whose state is unreadable; they cannot play until the next start.
 async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     let mut failure = ledger.unreadable_players();
     let failed = failure.wait_for(Option::is_some).await;
@@ -35,7 +35,7 @@ async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     }
 }
 
-/// Watches for a log that contradicts its checkpoint, or has fewer records than a witness.
+/// Watches for a log that contradicts its checkpoint, or is shorter than a witness has cosigned.
 pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
     let (partition, finding) = proofs.failed().await;
     if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {
@@ -76,7 +76,6 @@ async fn note(home: &Handle, check: &str, finding: &str) {
     }
 }
 
-/// Commits that a start has verified the whole log.
 pub(crate) async fn commit_verified(ledger: &Handle) {
     if !ledger.books(Books::is_log_damaged) {
         return;

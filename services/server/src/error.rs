@@ -36,7 +36,7 @@ pub enum ServeError {
     Threads(io::Error),
     #[error(transparent)]
     Proofs(#[from] ProofsError),
-    /// The log or the draw keys may be incomplete (PL-40).
+    /// The log or the draw keys may lack data (PL-40).
     #[error(transparent)]
     Start(#[from] StartRefused),
     #[error("draws.page_folder: {0}")]

@@ -1,13 +1,14 @@
 //! Health of the process and of each service.
 //!
 //! * If a log cannot be written or is damaged, the process and the writing services are NOT_SERVING.
-//! * If the state may be outdated, all are NOT_SERVING.
-//! * If a background task has ended without restart, the process and the task's service are NOT_SERVING.
+//! * If the state may be outdated, the process and all services are NOT_SERVING.
+//! * If a background task has ended without a restart, the process and the task's service are NOT_SERVING.
 //!
-//! A reported status lags about 100 ms, and longer in a suspended process. A writer on a shared store therefore answers
-//! NOT_SERVING once its authority is older than [`AUTHORITY_AGE_MAX`], which is shorter than the silence before a
-//! takeover. Exceptions: a process of all roles takes the log at its start, and a standby may not reach a writer that
-//! reaches the stream's leader. The store refuses the old writer's appends in any case.
+//! A reported status lags by about 100 ms, and by more in a suspended process. A writer on a shared store therefore
+//! answers NOT_SERVING once its last confirmed authority is older than [`AUTHORITY_AGE_MAX`], which is shorter than the
+//! silence before a takeover. Exceptions: a process of all roles takes the log over at its start, and a standby may
+//! lose contact to a writer that still reaches the stream's leader. The store refuses the old writer's appends in any
+//! case.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
@@ -28,7 +29,7 @@ use tonic_health::{
     server::{HealthReporter, HealthService},
 };
 
-/// Services whose health fails with the log; "" is the process.
+/// Services whose health depends on a writable log; "" is the process.
 const WRITE: [&str; 3] = ["", spin::SERVICE_NAME, ledger::SERVICE_NAME];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +56,7 @@ pub(crate) struct Answers {
 
 impl Answers {
     pub(crate) fn new(reporter: &HealthReporter, ledgers: &Ledgers) -> HealthServer<Self> {
-        // Not the ledgers: they would keep a closed index in use.
+        // The ledgers themselves are not kept, because they would keep a closed index in use.
         let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
         HealthServer::new(Self { reported: HealthService::from_health_reporter(reporter.clone()), authorities })
     }
@@ -79,7 +80,6 @@ impl Health for Answers {
     }
 }
 
-/// Reports health until the stop, then NOT_SERVING.
 pub(crate) async fn report(
     reporter: HealthReporter,
     served: Vec<&'static str>,
@@ -133,7 +133,6 @@ pub(crate) async fn report(
     for service in served.iter().copied() {
         reporter.set_service_status(service, ServingStatus::NotServing).await;
     }
-    // Watchers receive the status, then the end of their stream.
     for service in served {
         let mut reporter = reporter.clone();
         reporter.clear_service_status(service).await;

@@ -2,9 +2,9 @@
 //!
 //! * `single`: all services, with the log in a data folder.
 //! * `roles`: some services or partitions, and replicas of the others.
-//! * `standby`: the log on JetStream, with one writer and standbys.
+//! * `standby`: log on JetStream, written by one process while the others stand by.
 //!
-//! A start reads and verifies the whole log. A standby or replica needs as much memory as a writer.
+//! Every start reads and verifies the whole log. A standby or replica needs as much memory as a writer.
 
 mod console;
 mod direct;

@@ -1,4 +1,4 @@
-//! Metrics for a collector. Except for times, values are read at each export. Pool figures are floating point, for
+//! Metrics for a collector. All values except times are read at each export. Pool figures are floating point, for
 //! graphs and alarms only.
 
 use crate::{
@@ -19,7 +19,7 @@ use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// The meter's callbacks, which never end, must not keep the service: a closed ledger releases its index.
+/// The meter's callbacks never end, so they must not own the service: a closed ledger releases its index.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 
@@ -36,7 +36,6 @@ impl Metrics {
         let (reports, signs) = (source.follower.is_some(), source.proofs.is_some());
         let observed = Self(Arc::new(RwLock::new(Some(source))));
         let meter = global::meter("motherlode");
-        // Exported from 0, so that an alarm includes the first increase.
         refused_starts::counter().add(0, &[]);
         observed.logs(&meter);
         observed.standings(&meter);
@@ -69,7 +68,7 @@ impl Metrics {
         }
     }
 
-    /// Zero is exported too, so that an alarm sees the first end.
+    /// Registers the counter of tasks that ended; zero is exported too, so that an alarm sees the first end.
     fn tasks(&self, meter: &Meter) {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");

@@ -1,7 +1,7 @@
 //! Refusals of a process that does not serve yet: a standby, or one that waits for other partitions' writers.
 //!
-//! Calls are answered UNAVAILABLE, NOT_THE_WRITER, so that callers try another process. During a takeover the metadata
-//! has `takeover`, and a spin process waits longer for a writer.
+//! Calls are answered with UNAVAILABLE and NOT_THE_WRITER, so that callers try another process. During a takeover the
+//! metadata has `takeover`, so a spin process waits longer for a writer.
 
 use crate::{
     error::ServeError,
@@ -34,7 +34,6 @@ pub(crate) struct NotServing {
 }
 
 impl NotServing {
-    /// The log of `written` is already served.
     pub(crate) async fn start(
         listener: &StdListener,
         config: &Config,
@@ -76,7 +75,6 @@ impl NotServing {
 
     pub(crate) fn stop(self) {
         self.stopper.stop();
-        // Aborted, because callers that watch health can keep connections open.
         self.serving.abort();
     }
 }

@@ -11,10 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Notes kept, so that repeated starts do not fill the disk.
+/// Maximum number of notes, so that repeated starts do not fill the disk.
 const NOTES_MAX: usize = 16;
 
-/// Characters of a note.
 const FINDING_MAX: usize = 1_000;
 
 const CHECK: &str = "start";

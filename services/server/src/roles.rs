@@ -1,5 +1,5 @@
-//! Process with some services, by its role, and some partitions or none. It has replicas of the other partitions,
-//! behind the same handles.
+//! Process with the services of its role, and some or no partitions of its own. Replicas of the other partitions have
+//! the same handles.
 
 use crate::{
     error::ServeError,
@@ -25,7 +25,7 @@ pub(crate) fn names(role: Role) -> Vec<&'static str> {
     [spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
 }
 
-/// A replica that does not match its log ends the process.
+/// Serves until the stop. A replica that does not match its log ends the process.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -73,7 +73,7 @@ pub(crate) async fn start(
 ) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     if config.ledger.targets.is_empty() {
-        // Fails before the opening if no other process can supply a missing partition.
+        // A partition that no process can supply is an error before the stores are opened.
         stores.check_whole(config.partitions)?;
     }
     let written = open_ledgers(config, stores, options.clone()).await?;
@@ -107,7 +107,6 @@ pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> R
 async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -> Result<Vec<Handle>, ServeError> {
     let others: Vec<_> = config.read_partitions().into_iter().filter(|partition| !here.contains(partition)).collect();
     if others.is_empty() {
-        // A ledger that writes all partitions needs no credentials.
         return Ok(vec![]);
     }
     let (targets, partitions) = (config.ledger.targets.clone(), config.partitions);

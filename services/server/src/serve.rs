@@ -13,7 +13,7 @@ use motherlode_ledger::{Options, Stores};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
 
-/// `phase` is called when the process begins to serve or to stand by.
+/// Runs the process. `phase` is called when the process begins to serve or to stand by.
 pub fn serve<'a>(
     config: &'a Config,
     dealer: Dealer,

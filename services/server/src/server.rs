@@ -87,7 +87,7 @@ impl Server {
         self.tasks.kinds()
     }
 
-    /// Ends tasks in tests.
+    /// Ends tasks of a kind, for tests.
     pub fn end_tasks(&self, kind: Kind) -> usize {
         self.tasks.end_tasks(kind)
     }
@@ -117,14 +117,12 @@ impl Server {
                 tracing::warn!("some streams did not end in time");
                 serving.abort();
             }
-            // The ledger must be released before it is closed.
             self.tasks.stop().await;
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }
             drop((self.check, self.abandoned_rounds));
             self.ledgers.close().await;
-            // Signs commits made since the tasks ended.
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }

@@ -75,7 +75,7 @@ pub(crate) struct Services<'a> {
 impl<'a> Services<'a> {
     pub(crate) fn new(config: &'a Config, ledgers: Ledgers, dealer: &Dealer) -> Result<Self, ServeError> {
         let (stopper, stop) = stop::channel();
-        // The canonical configuration is equal on all machines: it has rules of play, but no addresses and folders.
+        // The canonical configuration is equal on all machines: it has the rules of play, without addresses and folders.
         let identity = Identity::new(env!("CARGO_PKG_VERSION"), &config.canonical(), dealer.is_scripted());
         Ok(Self {
             config,
@@ -159,7 +159,7 @@ impl<'a> Services<'a> {
         Operators::new(self.config.operators.iter().map(|operator| operator.id.clone()))
     }
 
-    /// Only a process with the log changes pools (PL-44).
+    /// Adds the jackpot service. Only a process with the log may change pools (PL-44).
     pub(crate) fn jackpot(mut self) -> Self {
         let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone())
             .with_ladders(self.ladders.clone())
@@ -203,7 +203,6 @@ impl<'a> Services<'a> {
             partition,
             ..AuditOptions::default()
         };
-        // Only a process with all partitions can compare them with each other.
         let whole =
             self.config.store.url.is_none() && self.config.write_partitions().len() == self.ledgers.count() as usize;
         let parts = if whole { self.config.write_partitions().into_iter().map(of).collect() } else { vec![] };
@@ -351,7 +350,6 @@ impl<'a> Services<'a> {
             ledgers: self.ledgers,
             stopper: self.stopper,
             serving,
-            // Only a stream that does not end takes longer than this.
             grace: Duration::from_millis(limits.request_ms_max + limits.award_wait_ms_max) + Duration::from_secs(1),
             abandoned_rounds: self.abandoned_rounds,
             proofs: self.proofs,

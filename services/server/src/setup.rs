@@ -1,4 +1,4 @@
-//! Steps of a start common to all kinds of processes.
+//! Steps of the start that all kinds of processes share.
 
 use crate::{
     distrust::commit_verified,
@@ -31,7 +31,7 @@ pub enum Phase<'a> {
     Console(SocketAddr),
 }
 
-/// Runs before anything is opened.
+/// Checks the configuration before anything is opened.
 pub fn check(config: &Config) -> Result<(), ServeError> {
     Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
     offer::offered(&config.currencies)?;
@@ -43,7 +43,7 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Runs before any file is created.
+/// Checks the addresses before any file is created.
 pub fn check_addresses(config: &Config) -> Result<(), ServeError> {
     let calls = (config.role != Role::Console).then_some(config.listen);
     let console = config.console.listen.filter(|_| matches!(config.role, Role::All | Role::Console));
@@ -85,8 +85,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     Options { answer_wait_max, change_lapse_ms, operators, weights, open_rounds_max, has_operators, draws, ..options }
 }
 
-/// Opens the trees, checks each log against its checkpoint and all evidence of a longer log, and begins a generation of
-/// draws (PL-40). After an error the ledgers are closed.
+/// Opens the trees, checks each log against its checkpoint and against all evidence of a longer log, and begins a
+/// generation of draws (PL-40). On error the ledgers are closed.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,

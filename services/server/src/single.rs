@@ -1,5 +1,5 @@
-//! Service on one machine, with all roles and a log in its data folder. It serves after verification, replay and the
-//! opening of pools.
+//! Service on one machine, with all roles and a log in its data folder. It begins to serve after verification, replay,
+//! and the opening of pools.
 
 use crate::{
     error::ServeError,
@@ -20,7 +20,6 @@ pub(crate) async fn serve(
     phase: impl Fn(Phase<'_>),
 ) -> Result<(), ServeError> {
     let listener = bind(&config)?;
-    // The signal interrupts a long start.
     let starting = tokio::spawn(async move {
         let stores = open_log(&config).await?;
         start(listener, &config, stores, options, dealer).await

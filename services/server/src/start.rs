@@ -1,4 +1,4 @@
-//! Service on open logs, for tests, other programs, and turns as writer on JetStream.
+//! Service on logs that are already open: for tests, other programs, and a standby that becomes the writer.
 
 use crate::{
     error::ServeError,

@@ -1,7 +1,7 @@
 //! Background tasks, started and watched by the [`Supervisor`].
 //!
-//! A task runs until the stop. An earlier end is logged and counted, and health fails. The end of a task of money or of
-//! the log ends the process, which must restart from the log. Others restart with exponential backoff.
+//! A task runs until the stop. A task that ends earlier is logged and counted, and health fails. If a task of money or
+//! of the log ends, the process ends and must restart from the log. Other tasks restart with exponential backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;
@@ -20,10 +20,10 @@ use tokio::{
 
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-/// Run time that resets the backoff.
+/// Run time after which the backoff is reset.
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
-/// Name, whether an end ends the process, and the service whose health fails.
+/// Name of a task, whether its end ends the process, and the service whose health then fails.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $name:literal, ends_process = $ends:literal, $service:expr;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,7 +112,6 @@ impl Supervisor {
         self.state.subscribe()
     }
 
-    /// `make` creates the task for each restart.
     pub(crate) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         kind: Kind,
@@ -158,7 +157,6 @@ impl Supervisor {
         self.tasks.push(Task { kind, watching: Some(watching), current });
     }
 
-    /// The task does not restart.
     pub(crate) fn spawn_once(&mut self, kind: Kind, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let task = tokio::spawn(task);
         let current = Arc::new(Mutex::new(Some(task.abort_handle())));
@@ -182,7 +180,6 @@ impl Supervisor {
         self.tasks.iter().map(|task| task.kind).collect()
     }
 
-    /// Stops the tasks, and waits until they have released their references.
     pub(crate) fn stop(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             for Task { watching, current, .. } in self.tasks {

@@ -12,18 +12,18 @@ use prost::Message;
 use prost_types::FileDescriptorSet;
 use std::{fs, path::Path};
 
-/// Calls of third-party services with a stream of requests.
+/// Calls of third-party services that receive a stream of requests.
 const REFLECTION: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Client certificates are optional, since tokens suffice.
+/// Returns TLS for gRPC. Client certificates are optional, since tokens suffice.
 pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
     made(files, files.client_ca.as_deref(), b"h2")
 }
 
-/// For browsers: HTTP/1.1 without client certificates.
+/// Returns TLS for browsers: HTTP/1.1 without client certificates.
 pub(crate) fn console_tls(files: &Tls) -> Result<Acceptor, ServeError> {
     made(files, None, b"http/1.1")
 }

@@ -1,7 +1,6 @@
 //! Resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds with an automatic step.
 //!
-//! It is stateless: each sweep reads all open rounds from the books, by operator in turn, the oldest bet first.
-//! Concurrent sweeps are idempotent.
+//! Sweeps are stateless and idempotent: each reads all open rounds from the books, by operator in turn, the oldest bet first.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},
@@ -22,7 +21,6 @@ use tonic::Code;
 
 const LOOKS_MAX: usize = 256;
 
-/// Resolved together, to share group commits.
 const TOGETHER: usize = 16;
 
 struct Turn {
@@ -60,14 +58,15 @@ impl AbandonedRounds {
         })
     }
 
-    /// Its clock ignores jumps, since a resolved round cannot be reopened. Failed rounds wait for the next sweep.
+    /// Resolves all abandoned rounds. The sweep's clock ignores jumps, since a resolved round cannot be reopened.
+    /// Failed rounds wait for the next sweep.
     pub async fn sweep(&self) {
         for ledger in self.completer.ledgers.all() {
             self.sweep_partition(ledger).await;
         }
     }
 
-    /// Operators take turns: none waits for all rounds of another.
+    /// Operators take turns, so that a small operator does not wait for all rounds of a large one.
     async fn sweep_partition(&self, ledger: &Handle) {
         let operators: Vec<_> = ledger.books(|books| books.operators().map(str::to_owned).collect());
         let begin = |operator| Turn { operator, due: VecDeque::new(), next: Some(0) };

@@ -35,7 +35,6 @@ impl PlayedBytes {
 }
 
 impl Answer {
-    /// `over`: the step settled the round.
     pub(crate) fn new(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
         Self {
             seal: sealed(step),
@@ -49,7 +48,7 @@ impl Answer {
         }
     }
 
-    /// Another attempt, with another seal, may have been logged first.
+    /// Returns whether the answer is to this step: another attempt, with another seal, may have been logged first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
@@ -57,7 +56,7 @@ impl Answer {
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            // The operator keeps the money: what its wallet reported before any win.
+            // A seamless wallet keeps the money: the answer has the balance that the wallet reported before any win.
             Some(Event::DebitConfirmed { reported_balance, answer, .. }) => {
                 let is_unknown = answer.as_ref().is_some_and(|answer| answer.balance_unknown);
                 (!is_unknown).then_some(*reported_balance)
@@ -92,7 +91,7 @@ fn revealed(events: &[Event]) -> &[Dealt] {
     dealt.unwrap_or_default()
 }
 
-/// Next draw's seal; older logs have none.
+/// Returns the seal of the player's next draw; steps in older logs have none.
 fn sealed(step: &StepResolved) -> Option<Seal> {
     step.draw.as_ref().map(|draw| draw.next_seal)
 }

@@ -33,13 +33,13 @@ pub struct SpinApi {
     pub(crate) ladders: Arc<Ladders>,
     pub(crate) superseded: SupersededRules,
     pub(crate) wallets: Wallets,
-    /// In EUR (PL-36).
+    /// Each operator's cap on the liability of its campaigns in EUR (PL-36).
     pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
 impl SpinApi {
-    /// Answers to jackpot hits wait up to `award_wait_max` for the award. After the stop, streams answer their open
-    /// calls and end.
+    /// Creates the API. The answer to a jackpot hit waits up to `award_wait_max` for the award. After the stop, streams
+    /// answer their open calls and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let ledgers = ledgers.into();
@@ -66,14 +66,13 @@ impl SpinApi {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// The bet counts as an action in its session. Fails on a superseded version.
+    /// Returns the rules of a bet, which counts as an action in its session. Fails on a superseded rules version.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
     }
 
     pub(crate) fn check_not_cancelled(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
-        // Callers' requests never have this fingerprint.
         match self.ledgers.for_stream(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
             Ok(_) | Err(AppendError::RequestIdReused { .. }) => Ok(()),
             Err(error) => Err(error.into()),
@@ -114,12 +113,11 @@ impl SpinApi {
         Self { demo_balance, ..self }
     }
 
-    /// Whether an operator's wallet is called before the play.
+    /// Returns whether a bet needs a call to the operator's wallet before it is played.
     pub(crate) fn debits(&self, play: &Play) -> bool {
         matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
 
-    /// After the debit of an operator's wallet.
     pub(crate) async fn play(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         match (play, self.wallets.for_stream(play.named().stream)) {
             (Play::Bet(bet), Some(wallet)) => self.bet_seamless(wallet, (play, bet), metadata).await,
@@ -127,7 +125,7 @@ impl SpinApi {
         }
     }
 
-    /// The session must allow it; without one, the game must not be held (BW-27).
+    /// Checks that the session allows a choice; without a session, that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.for_stream(stream)?.books_of(stream, |books| {
@@ -165,7 +163,8 @@ impl SpinApi {
         Ok((proposal, answer))
     }
 
-    /// On a conflict it decides again with the same client seed, until the caller's deadline.
+    /// Decides and appends a play. After a version conflict the play is decided again with the same client seed, until
+    /// the caller's deadline.
     pub(crate) async fn play_here(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         let named @ Named { stream, request_id, fingerprint, drawn, .. } = play.named();
         let ledger = self.ledgers.for_stream(stream)?;

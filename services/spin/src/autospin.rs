@@ -27,7 +27,7 @@ use motherlode_state::{Autospin, AutospinLimits, FinishedRound, InternalRequest,
 use std::time::Duration;
 use tonic::{Request, Status, metadata::MetadataMap};
 
-/// Spins append up to `.1000`.
+/// Longest request id of a series: each spin's request id has up to five more characters, such as `.1000`.
 const REQUEST_ID_MAX: usize = 59;
 
 const PAUSE_MS_MAX: u32 = 60_000;
@@ -35,7 +35,6 @@ const PAUSE_MS_MAX: u32 = 60_000;
 struct Series {
     api: SpinApi,
     request_id: SmolStr,
-    /// Bet of the series, with the request id of the next spin.
     bet: Bet,
     progress: Autospin,
     spins: u32,
@@ -56,7 +55,7 @@ struct SeriesRound {
 }
 
 enum Next {
-    /// The first bet could exceed the loss limit (DM-26).
+    /// The series has not begun, because the first bet could exceed the loss limit (DM-26).
     Prevented,
     Spin,
     Finish(RoundId),
@@ -80,7 +79,7 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// Waits until the round is finished, except for the double.
+    /// Waits until the round is finished. A win that can be doubled counts as finished.
     async fn finished(&self, round: &RoundId) -> Result<SeriesRound, Refusal> {
         let ledger = self.ledgers.for_stream(&round.stream)?;
         let mut head = ledger.head();
@@ -103,7 +102,7 @@ impl SpinApi {
         }
     }
 
-    /// False if the player has continued the round.
+    /// Collects a win that can be doubled. Returns false if the player has continued the round.
     async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
@@ -147,7 +146,6 @@ impl Series {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
         let bet = Bet::of_series(&caller, &api, request)?;
-        // A series played while autoplay was allowed is answered again.
         let first = Autospin::spin_request_id(request_id, 1);
         if api.ledgers.for_stream(&bet.account.stream)?.find_position(&bet.account.stream, &first)?.is_none() {
             allowed(&api, &bet)?;
@@ -207,8 +205,8 @@ impl Series {
         }
     }
 
-    /// Pauses as requested, but not before the first spin, and as the jurisdiction requires (PL-26). Skips logged
-    /// spins.
+    /// Pauses between spins as requested and as the jurisdiction requires (PL-26), but not before the first spin or a
+    /// logged spin.
     async fn rest(&self) {
         if self.played_before() {
             return;
@@ -219,7 +217,6 @@ impl Series {
         }
         let (bet, pace) = (&self.bet, &self.api.pace);
         let left = |rules: &PlayRules| {
-            // For an unreadable player, the bet fails with the reason.
             let (ledger, now) = (self.api.ledgers.for_stream(stream).ok()?, self.api.now(stream).ok()?);
             ledger.books_of(stream, |books| rules.too_soon_by(books.player(stream)?, bet, pace, now)).ok().flatten()
         };
@@ -236,7 +233,7 @@ impl Series {
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
-    /// Fails if the series' request id was cancelled or reused; the writer checks it again.
+    /// Fails if the series' request id was cancelled or reused; the writer checks both again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
         self.api.ledgers.for_stream(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
@@ -301,7 +298,7 @@ fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
 }
 
 impl Bet {
-    /// The fingerprint covers the series with its limits.
+    /// Returns the fingerprint of the series, which includes its limits.
     fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
@@ -353,19 +350,18 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
         won => won.as_ref().map(|won| amount(&won.amount)),
     };
     let feature = outcome.is_some_and(|outcome| outcome.spins.len() > 1);
-    // Free rounds cost nothing (PL-18).
     let bet = if played.campaign_id.is_empty() { amount(&played.bet) } else { Minor::ZERO };
     Ok(Some(SeriesRound { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// For the series, the round is then over.
+/// Returns the step whose win can be collected; the series then counts the round as finished.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)
 }
 
-/// `None` while the round is open, except for the double, or has an unpriced jackpot. A void leaves only the jackpot
-/// (BW-19).
+/// Returns the finished round; `None` while the round awaits a choice other than the double, or has an unpriced
+/// jackpot. Of a voided round, only the jackpot counts (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();
@@ -382,7 +378,7 @@ fn ended(round: &Round) -> Option<FinishedRound> {
         Some(steps) => (steps, steps.last().map_or(Minor::ZERO, |step| of(&step.win))),
         None => (round.steps.as_slice(), of(&round.win)),
     };
-    // A feature is all after the paid spin, except the gamble.
+    // All steps after the paid spin, except the gamble, belong to a feature.
     let windows = steps.iter().filter_map(|step| step.outcome.as_ref()).map(|outcome| outcome.spins.len());
     let feature = steps.len() > 1 || windows.sum::<usize>() > 1;
     let bet = if round.campaign_id.is_empty() { of(&round.bet) } else { Minor::ZERO };

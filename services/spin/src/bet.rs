@@ -25,7 +25,7 @@ pub(crate) enum Play {
     Move(Move),
 }
 
-/// Request of a step.
+/// Request of a step, with the names that its draw needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a> {
     pub(crate) stream: &'a StreamId,
@@ -47,13 +47,12 @@ pub(crate) struct Bet {
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
-    /// The operator's session reference, where the request has one.
+    /// Operator's session reference; empty if the request has none.
     pub(crate) operator_session: SmolStr,
     pub(crate) drawn: DrawnFor,
     pub(crate) campaign: Option<SmolStr>,
     pub(crate) series: Option<SmolStr>,
     pub(crate) ladders: Arc<Ladders>,
-    /// By the operator's wallet.
     pub(crate) debited: Option<ConfirmedDebit>,
 }
 
@@ -74,7 +73,6 @@ pub(crate) struct Move {
 
 #[derive(Clone, Default)]
 pub(crate) struct DrawnFor {
-    /// If empty, the request id is used.
     pub(crate) client_seed: Vec<u8>,
     pub(crate) sealed: Option<Seal>,
 }
@@ -120,7 +118,7 @@ impl Play {
 }
 
 impl Bet {
-    /// A free round's stake comes from the ledger.
+    /// Parses a bet. The stake of a free round comes from the ledger.
     pub(crate) fn parse(
         caller: &Caller,
         ledgers: &Ledgers,
@@ -167,7 +165,6 @@ impl Bet {
             game.check_stake(&stake).map_err(|refused| invalid_stake(game, ladders, account.currency, &refused))?;
         let drawn = DrawnFor::parse(&request.client_seed, &request.seal)?;
         let operator_session = session_id::of_operator(&request.operator_session)?;
-        // The same bet may be asked for again in another session, and for another seal.
         let fingerprint = match (session, drawn.sealed, operator_session.as_str()) {
             (None, None, "") => fingerprint("spin", request),
             _ => {

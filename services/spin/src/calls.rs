@@ -1,8 +1,8 @@
 //! Concurrent calls of a stream or connection.
 //!
-//! A bet or choice is decided when it begins, without its own task or timer. Those that arrive together are proposed
-//! together, and one channel returns all verdicts. Others (conflicts, jackpots, operators' wallets) run as separate
-//! futures.
+//! A bet or choice is decided when its call begins, without its own task or timer. Calls that arrive together are
+//! proposed together, and one channel returns all verdicts. Calls after conflicts, with jackpots or with operators'
+//! wallets run as separate futures.
 
 use crate::{
     answer::{Answer, PlayedBytes},
@@ -33,7 +33,7 @@ use tokio::{
 };
 use tonic::metadata::MetadataMap;
 
-/// Small, so that the writer works while the next bets are decided.
+/// Maximum number of plays proposed together. It is small, so that the writer works while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
 pub struct PlayQueue<T> {
@@ -55,7 +55,7 @@ pub struct Call<T> {
     pub owner: T,
     pub caller: Caller,
     pub asked: Asked,
-    /// Empty on a stream.
+    /// Metadata of the call; empty for a call on a stream.
     pub metadata: MetadataMap,
     pub until: Option<Instant>,
 }
@@ -66,7 +66,7 @@ struct InFlight<T> {
     owner: T,
     until: Option<Instant>,
     due: Option<Instant>,
-    /// `None` if a separate future answers.
+    /// Proposed play; `None` if a separate future answers the call.
     proposed: Option<Box<(Play, Answer)>>,
 }
 
@@ -103,7 +103,7 @@ impl<T> PlayQueue<T> {
         };
         self.tickets += 1;
         let ticket = self.tickets;
-        // Only test scripts read metadata; an operator's wallet must be called first.
+        // Only test scripts read metadata; a bet with an operator's wallet needs a call first.
         let is_scripted = self.api.dealer.is_scripted() && !metadata.is_empty();
         let is_apart = is_scripted || self.api.debits(&play);
         let decided = if is_apart { None } else { self.decide(&play).ok() };
@@ -137,7 +137,6 @@ impl<T> PlayQueue<T> {
         }
         loop {
             while let Some((ticket, verdict)) = self.came.next() {
-                // A late call is already answered.
                 if let Some(answer) = self.remove(ticket).and_then(|call| self.conclude(ticket, call, verdict)) {
                     return Poll::Ready(answer);
                 }
@@ -162,7 +161,7 @@ impl<T> PlayQueue<T> {
         self.api.decide(play, named, &state, &mut self.outcome)
     }
 
-    /// `None` if a separate future answers.
+    /// Returns the answer after a verdict; `None` if a separate future answers the call.
     fn conclude(&mut self, ticket: u64, call: InFlight<T>, verdict: Verdict) -> Option<(T, Answered)> {
         let InFlight { owner, until, proposed, .. } = call;
         let (play, answer) = *proposed?;

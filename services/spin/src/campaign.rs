@@ -1,5 +1,5 @@
-//! Campaigns over gRPC (PL-18). Terms never change, so a bet's stake is read before it is decided; the fold keeps count
-//! and expiry.
+//! Campaigns over gRPC (PL-18). A campaign's terms never change, so the stake of a free round is read before the bet is
+//! decided. The fold counts the rounds and checks the expiry.
 
 use crate::{
     api::SpinApi,
@@ -36,7 +36,7 @@ impl SpinApi {
                 self.reserve_single(caller, &account, request, &campaign).await?;
                 self.granted(caller, account, request, campaign).await?
             }
-            // A repetition is answered even if the grant would be refused now.
+            // A repeated grant gets its first answer, even if a new grant would be refused now.
             Err(refusal) => {
                 let granted =
                     self.ledgers.for_stream(&account.stream)?.find(&account.stream, request_id, fingerprint)?;

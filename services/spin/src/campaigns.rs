@@ -1,6 +1,6 @@
-//! Campaigns for many players (PL-36): checked, reserved in one commit in partition 0, whose order enforces operators'
-//! caps, then granted per player. Each grant has GrantCampaign's request id, so a repetition continues an interrupted
-//! request.
+//! Campaigns for many players (PL-36). The request is checked, then reserved in one commit in partition 0, where all
+//! reservations are in one order and operators' caps are enforced, then granted per player. Each grant has the request
+//! id of a GrantCampaign call, so a repeated request continues an interrupted one.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
@@ -43,7 +43,7 @@ impl SpinApi {
             None => {
                 for ((account, _), player) in accounts.iter().zip(players) {
                     self.check_free(account, &campaign.id).map_err(|refusal| of_player(refusal, player))?;
-                    // Before the first grant, cancelling it for one player cancels the whole request (PL-42).
+                    // Before the first grant, CancelRequest for one player cancels the whole request (PL-42).
                     self.check_not_cancelled(&account.stream, request_id)
                         .map_err(|refusal| refusal.with("player_id", player))?;
                 }
@@ -76,7 +76,7 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Without a cap, does nothing.
+    /// Reserves the cost of a campaign for one player; does nothing if the operator has no cap.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,
@@ -89,7 +89,6 @@ impl SpinApi {
             return Ok(());
         }
         let content = fingerprint("grant_campaign", request);
-        // Already granted: needs no reservation.
         if self.ledgers.for_stream(&account.stream)?.find(&account.stream, &request.request_id, content)?.is_some() {
             return Ok(());
         }

@@ -1,8 +1,9 @@
-//! Finishes rounds by their game's rule: skipped (DM-21), closed by the operator (PL-20), or abandoned (PL-03, ME-20).
+//! Finishes rounds by their game's rule if they were skipped (DM-21), closed by the operator (PL-20), or abandoned
+//! (PL-03, ME-20).
 //!
-//! Each step is a commit with its reason. The first has the caller's request id, further ones `auto/<round>/<step>`, so
-//! after a crash a repetition or a sweep continues and no step is resolved twice. If the player's choice is logged
-//! first, the rest of the round is the player's.
+//! Each step is a commit with its reason. The first commit has the caller's request id, later ones
+//! `auto/<round>/<step>`. After a crash, a repeated request or a sweep therefore continues the round, and no step is
+//! resolved twice. If the player's choice is logged first, the player plays the rest of the round.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},

@@ -1,8 +1,8 @@
 //! Deals each step's draw, which was sealed before the step's request existed.
 //!
 //! A seed follows from the dealt value, the caller's client seed, the round and the step (see
-//! [`motherlode_state::draw`]). The service seals without the client seed, and the caller gets the dealt value only at
-//! its reveal, so neither can choose a seed. The operating system gives a new key each day, which is logged (PL-28).
+//! [`motherlode_state::draw`]). The service seals a draw before it receives the client seed, and the caller gets the dealt
+//! value only at the draw's reveal, so neither can choose a seed. Each day a new random key is created and logged (PL-28).
 
 use crate::bet::{DrawnFor, Named};
 use futures_util::future::BoxFuture;
@@ -22,9 +22,9 @@ pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// For tests of rare outcomes. The server's identity reports `test_build`.
+/// Script of outcomes for tests. While a script is used, the server's identity reports `test_build`.
 pub trait Script: Send + Sync {
-    /// `None` for the caller's own seed. After an error nothing is played.
+    /// Returns the client seed of a step; `None` for the caller's own seed. After an error nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
@@ -40,12 +40,12 @@ impl Dealer {
         Self { keys, script: None }
     }
 
-    /// For tests: a temporary key.
+    /// Creates a dealer with a temporary key, for tests.
     pub fn new() -> Result<Self, DrawKeysError> {
         DrawKeys::fresh().map(Self::from_keys)
     }
 
-    /// For tests.
+    /// Creates a dealer from a master key, for tests.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
         Self::from_keys(DrawKeys::from_key(master))
@@ -134,8 +134,8 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Seals outside of a step, if the player has no seal or its key is unavailable. A concurrent change counts as
-    /// success.
+    /// Seals the player's next draw outside of a step, if the draw has no seal or its key is unavailable. If another
+    /// process sealed it meanwhile, the call succeeds.
     pub(crate) async fn seal(
         &self,
         ledger: &Handle,
@@ -164,8 +164,8 @@ impl Dealer {
         }
     }
 
-    /// A client seed from the caller is older than this seal, so SEAL_CHANGED makes the caller name the new seal
-    /// (PL-40).
+    /// Seals a bet's draw. A client seed that the caller chose is older than this seal, so the call fails with
+    /// SEAL_CHANGED and the caller must name the new seal (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,
@@ -196,7 +196,7 @@ impl Dealer {
         })
     }
 
-    /// Adds a key if the last is a day old, and logs its name; if logging fails, the next start does.
+    /// Adds a draw key if the last key is a day old, and logs the new key's name; if logging fails, the next start logs it.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {
@@ -220,7 +220,7 @@ fn is_overtaken(error: &AppendError) -> bool {
 
 pub(crate) struct Dealing {
     pub(crate) seed: Seed,
-    /// Secret until the reveal.
+    /// Dealt value, secret until the reveal.
     pub(crate) dealt: Dealt,
     pub(crate) draw: Draw,
 }

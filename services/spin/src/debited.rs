@@ -9,7 +9,6 @@ pub(crate) struct ConfirmedDebit {
     pub(crate) currency: Currency,
     pub(crate) amount: Minor,
     pub(crate) reported_balance: Minor,
-    /// Further parts of the wallet's answer.
     pub(crate) answer: Option<Box<WalletAnswer>>,
 }
 

@@ -1,4 +1,4 @@
-//! From the player's state and a request to the events of one commit. Pure.
+//! Decides a request: computes the events of one commit from the player's state, as a pure function.
 
 use crate::{
     answer::Answer,
@@ -26,16 +26,13 @@ use motherlode_state::{
 use prost::Message;
 use std::sync::Arc;
 
-/// A step before its draw.
 pub(crate) struct Draft<'a> {
     named: Named<'a>,
     state: &'a State,
     player: &'a PlayerState,
     pub(crate) started: Arc<RoundStarted>,
-    /// `None` for a bet.
     open: Option<&'a OpenRound>,
     live: Live,
-    /// Before the step's own.
     events: Vec<Event>,
 }
 
@@ -191,12 +188,12 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// A commit's series (PL-42).
+/// Returns the event that names a commit's series of rounds (PL-42).
 pub(crate) fn with_series(series: Option<&SmolStr>) -> Option<Event> {
     series.map(|series| Event::PartOf { request_id: series.clone() })
 }
 
-/// The refusal names the switch that is off (PL-25).
+/// Checks the switches; the refusal names the switch that is off (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
@@ -230,7 +227,7 @@ pub(crate) fn choose(
         .into());
     };
     let draft = Draft::from_round(state, (player, open), named, dealer)?;
-    // A choice that is not awaited is refused, not sealed.
+    // A choice that the round does not await is refused without sealing a draw.
     let dealing = match draft.deal(dealer) {
         Err(Undecided::Unsealed(..)) if draft.live.awaiting() != play.choice.awaited() => {
             let refused = ChoiceRefused::NotAwaited { awaiting: draft.live.awaiting() };
@@ -241,7 +238,7 @@ pub(crate) fn choose(
     Ok(draft.resolve(dealer, dealing, (&play.choice, None), outcome)?)
 }
 
-/// By the game's rule; `None` without an open round or a reason.
+/// Decides an automatic step by the game's rule; `None` without an open round or a reason.
 pub(crate) fn automatic(state: &State, asked: &AutomaticStep, dealer: &Dealer) -> Option<Result<Proposal, Undecided>> {
     let player = state.player.as_deref()?;
     let open = player.open_round(asked.round.number)?;
@@ -283,7 +280,7 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), R
     Ok((pick, u32::try_from(witch).unwrap_or_default()))
 }
 
-/// BW-29: the refusal has the minimum bet, which the balance may cover.
+/// Refuses a bet for insufficient funds. The refusal states the minimum bet, which the balance may cover (BW-29).
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)
@@ -292,7 +289,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", bet.account.currency)
 }
 
-/// `None` if the game is no longer offered.
+/// Returns the game's minimum bet; `None` if the game is no longer offered.
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
@@ -305,7 +302,7 @@ pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     bets.min()
 }
 
-/// `None` without an active pool (BW-20), in free rounds (PL-18) and play money (PL-17).
+/// Returns the bet's pool; `None` without an active pool (BW-20), in free rounds (PL-18) and for play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);
@@ -332,7 +329,7 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
     .with("round_id", round)
 }
 
-/// PL-01: this binary lacks a played version.
+/// Refuses a round whose rules version this binary lacks (PL-01).
 fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
     tracing::error!(round, %error, "an open round cannot be continued");
     if matches!(error, Unresolvable::KeyLost { .. }) {

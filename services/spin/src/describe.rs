@@ -34,7 +34,7 @@ struct GameDescription {
     stated: Option<StatedFigures>,
 }
 
-/// Computed on first use, in up to a second.
+/// Game descriptions. Each is computed on first use, which takes up to a second.
 static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<GameDescription>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
@@ -94,7 +94,7 @@ pub(crate) fn stated(game: &dyn Game) -> Option<&'static StatedFigures> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// Over all offered stakes (WF-04, PL-43).
+/// Returns the highest win over all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &StatedFigures,
     game: &dyn Game,

@@ -52,7 +52,7 @@ impl SpinApi {
         let Why { automatic, acted } = why;
         let why = &|_: &OpenRound| Some(automatic.clone());
         let asked = AutomaticStep { round, request_id: request_id.into(), fingerprint, why, acted };
-        // A repetition is answered even if the request would be refused now.
+        // A repeated request gets its first answer, even if a new request would be refused now.
         let first = match self.ledgers.for_stream(&round.stream)?.find(&round.stream, request_id, fingerprint)? {
             Some(logged) => logged,
             None => {
@@ -104,7 +104,6 @@ impl SpinApi {
             }
             _ => return Err(fields::page_token_unknown()),
         };
-        // Another operator's rounds are treated as unknown (PL-27).
         let own = caller.owns(operator);
         let listed = |ledger: &Handle, stream: StreamId, open: &OpenRound| Listed {
             number: open.started.round,
@@ -157,8 +156,8 @@ impl SpinApi {
     }
 }
 
-/// Open rounds with their bets' positions and the results of `make`: `None` for rounds that have ended, an error for
-/// unreadable players.
+/// Returns open rounds with the positions of their bets and the results of `make`: `None` for a round that has ended,
+/// an error for an unreadable player.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
@@ -190,7 +189,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Older tokens lack partition 0.
+/// Makes a page token. For partition 0 the token omits the partition, as older tokens do.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

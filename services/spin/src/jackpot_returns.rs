@@ -1,4 +1,4 @@
-//! Return with the jackpot, at its pool's current terms (BW-21, PL-43).
+//! Return of a game with the jackpot, at its pool's current terms (BW-21, PL-43).
 
 use motherlode_proto::spin::v1::{CoinReturn, JackpotReturns};
 use motherlode_slots::{
@@ -19,18 +19,16 @@ pub(crate) struct Returns<'a> {
     info: &'a GameInfo,
     par: &'a Par,
     terms: Option<PoolTerms>,
-    /// Shares of the seed, of increments at a coin of one EUR, and at the highest coin.
+    /// Parts of the return: the seed, the increments at a coin of one EUR, and the increments at the highest coin.
     seed: Exact,
     increments_per_eur: Exact,
     increments_max: Exact,
-    /// Whether bets in this currency can win it.
     wins_jackpot: bool,
 }
 
 impl<'a> Returns<'a> {
     pub(crate) fn new(info: &'a GameInfo, (par, coin): (&'a Par, u64), now: &Now, currency: Currency) -> Self {
         let at_terms = now.terms.as_ref().and_then(|terms| par.jackpot_return(terms));
-        // Without a pool, the rules version's figures.
         let (seed, increments_per_eur, increments_max) = match at_terms {
             Some(of) => (of.seed, of.increments_per_eur, of.increments_max),
             None => {
@@ -44,7 +42,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// Returns the return without increments, and with the seed if bets can win it.
+    /// Returns the return without increments, including the seed if bets can win the jackpot.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed
@@ -53,7 +51,8 @@ impl<'a> Returns<'a> {
         }
     }
 
-    /// Increments are proportional to the coin value, up to the coin that wins the whole pool.
+    /// Returns the shown figures. The return of increments is proportional to the coin value, up to the coin that wins
+    /// the whole pool.
     pub(crate) fn shown(&self, ladder: Option<Ladder>, currency: Currency, now: &Now) -> JackpotReturns {
         let lowest = self.lowest();
         let highest = if self.wins_jackpot { &lowest + &self.increments_max } else { lowest.clone() };
@@ -116,7 +115,6 @@ fn short(figure: &Exact) -> String {
     trimmed(figure, 4)
 }
 
-/// `places` to nine decimals.
 fn trimmed(figure: &Exact, places: usize) -> String {
     let text = decimal(figure, 9);
     let Some((whole, fraction)) = text.split_once('.') else { return text };

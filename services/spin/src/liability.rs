@@ -1,5 +1,5 @@
-//! Cost of a campaign to its operator (PL-36, PL-43): highest mean and highest possible wins, over all carried figures,
-//! which players can change after the grant, and the gamble.
+//! Cost of a campaign to its operator (PL-36, PL-43): highest mean win and highest possible win, including the gamble,
+//! over all carried figures, since players can change their figures after the grant.
 
 use crate::{
     describe,
@@ -16,7 +16,6 @@ use motherlode_state::{Campaign, FxRate, Nano};
 
 const PLACES: usize = 4;
 
-/// In minor units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
     /// Upper bound of the mean over all strategies.
@@ -24,7 +23,7 @@ pub(crate) struct Cost {
     long_run: Exact,
     highest: Exact,
     highest_says: &'static str,
-    /// Decimal exponent of a bound of the chance to exceed `highest`.
+    /// Decimal exponent of an upper bound of the chance that the wins exceed `highest`.
     exceeded: Option<i32>,
 }
 
@@ -65,7 +64,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Rounded up; CAMPAIGN_TOO_LARGE beyond 128 bits.
+    /// Returns the highest cost in EUR, rounded up; fails with CAMPAIGN_TOO_LARGE beyond 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));

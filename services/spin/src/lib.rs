@@ -1,7 +1,8 @@
 //! Spin service: resolves rounds. It keeps no money, and no state except draw keys and sessions.
 //!
 //! [`bet`] checks a request, [`decide`] resolves it into events, the ledger appends them, and [`played`] answers from
-//! the commit. On a conflict the new state is decided, with the same client seed and request id. A draw is used once.
+//! the commit. After a version conflict a request is decided again on the new state, with the same client seed and
+//! request id. A draw is used once.
 
 mod abandoned_rounds;
 mod answer;

@@ -1,5 +1,5 @@
-//! Minimum time between a player's rounds (PL-26), by the process's monotonic clock. The bet's logged time counts only
-//! if another process took it, or this one before a restart, and for at most the required time.
+//! Minimum time between a player's rounds (PL-26), by the process's monotonic clock. If another process took the last
+//! bet, or this process before a restart, the bet's logged time counts, for at most the required time.
 
 use motherlode_ledger::Handle;
 use motherlode_state::{Commit, Event, PlayerState, StreamId};
@@ -19,14 +19,12 @@ pub(crate) struct Pace(Arc<Bets>);
 
 #[derive(Default)]
 struct Bets {
-    /// Whether a rule needs the bets.
     asked: AtomicBool,
     kept: Mutex<PaceState>,
 }
 
 #[derive(Default)]
 struct PaceState {
-    /// Latest round and its time.
     bets: HashMap<StreamId, (u64, i64)>,
     longest_ms: i64,
     look_at: usize,
@@ -71,7 +69,7 @@ impl Pace {
         }
     }
 
-    /// Time left of the `of_ms` after the latest bet.
+    /// Returns the milliseconds until `of_ms` have passed since the latest bet.
     pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
         let of_ms = i64::from(of_ms);
         if of_ms == 0 {
@@ -84,7 +82,6 @@ impl Pace {
         let since = match kept.bets.get(stream) {
             Some((round, tick)) if *round == player.rounds_started => *tick,
             _ => {
-                // A bet with a future log time counts as taken now.
                 let passed = now.log_ms.saturating_sub(last_ms).max(0);
                 if passed >= of_ms {
                     return None;

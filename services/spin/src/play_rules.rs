@@ -23,7 +23,7 @@ pub(crate) struct PlayRules {
 }
 
 impl PlayRules {
-    /// Fails if the limits need a session.
+    /// Returns the rules of a bet without a session. Fails if the limits need a session.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
             return Err(Refusal::new(
@@ -49,7 +49,7 @@ impl PlayRules {
         self.session
     }
 
-    /// Empty if unrestricted.
+    /// Returns the jurisdiction for the log; empty if unrestricted.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -61,8 +61,8 @@ impl PlayRules {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// The bet must be in the player's live session, if any, and the game not held (PL-16, BW-27). Play money needs no
-    /// session.
+    /// Checks that the bet is in the player's live session, if the player has one, and that the game is not held
+    /// (PL-16, BW-27). Bets of play money need no session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
@@ -79,7 +79,8 @@ impl PlayRules {
         }
     }
 
-    /// Strictest limits of jurisdiction, operator and the day's sessions. Faults are in the code's order.
+    /// Checks the strictest limits of jurisdiction, operator and the day's sessions. The first violated limit is
+    /// reported, in the order of the checks.
     pub(crate) fn allow(
         &self,
         state: &State,

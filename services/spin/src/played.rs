@@ -1,4 +1,4 @@
-//! Answers from commits, equal for every repetition (PL-11).
+//! Answers from commits; every repeated request gets the same answer (PL-11).
 
 use crate::{
     answer::{Answer, PlayedBytes},
@@ -16,7 +16,7 @@ use motherlode_state::{Commit, Event, InternalRequest, StepResolved};
 use std::sync::Arc;
 
 impl SpinApi {
-    /// After a jackpot hit it waits for the award, for a bounded time.
+    /// Returns the answer of a commit. After a jackpot hit the answer waits for the award, for a bounded time.
     pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<PlayedBytes, Refusal> {
         let jackpot = match hit_pool(&logged.commit) {
             Some(pool) => Some(self.award(logged, pool).await?),

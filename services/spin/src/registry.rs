@@ -1,4 +1,4 @@
-//! Sessions of this process, in memory ([`crate::session`]).
+//! Live sessions of this process, in memory ([`crate::session`]).
 
 use crate::{
     play_rules::PlayRules,
@@ -13,7 +13,6 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
-/// Dropped if the session expired.
 pub(crate) type Closed = oneshot::Sender<()>;
 
 #[derive(Clone)]
@@ -45,7 +44,7 @@ impl SessionRegistry {
         Ok(PlayRules::in_session(name(id), of))
     }
 
-    /// An empty jurisdiction is the operator's default.
+    /// Returns the profile of a jurisdiction; an empty name means the operator's default.
     pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,
@@ -74,13 +73,13 @@ impl SessionRegistry {
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
-    /// Others' sessions are refused as expired (PL-27).
+    /// Returns the caller's session; another operator's session is refused as expired (PL-27).
     pub(crate) fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
         let id = required(session_id)?;
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Logs a session, at most once per moment and version of the player.
+    /// Logs a session, at most once for the same time and version of the player.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,
@@ -99,7 +98,7 @@ impl SessionRegistry {
         self.ledgers.append(proposal).await.map(drop)
     }
 
-    /// Logs the end with the game's hold, unless the session was replaced.
+    /// Logs the end of a session with the hold of its game, unless another session has replaced it.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
         let Some(stream) = self.sessions.lock().get(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };

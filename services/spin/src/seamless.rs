@@ -1,9 +1,9 @@
 //! Bets with an operator's own wallet (PL-31).
 //!
 //! After the checks the debit request is logged, then the wallet is called. A draw needs a confirmed debit, which the
-//! round's commit records. If the outcome of the call is unknown, nothing is drawn: a repetition calls again with the
-//! same transaction, or the outbox rolls the debit back ([`motherlode_wallet::WalletOutbox`]). The log orders the two, since
-//! the request has one commit.
+//! round's commit records. If the outcome of the call is unknown, nothing is drawn: a repeated request calls again with
+//! the same transaction, or the outbox rolls the debit back ([`motherlode_wallet::WalletOutbox`]). Only one of the two
+//! succeeds, since the log accepts one commit for the request.
 
 use crate::{
     answer::PlayedBytes,
@@ -31,22 +31,19 @@ use tokio::{
 };
 use tonic::{Code, metadata::MetadataMap};
 
-/// Longest wait without a caller's deadline.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Calls stop this long before the caller's deadline.
+/// Time before the caller's deadline at which calls to the wallet stop.
 const MARGIN: Duration = Duration::from_millis(200);
 
-/// Longest pause after the first call of a debit, and after any call, in milliseconds.
 const PAUSE_MS: (u64, u64) = (20, 3200);
 
-/// Shortest pause, in milliseconds.
 const PAUSE_MS_MIN: u64 = 5;
 
-/// Interval of log checks during a call.
+/// Interval at which the log is checked during a call.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Exponential backoff with full jitter.
+/// Returns the pause before the next call: exponential backoff with full jitter.
 fn pause(calls: u32, random: u16) -> Duration {
     let (first, longest) = PAUSE_MS;
     let bound = first.saturating_mul(1 << calls.min(16)).min(longest);
@@ -54,9 +51,8 @@ fn pause(calls: u32, random: u16) -> Duration {
 }
 
 enum Before {
-    /// No debit is needed: the account is here, or the round is free.
+    /// No debit is needed: this service keeps the account, or the round is free.
     Here,
-    /// Logged debit request.
     Asked(Arc<Logged>),
     Ended(Arc<Logged>),
     RollingBack,
@@ -91,10 +87,9 @@ impl SpinApi {
                 let debited = Some(ConfirmedDebit { currency, amount, reported_balance, answer: facts });
                 let played = self.play_here(&Play::Bet(Bet { debited, ..bet.clone() }), metadata).await;
                 match played {
-                    // A damaged log accepts no rollback; the debit ends after the repair.
+                    // A damaged log accepts no rollback, so the debit stays open until the log is repaired.
                     Err(refusal) if refusal.reason() == Reason::LogDamaged => Err(damaged_later(&refusal)),
                     Err(refusal) if !is_doubtful(&refusal) => Err(self.give_up(ledger, bet, refusal).await),
-                    // The log has the rollback or the end of the request.
                     Err(_) if !is_asked(ledger, bet)? => self.rolled_back(ledger, bet, until).await,
                     played => played,
                 }
@@ -110,7 +105,6 @@ impl SpinApi {
                 };
                 match ledger.append(proposal).await {
                     Ok(logged) => self.ended_bet(&logged, bet).await,
-                    // The rollback was logged first.
                     Err(AppendError::Refused(_)) => self.rolled_back(ledger, bet, until).await,
                     Err(error) => Err(error.into()),
                 }
@@ -120,7 +114,7 @@ impl SpinApi {
         }
     }
 
-    /// Judges the bet and writes that its debit is asked, unless that is written.
+    /// Decides the bet and logs its debit request, unless the request is already logged.
     async fn before(
         &self,
         ledger: &Handle,
@@ -132,7 +126,8 @@ impl SpinApi {
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
-            // The state was copied first, so a later cancellation is a conflict and its bet is not debited.
+            // The state was copied first, so a cancellation after the copy causes a version conflict, and the bet is
+            // not debited.
             if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
                 return Ok(Before::Ended(logged));
             }
@@ -200,7 +195,7 @@ impl SpinApi {
         noted.into_iter().flatten()
     }
 
-    /// Returns an accepted bet's price; 0 for a free round. Nothing is drawn.
+    /// Returns the price of an accepted bet, 0 for a free round, without a draw.
     fn judged(
         &self,
         state: &State,
@@ -208,14 +203,13 @@ impl SpinApi {
         rules: &PlayRules,
         now: Now,
     ) -> Result<Arc<RoundStarted>, Undecided> {
-        // The wallet decides whether the funds suffice.
         let state = state.with_funds(bet.account.currency, Minor(i64::MAX / 16));
         let draft = Draft::from_bet(&state, bet, play.named(), rules, (&self.pace, now))?;
         draft.deal(&self.dealer)?;
         Ok(draft.started)
     }
 
-    /// Calls until the answer is known or the time is over; `None` after a rollback or the request's end.
+    /// Calls the wallet until it answers or the time is over; `None` if the debit was rolled back or the request ended.
     async fn confirmed(
         &self,
         ledger: &Handle,
@@ -227,7 +221,6 @@ impl SpinApi {
         let mut calls = 0;
         loop {
             let call = tokio::time::timeout_at(until, wallet.debit(debit, place, calls + 1));
-            // There is no call for a debit in rollback.
             let answer = tokio::select! {
                 biased;
                 ended = not_asked(ledger, bet) => return ended.map(|()| None),
@@ -237,7 +230,7 @@ impl SpinApi {
                 return Ok(Some(answer));
             }
             let mut random = [u8::MAX; 2];
-            // Without randomness, the pause is the longest.
+            // If the operating system gives no randomness, the pause is the longest.
             let _ = getrandom::fill(&mut random);
             let next = Instant::now() + pause(calls, u16::from_le_bytes(random));
             calls += 1;
@@ -266,7 +259,7 @@ impl SpinApi {
         }
     }
 
-    /// Answers an ended bet. A refusal for insufficient funds has the minimum bet (BW-29).
+    /// Answers a bet that ended without a round. A refusal for insufficient funds states the minimum bet (BW-29).
     async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<PlayedBytes, Refusal> {
         self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
             (Reason::InsufficientFunds, Some(minimum)) => {
@@ -276,7 +269,6 @@ impl SpinApi {
         })
     }
 
-    /// Rolls back the debit of a refused bet. Returns the refusal.
     async fn give_up(&self, ledger: &Handle, bet: &Bet, refusal: Refusal) -> Refusal {
         let stream = &bet.account.stream;
         let debit = ledger.player(stream).ok().flatten().and_then(|player| player.debit().cloned());
@@ -308,7 +300,7 @@ fn is_doubtful(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted)
 }
 
-/// Returns the event that turns the reports of rounds' ends on or off, if the operator's setting has changed.
+/// Returns the event that turns reports of rounds' ends on or off, if the operator's setting has changed.
 fn reports(wallet: &OperatorWallet, player: &PlayerState) -> Option<Event> {
     let rounds = wallet.settings().close_rounds;
     player.wallet().filter(|owed| owed.reports != rounds).map(|_| Event::RoundReportsChosen { rounds })
@@ -322,7 +314,7 @@ fn asked_amount(asked: &Logged) -> Minor {
     amount.unwrap_or_default()
 }
 
-/// Proposes to ask the wallet for the debit of a bet.
+/// Returns the proposal that logs the debit request of a bet.
 fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, SmolStr)) -> Proposal {
     let is_free = started.campaign.is_some();
     let facts = DebitFacts {
@@ -349,7 +341,7 @@ fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, Sm
     }
 }
 
-/// The log was found damaged after the debit was confirmed.
+/// Returns the refusal of a bet whose log was found damaged after the debit was confirmed.
 fn damaged_later(refusal: &Refusal) -> Refusal {
     let message = format!(
         "the operator's wallet has taken the bet, which is played or rolled back once the log is repaired. Repeat the request then, or ask \
@@ -359,7 +351,7 @@ fn damaged_later(refusal: &Refusal) -> Refusal {
     Refusal::new(Reason::OutcomeUnknown, message)
 }
 
-/// The outcome is unknown: a repetition calls again, and GetRequest returns the state.
+/// Returns the refusal for an unknown outcome: a repeated request calls the wallet again, and GetRequest returns the state.
 fn unknown(why: &str) -> Refusal {
     let message = format!("whether the operator's wallet has taken the bet is unknown: {why}");
     Refusal::new(Reason::OutcomeUnknown, message).retry_after(Duration::from_secs(1))

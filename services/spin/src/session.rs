@@ -1,8 +1,8 @@
 //! Sessions over gRPC, in the memory of one process, timed by its monotonic clock.
 //!
-//! Opening, acknowledgements and end are logged, with the limits for the player's day: neither a restart nor another
-//! session evades them. A restart ends sessions, not holds. A kept session whose stream is dropped counts as a lost
-//! connection.
+//! A session's opening, acknowledgements and end are logged with the limits for the player's day, so neither a restart
+//! nor another session evades the limits. A restart ends sessions, but not holds of games. If the stream of a kept
+//! session is dropped, the connection counts as lost.
 
 use crate::{
     api::SpinApi,
@@ -43,7 +43,6 @@ impl SpinApi {
             self.check_not_cancelled(&stream, request_id)?;
         }
         check_mode(request.mode(), currency)?;
-        // A jurisdiction cannot loosen the operator's profile (PL-26).
         let (_, operators) = self.registry.profile(&stream, "")?;
         let (jurisdiction, profile) = self.registry.profile(&stream, &request.jurisdiction)?;
         let profile = profile.strictest(operators);
@@ -112,7 +111,8 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Refuses cancelled requests (PL-42). A replacement within the same request is logged under its own name.
+    /// Logs an opened session; refuses cancelled requests (PL-42). A session that replaces another within the same
+    /// request is logged under its own name.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),
@@ -201,7 +201,6 @@ impl SpinApi {
         if !self.registry.is_callers(caller, id) {
             return Ok(());
         }
-        // If logging fails, the session stays live and a repetition logs it.
         self.registry.ended(id, 0).await?;
         let now_ms = self.ledgers.ticks_ms();
         if let Some(closed) = self.registry.sessions.lock().close(id, now_ms) {
@@ -224,7 +223,7 @@ enum GuardState {
     Over,
 }
 
-/// Guard of a kept session. If it is dropped early, the connection was lost (BW-27).
+/// Guard of a kept session. If the guard is dropped before the session's end, the connection was lost (BW-27).
 struct SessionGuard {
     registry: SessionRegistry,
     stop: Stop,
@@ -256,7 +255,6 @@ impl Drop for SessionGuard {
             sessions.drop_connection(id, now_ms);
             (stream, sessions.hold_ms())
         };
-        // The service's own stop is not a lost connection.
         let Some(stream) = stream.filter(|_| !self.stop.is_requested()) else { return };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {

@@ -33,7 +33,7 @@ pub(crate) fn invalid_stake(
         .with("coins_per_line_max", limits.coins_per_line.1)
 }
 
-/// A campaign's coin value was checked at its grant (DM-19, PL-35).
+/// Checks that the game offers the stake. The coin value of a campaign was checked at the grant (DM-19, PL-35).
 pub(crate) fn offered(
     game: &dyn Game,
     ladders: &Ladders,
@@ -59,7 +59,7 @@ pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Resu
     })
 }
 
-/// `None` unless whole minor units (DM-19).
+/// Returns the bet in minor units; `None` unless the bet is a whole number of them (DM-19).
 pub(crate) fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
     let micros_per_minor = minor_micros(currency);
     let micros = coin.0.checked_mul(coins.into())?;

@@ -1,4 +1,4 @@
-//! Copied from the books, so that decisions don't block the writer.
+//! State of a decision, copied from the books, so that decisions don't block the writer.
 
 use crate::bet::{Bet, Play};
 use motherlode_state::{
@@ -10,10 +10,8 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub(crate) struct State {
     pub(crate) player: Option<Arc<PlayerState>>,
-    /// Active pool of the contribution.
     pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
-    /// EUR per unit.
     rates: PerCurrency<FxRate>,
     pub(crate) generations: Arc<Generations>,
 }

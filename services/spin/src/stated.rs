@@ -1,5 +1,5 @@
-//! Highest and mean win of a round in cash, over all that a player can carry into it (PL-43) and over all rules
-//! versions, since campaigns accept each.
+//! Highest and mean win of a round in cash (PL-43), over all figures that a player can carry into the round, and over
+//! all rules versions, since campaigns accept every version.
 
 use motherlode_rounds::{gamble_max_minor, minor_micros};
 use motherlode_slots::{
@@ -10,12 +10,11 @@ use motherlode_slots::{
 use motherlode_state::{Currency, FxRate};
 
 pub(crate) struct StatedFigures {
-    /// Without the jackpot.
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
     /// Highest wins by number of lines, ascending.
     pub(crate) highest: Vec<(u32, HighestWin)>,
-    /// Bought feature, in bets without the price.
+    /// Highest win of the bought feature, in bets that exclude the feature's price.
     bought: Option<(u32, HighestWin)>,
     most_money: Vec<(u32, HighestWin)>,
 }
@@ -25,7 +24,6 @@ pub(crate) struct Of<'a> {
     pub(crate) game: &'a dyn Game,
     pub(crate) ladders: &'a Ladders,
     pub(crate) currency: Currency,
-    /// Bets need an exchange rate.
     pub(crate) rate: Option<FxRate>,
 }
 
@@ -39,7 +37,7 @@ impl StatedFigures {
             buy_feature: false,
         };
         let (most, highest, bought) = (game.most_expected(&stake).ok()?, by_lines(game).ok()?, bought(game));
-        // Comparable at any coin value: a game with a limited gamble has one number of lines.
+        // The wins are comparable at any coin value, since a game with a limited gamble has one number of lines.
         let at = |(lines, highest): &(u32, HighestWin)| {
             let reach = Reach {
                 bet_coins: u64::from(*lines),
@@ -87,16 +85,15 @@ impl StatedFigures {
         })
     }
 
-    /// Upper bound.
+    /// Returns an upper bound of the mean win in minor units.
     pub(crate) fn expected_minor(&self, of: Of<'_>, coin_micros: u64, bet_minor: &Exact) -> Exact {
         let Of { game, currency, .. } = of;
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));
         let rounded = match coin.denominator {
             1 => exact(0),
-            // Estimate plus its bound; collected windows are added below.
+            // The estimate plus the error bound of that estimate; collected windows are added below.
             _ => game.rounding(coin).map_or_else(|| exact(0), |of| of.adds_to_own + of.within),
         };
-        // Rounding adds at most half a minor unit per window.
         let collected = &self.most.collected_windows * ratio(1, 2);
         (self.most.rtp(coin_micros, of.ladders.highest_coin(of.game, of.currency.code())) + rounded) * bet_minor
             + collected

@@ -1,7 +1,7 @@
 //! PlayStream: many calls over one stream, with the semantics of unary calls.
 //!
-//! Up to [`IN_FLIGHT_MAX`] calls run concurrently; beyond that the stream is not read, so HTTP/2 flow control slows the
-//! caller. Answers arrive in any order with their request's tag.
+//! Up to [`IN_FLIGHT_MAX`] calls run concurrently. At the limit the stream is not read, so HTTP/2 flow control slows
+//! the caller. Answers arrive in any order, each with its request's tag.
 
 use crate::{
     answer::PlayedBytes,
@@ -24,7 +24,6 @@ use std::{
 use tonic::{Status, Streaming, metadata::MetadataMap};
 use tonic_types::pb;
 
-/// Maximum concurrent calls of a stream.
 const IN_FLIGHT_MAX: usize = 1024;
 const PLAY_STREAM: &str = "motherlode.spin.v1.SpinService/PlayStream";
 
@@ -53,19 +52,17 @@ struct Playing {
     peer: Option<IpAddr>,
     turn: Turn,
     requests: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
-    /// Requests without a check of current state.
+    /// Received requests whose state has not been checked yet.
     arrived: Vec<PlayStreamRequest>,
-    /// Requests that wait for current state, and their number.
+    /// Requests that wait until this process's state is current, with their number.
     current: Option<BoxFuture<'static, Came>>,
     asking: usize,
     calls: PlayQueue<u64>,
 }
 
-/// Calls left in the stream's turn.
+/// Calls that the stream may still begin in its turn.
 struct Turn {
-    /// `None` for a stream within the process.
     connection: Option<Arc<Connection>>,
-    /// `None` between two turns.
     left: Option<usize>,
 }
 
@@ -91,7 +88,7 @@ impl Turn {
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
-    /// Returns the next answer. Pending also outside of the stream's turn.
+    /// Returns the next answer. Also pending outside of the stream's turn, even if an answer is ready.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         let polled = if self.turn.is_over() { Poll::Pending } else { self.poll_in_turn(context) };
         if polled.is_pending() {
@@ -113,7 +110,6 @@ impl Playing {
             Poll::Ready(Err(status)) => return Poll::Ready(Some(Err(status))),
             read => read.is_ready(),
         };
-        // Proposed bets may have been answered at once.
         match self.calls.poll_answer(context) {
             Poll::Ready(answered) => Poll::Ready(Some(Ok(self.answer(answered)))),
             Poll::Pending if ended && self.in_flight() == 0 => Poll::Ready(None),
@@ -121,7 +117,7 @@ impl Playing {
         }
     }
 
-    /// Starts received calls up to the limit. Ready at the stream's end.
+    /// Starts received calls up to the limit. Returns ready when the stream has ended.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let mut read = Poll::Pending;
         self.begin_current(context);
@@ -172,12 +168,11 @@ impl Playing {
         let PlayStreamRequest { tag: owner, call: Some(asked) } = request else {
             return self.calls.refuse(request.tag, Refusal::field("call", "is required"));
         };
-        // The stream's metadata and deadline don't apply to its calls.
         let (caller, metadata) = (self.caller.clone(), MetadataMap::new());
         self.calls.begin(Call { owner, caller, asked, metadata, until: None });
     }
 
-    /// Counts and logs refusals, as the middleware does for unary calls.
+    /// Makes an answer. Counts and logs refusals, as the middleware does for unary calls.
     fn answer(&self, (tag, played): (u64, Answered)) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
             refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });

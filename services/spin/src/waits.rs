@@ -1,4 +1,4 @@
-//! Times that rounds wait for their players (PL-03).
+//! Times that open rounds wait for their players (PL-03).
 
 use motherlode_runtime::{Interruption, Profiles, UNRESTRICTED};
 use motherlode_slots::{game, latest};
@@ -25,8 +25,8 @@ impl Waits {
         }
     }
 
-    /// After the latest step; `None` for no limit. The configuration of the jurisdiction precedes the general one and
-    /// the game's rule.
+    /// Returns the time after the latest step at which the round is resolved; `None` for no limit. Hours configured for
+    /// the jurisdiction take precedence over general ones, and these over the game's rule.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;
@@ -38,7 +38,7 @@ impl Waits {
         Some(Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Unix milliseconds; `None` for never.
+    /// Returns the time at which the round is resolved, in Unix milliseconds; `None` for never.
     pub(crate) fn resolve_ms(&self, open: &OpenRound) -> Option<i64> {
         let after = self.resolve_after(&open.started)?;
         Some(open.last_ms.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))

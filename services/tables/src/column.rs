@@ -6,7 +6,7 @@ pub enum Kind {
     Json,
     Integer,
     Count,
-    /// UTC milliseconds, if any.
+    /// Optional time in UTC milliseconds.
     Time,
 }
 

@@ -8,7 +8,7 @@ pub enum TableError {
     Parquet(String),
     #[error("a sum exceeds 64 bits")]
     Past64Bits,
-    /// Wrong type of a value (program error).
+    /// The value's type is not that of the column (program error).
     #[error("a value does not have its column's type")]
     Kind,
 }

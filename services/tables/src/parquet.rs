@@ -11,7 +11,7 @@ use parquet::{
 };
 use std::{io::Write, sync::Arc};
 
-/// Maximum rows and bytes of text of a row group. One row may exceed the bytes.
+/// Maximum number of rows and of text bytes in a row group. A single row may exceed the bytes.
 const ROWS: usize = 65_536;
 const BYTES: usize = 16 << 20;
 
@@ -26,7 +26,7 @@ enum ColumnValues {
     Texts(Vec<ByteArray>),
     Integers(Vec<i64>),
     Counts(Vec<i32>),
-    /// Present times, and a definition level per row.
+    /// Times that are present, and a definition level per row.
     Times(Vec<i64>, Vec<i16>),
 }
 

@@ -1,18 +1,15 @@
-//! Circuit breaker of a wallet: opens after failed calls of several players in a row, then lets one call through.
-//! Repeated failures of one player count once.
+//! Circuit breaker of a wallet: opens after failed calls for several players in a row, then lets one call through as a
+//! probe. Repeated failures for one player count once.
 
-/// Failed players in a row that open the circuit.
 const PLAYERS_MAX: usize = 5;
 
-/// Shortest and longest time of an open circuit, milliseconds.
+/// Shortest and longest time that the circuit stays open, in milliseconds.
 const REST_MS: (u64, u64) = (100, 10_000);
 
-/// Circuit breaker. Times are milliseconds of a monotonic clock.
+/// Circuit breaker. Times are in milliseconds of a monotonic clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Breaker {
-    /// Failed players since the last answer.
     failed: Vec<String>,
-    /// Number of failed probes.
     rests: u32,
     closed_until_ms: u64,
 }
@@ -26,7 +23,7 @@ pub enum Leave {
 }
 
 impl Breaker {
-    /// Returns the permission for a call; one probe per period while the circuit is open.
+    /// Returns the permission for a call; while the circuit is open, one probe per period.
     pub fn leave(&mut self, now_ms: u64) -> Option<Leave> {
         if self.is_whole() {
             return Some(Leave::Given);

@@ -10,7 +10,7 @@ use motherlode_runtime::config::Seamless;
 use motherlode_state::{Currency, DebitAsked, DebitFacts, Event, Minor, StreamId, UnpaidCredit};
 use prost_types::Timestamp;
 
-/// Call to a wallet. Repeats differ in the attempt only.
+/// Call to a wallet. Repeats of a call differ only in the attempt number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     Debit(Box<wire::DebitRequest>),
@@ -35,7 +35,7 @@ impl<'a> Names<'a> {
 }
 
 impl Call {
-    /// Debit of a bet or opening of a free round; `None` for another commit.
+    /// Returns the call for a commit: debit of a bet, or opening of a free round; `None` for other commits.
     #[must_use]
     pub fn debit(names: Names<'_>, asked: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -65,7 +65,7 @@ impl Call {
         })))
     }
 
-    /// `None` for other commits.
+    /// Returns the call for a rollback; `None` for other commits.
     #[must_use]
     pub fn rollback(names: Names<'_>, asked: &Logged, rollback: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -93,10 +93,10 @@ impl Call {
         })))
     }
 
-    /// A credit that is due, or the report of a round's end, read from the log.
+    /// Returns the call for a due credit or for the report of a round's end.
     ///
     /// # Errors
-    /// When the log or the index cannot be read.
+    /// Fails if the log or the index cannot be read.
     pub fn due(names: Names<'_>, ledger: &Handle, stream: &StreamId, due: &UnpaidCredit) -> Result<Self, FetchError> {
         let logged = ledger.fetch(due.due_at)?;
         let of = RoundOf::read(ledger, &logged, due)?;
@@ -145,7 +145,7 @@ impl Call {
         account.as_ref().map_or("", |account| &account.player_id)
     }
 
-    /// For metrics and log lines.
+    /// Name of the call in metrics and log lines.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -164,7 +164,7 @@ fn facts_of(asked: &DebitAsked) -> DebitFacts {
     asked.facts.as_deref().cloned().unwrap_or_default()
 }
 
-/// Round of a debit before it is played.
+/// Returns the round of a debit, before the round is played.
 fn opened(opening_id: &str, asked: &DebitAsked, facts: &DebitFacts) -> wire::Round {
     wire::Round {
         round_uuid: round_uuid(opening_id),

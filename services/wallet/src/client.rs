@@ -16,30 +16,28 @@ const ID_MAX: usize = 128;
 /// Wallet's answer about a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Applied, now or before.
+    /// The transaction is applied, now or by an earlier call.
     Done {
-        /// Reported balance.
+        /// Balance that the wallet reported.
         reported_balance: Minor,
-        /// Other logged parts of the answer.
+        /// Logged parts of the answer besides outcome and balance.
         facts: Option<Box<WalletAnswer>>,
     },
     /// The transaction is refused and will never be applied.
     Refused {
         reason: String,
-        /// The enumerated reason.
+        /// Code of the reason.
         code: ReasonCode,
     },
-    /// The wallet does not know the outcome; the call is repeated.
+    /// The wallet reports that the outcome is unknown; the call is repeated.
     Unsure,
     /// No answer arrived; the call is repeated.
     Unknown { why: String },
 }
 
-/// Answer with a check of its balance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckedAnswer {
     pub(crate) answer: Answer,
-    /// Contradiction of the reported balance, for a warning only (PL-31).
     pub(crate) contradiction: Option<&'static str>,
 }
 
@@ -63,14 +61,13 @@ impl Client {
         Self { face: Face::Grpc(wallet), answer_max }
     }
 
-    /// Creates a client of JSON over HTTP/1.1, which signs requests with a key of at least 32 bytes. `ca` is the root
-    /// certificate for https (PEM), by default the system's. Fails with the unusable setting.
+    /// Creates a client for JSON over HTTP/1.1, which signs requests with a key of at least 32 bytes. `ca` is the root
+    /// certificate for https (PEM); default: the system's roots. Fails if a setting is unusable.
     pub fn json(url: &str, ca: Option<&[u8]>, key: &[u8], answer_max: Duration) -> Result<Self, String> {
         Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
 
     pub(crate) async fn send(&self, call: &Call, attempt: u32) -> CheckedAnswer {
-        /// Makes the call over gRPC or JSON.
         macro_rules! ask {
             ($request:ident, $grpc:ident, $json:literal, $response:ty) => {{
                 let mut request = (**$request).clone();
@@ -107,7 +104,7 @@ impl Client {
         };
         match tokio::time::timeout(self.answer_max, asked).await {
             Err(_) => unknown("no answer in time"),
-            // A wallet without the call: the report is held, and bets continue.
+            // If the wallet lacks the call, the report is held, and bets continue.
             Ok(Err(status)) if status.code() == Code::Unimplemented && matches!(call, Call::Close(_)) => {
                 let reason = truncated(&format!("the wallet has no CloseRound: {}", status.message()), REASON_MAX);
                 CheckedAnswer { answer: Answer::Refused { reason, code: ReasonCode::Unspecified }, contradiction: None }
@@ -130,7 +127,7 @@ impl Client {
     }
 }
 
-/// Logged parts of an answer besides outcome and balance; `None` if it has no such part.
+/// Returns the logged parts of an answer besides outcome and balance; `None` if there are none.
 fn facts(result: &wire::Result) -> Option<Box<WalletAnswer>> {
     let answer = WalletAnswer {
         transaction_id: truncated(&result.wallet_transaction_id, ID_MAX).into(),
@@ -148,8 +145,8 @@ fn reason(result: &wire::Result) -> String {
     }
 }
 
-/// Why the balance of an answer can't be what the player has after it, as long as nobody has less than nothing (PL-09). That other
-/// games or the cashier moved money meanwhile explains none of it.
+/// Returns why the reported balance contradicts the transaction, if balances cannot be negative (PL-09). Money moved
+/// meanwhile by other games or the cashier explains no contradiction.
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let reported = result.balance_minor?;
     let amount = match call {

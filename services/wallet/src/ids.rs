@@ -5,7 +5,7 @@ use motherlode_proto::{convert::record::Logged, round::v1::Money};
 use motherlode_state::{Currency, DebitAsked, Event, Minor, StreamId};
 use ring::digest::{SHA256, digest};
 
-/// Permanent id of the transaction that opens a round.
+/// Returns the permanent id of the transaction that opens a round.
 pub(crate) fn opening_id(stream: &StreamId, request_id: &str, is_free: bool) -> String {
     let kind = if is_free { "open" } else { "debit" };
     format!("{kind}/{}/{request_id}", owner(stream))
@@ -26,7 +26,7 @@ pub(crate) fn money(amount: Minor, currency: Currency) -> Money {
     Money { amount_minor: amount.0, currency_code: currency.code().to_owned() }
 }
 
-/// "operator/player".
+/// Returns "operator/player".
 pub(crate) fn owner(stream: &StreamId) -> String {
     match stream {
         StreamId::Player { operator, player } => format!("{operator}/{player}"),
@@ -34,7 +34,7 @@ pub(crate) fn owner(stream: &StreamId) -> String {
     }
 }
 
-/// UUID (version 8, RFC 9562) of the first 16 bytes of a text's SHA-256.
+/// Returns a UUID (version 8, RFC 9562) made of the first 16 bytes of a text's SHA-256.
 pub(crate) fn uuid(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     let mut bytes = [0; 16];
@@ -50,7 +50,6 @@ mod tests {
     use super::*;
     use motherlode_state::UnpaidCredit;
 
-    /// Computed by Python's hashlib.
     #[test]
     fn pl_39_uuids_are_the_documented_digests() {
         assert_eq!(uuid("debit/acme/alice/r-1"), "f4620eb0-c165-89e8-80c8-f9193d50dc17");

@@ -1,5 +1,5 @@
-//! JSON protocol of a wallet: `POST <url>/v1/WalletService/<call>` with Protobuf's JSON mapping, each request signed
-//! (see [`crate::sign`]). Only status 200 with a valid message is an answer; otherwise the outcome is unknown and the
+//! JSON protocol of a wallet: `POST <url>/v1/WalletService/<call>` with Protobuf's JSON mapping. Each request is signed
+//! (see [`crate::sign`]). Only a valid message with status 200 is an answer; otherwise the outcome is unknown and the
 //! call is repeated.
 
 use crate::{
@@ -30,7 +30,6 @@ const HEAD_BYTES_MAX: usize = 32 << 10;
 
 const HEADERS_MAX: usize = 64;
 
-/// Idle connections and their time, less than most servers allow.
 const IDLE: (usize, Duration) = (64, Duration::from_secs(4));
 
 static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
@@ -42,15 +41,15 @@ static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
 pub(crate) struct Json {
     http: legacy::Client<Connector, Full<Bytes>>,
     url: String,
-    /// Path of the wallet's URL, which is part of the signed path.
+    /// Path in the wallet's URL, included in the signed path.
     base: String,
     signer: Signer,
     answer_bytes_max: usize,
 }
 
 impl Json {
-    /// Creates a client with a key of at least 32 bytes. `ca` is the root certificate for https (PEM), by default the
-    /// system's. Connects on first use. Fails with the unusable setting.
+    /// Creates a client with a key of at least 32 bytes, which connects on first use. `ca` is the root certificate for
+    /// https (PEM); default: the system's roots. Fails if a setting is unusable.
     pub(crate) fn new(url: &str, ca: Option<&[u8]>, key: &[u8], answer_bytes_max: usize) -> Result<Self, String> {
         let signer = Signer::new(key).ok_or("signing_key_file needs a key of 32 characters or more")?;
         let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
@@ -120,7 +119,6 @@ fn to_json(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Sta
     serde_json::to_vec(&message).map(Bytes::from).map_err(|error| malformed(&error))
 }
 
-/// Parses an answer. Unknown fields are ignored.
 fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A, Status> {
     let malformed = |error: &dyn Error| Status::unavailable(format!("the answer does not match the contract: {error}"));
     motherlode_runtime::json::check_members(text).map_err(|error| malformed(&error))?;
@@ -132,7 +130,7 @@ fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A,
     A::decode(&*message.encode_to_vec()).map_err(|error| malformed(&error))
 }
 
-/// Returns the innermost cause.
+/// Returns the innermost cause of an error.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -158,7 +156,6 @@ mod tests {
             br#" {"result": {"outcome": "OUTCOME_DONE", "balanceMinor": "900", "trace": 7}, "of": "the operator"} "#;
         let result = read::<DebitResponse>(&debit(), good).unwrap().result.unwrap();
         assert_eq!((result.outcome(), result.balance_minor), (Outcome::Done, Some(900)));
-        // An outcome that the contract lacks is not an answer.
         let odd = read::<DebitResponse>(&debit(), br#"{"result": {"outcome": "DONE"}}"#).unwrap();
         assert_eq!(odd.result.unwrap().outcome(), Outcome::Unspecified);
         for bad in [

@@ -1,4 +1,4 @@
-//! HTTP/1.1 connections to a wallet: plain on this machine, else TLS.
+//! HTTP/1.1 connections to a wallet: plaintext on this machine, otherwise TLS.
 
 use http::Uri;
 use hyper_rustls::{HttpsConnectorBuilder, MaybeHttpsStream};
@@ -8,7 +8,6 @@ use tokio::net::TcpStream;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider};
 use tower::{BoxError, timeout::Timeout, util::BoxCloneSyncService};
 
-/// Maximum time with the handshake.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 
 pub(crate) type Connector = BoxCloneSyncService<Uri, MaybeHttpsStream<TokioIo<TcpStream>>, BoxError>;

@@ -29,7 +29,6 @@ impl Meters {
         let contradictions = contradictions.with_description(what).build();
         let meters = Self { operator: operator.to_owned(), calls, duration, contradictions };
         meters.contradictions.add(0, &meters.of_operator());
-        // Counters start at 0, so that rates work from the first call.
         for call in CALLS {
             for outcome in ["done", "refused", "unsure", "unknown"] {
                 meters.calls.add(0, &meters.attributes(call, Some(outcome)));
@@ -66,7 +65,6 @@ impl Meters {
     }
 }
 
-/// Name, description and reader of a gauge.
 pub(crate) type Gauge<T> = (&'static str, &'static str, fn(&T) -> u64);
 
 /// Registers gauges for as long as the operators exist.

@@ -1,8 +1,8 @@
-//! Sends due credits to an operator's wallet from one partition, and rolls back debits without a bet.
+//! Sends due credits of one partition to an operator's wallet, and rolls back debits that have no bet.
 //!
-//! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. A player's
-//! credits are paid in order; those of different players concurrently. Cost: one lookup of players with pending calls
-//! per group commit, at most one per [`LOOK_EVERY`].
+//! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. Credits
+//! of one player are paid in order, those of different players concurrently. Cost: one lookup of players with pending
+//! calls per group commit, at most one per [`LOOK_EVERY`].
 
 use crate::{
     call::{Call, NOT_IN_TIME, Names},
@@ -23,15 +23,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Interval of looking for expired debits and overdue work.
 const AGE_EVERY: Duration = Duration::from_millis(500);
 
 const LOOKS_MAX: usize = 1_024;
 
-/// Shortest and longest pause after a failed call.
 const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
 
-/// Calls due to an operator's wallet from a partition.
+/// Outbox of one partition: calls due to an operator's wallet.
 pub struct WalletOutbox {
     ledgers: Ledgers,
     ledger: Handle,
@@ -41,18 +39,16 @@ pub struct WalletOutbox {
     overdue: Overdue,
 }
 
-/// Overdue players, collected in pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Overdue {
     looked: String,
     busy: u64,
     players: u64,
-    /// Start of the oldest overdue work, Unix milliseconds.
     oldest_ms: Option<i64>,
 }
 
 impl Overdue {
-    /// Adds a page of start times. Returns the result after the last page.
+    /// Adds a page of start times. Returns the sums after the last page.
     fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
         self.busy += page.len() as u64;
         for since in page.iter().filter(|since| **since <= until_ms) {
@@ -66,7 +62,7 @@ impl Overdue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Done,
-    /// The wallet did not answer, or the log accepts nothing; `progress` if a step was made before.
+    /// The wallet did not answer, or the log accepts nothing; `progress` if an earlier step succeeded.
     Failed {
         progress: bool,
     },
@@ -115,7 +111,7 @@ impl WalletOutbox {
         }
     }
 
-    /// Returns the next players, without those in progress or in a pause. The cost does not depend on waiting bets.
+    /// Returns the next players to serve, except those in progress or in a pause. The cost does not depend on waiting bets.
     fn next(&mut self, at_work: &BTreeSet<String>) -> Vec<String> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -133,7 +129,7 @@ impl WalletOutbox {
         });
         let now = Instant::now();
         self.resting.retain(|_, (_, until)| *until + REST.1 > now);
-        // The next lookup begins after the last player with a place, so that all get a turn.
+        // The next lookup begins after the last player served, so that all get a turn.
         let is_last = owing.len() < LOOKS_MAX;
         let mut next: Vec<String> = vec![];
         let mut looked = String::new();
@@ -162,7 +158,6 @@ impl WalletOutbox {
         match ended {
             Turn::Done => _ = self.resting.remove(&player),
             Turn::Failed { progress } => {
-                // Failures in a row are of one call: after progress the backoff begins anew.
                 let failures = self.resting.get(&player).map_or(0, |(failures, _)| *failures);
                 let failures = if progress { 0 } else { failures };
                 let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
@@ -209,9 +204,9 @@ impl WalletOutbox {
 enum Todo {
     GiveUp(Debit),
     RollBack(Debit),
-    /// A credit or the report of a round's end is due.
+    /// A credit, or the report of a round's end, must be sent.
     Send(UnpaidCredit),
-    /// The report of a round's end is due, and the operator's settings no longer have it.
+    /// The report of a round's end is due, but the operator's settings no longer request reports.
     Skip(UnpaidCredit),
 }
 
@@ -286,7 +281,6 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo
     };
     match ledger.append(proposal).await {
         Ok(_) => true,
-        // The debit or credit has ended meanwhile: read the next step from the books.
         Err(AppendError::Refused(_)) => false,
         Err(error) => {
             tracing::warn!(%stream, %error, "failed to log a confirmed call of a wallet; it is retried");
@@ -358,7 +352,6 @@ fn unanswered(stream: &StreamId, call: &Call, answer: &Answer) -> bool {
     false
 }
 
-/// The log could not be read for a call, which is tried again.
 fn unread(stream: &StreamId, why: &str) -> bool {
     tracing::warn!(%stream, why, "the log could not be read for a call to the operator's wallet");
     false

@@ -1,4 +1,4 @@
-//! The round of a credit or of the report of a round's end, as the log has it at the commit that caused the call.
+//! Round of a credit or of the report of a round's end, as of the commit that caused the call.
 
 use crate::ids::{asked_by, money, opening_id, round_uuid};
 use motherlode_ledger::{FetchError, Handle, fields::round_name, rounds};
@@ -15,13 +15,11 @@ pub(crate) struct RoundOf {
     pub(crate) session: SmolStr,
 }
 
-/// A void in the commit that caused a call.
 struct Void<'a> {
     win_taken_back: Minor,
     settled: Option<&'a SettledRound>,
 }
 
-/// The part of a round in the commit that caused a call.
 #[derive(Default)]
 struct Cause<'a> {
     step: Option<&'a StepResolved>,
@@ -31,11 +29,11 @@ struct Cause<'a> {
 }
 
 impl RoundOf {
-    /// Reads the round of a call from the commit that caused it and from the commit of its bet. `None` where the commit is of no
-    /// round.
+    /// Reads the round of a call from the commit that caused the call and the commit of the bet; `None` if the commit
+    /// belongs to no round.
     ///
     /// # Errors
-    /// When the log or the index cannot be read.
+    /// Fails if the log or the index cannot be read.
     pub(crate) fn read(ledger: &Handle, logged: &Arc<Logged>, due: &UnpaidCredit) -> Result<Option<Self>, FetchError> {
         let (commit, stream) = (&logged.commit, &logged.commit.stream);
         let Some(number) = number_of(&commit.events, due) else { return Ok(None) };
@@ -75,7 +73,7 @@ impl RoundOf {
     }
 }
 
-/// The round of a call: the one that it closes, or whose money it pays.
+/// Returns the number of the round that a call closes, or whose money it pays.
 fn number_of(events: &[Event], due: &UnpaidCredit) -> Option<u64> {
     if due.closes > 0 {
         return Some(due.closes);
@@ -119,12 +117,11 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Win of a voided round that the player keeps, where there is any.
+    /// Returns the win of a voided round that the player keeps, if any.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {
             Some(settled) => settled.win,
-            // Of an open round what was credited of it.
             None => {
                 let bets = rounds::bets_before(ledger, logged)?;
                 bets.get(&(logged.commit.stream.clone(), number)).map_or(Minor::ZERO, |bet| bet.credited)
@@ -142,7 +139,7 @@ fn started(opening: &Logged, number: u64) -> Option<&RoundStarted> {
     })
 }
 
-/// The commit of a round's bet.
+/// Returns the commit of a round's bet.
 fn opening(ledger: &Handle, logged: &Arc<Logged>, cause: &Cause<'_>, number: u64) -> Result<Arc<Logged>, FetchError> {
     if started(logged, number).is_some() {
         return Ok(Arc::clone(logged));
@@ -159,7 +156,7 @@ fn opening(ledger: &Handle, logged: &Arc<Logged>, cause: &Cause<'_>, number: u64
     }
 }
 
-/// The operator's session reference of a round: of its debit, or stated with a free round.
+/// Returns the operator's session reference, from the round's debit or its free round.
 fn session(ledger: &Handle, stream: &StreamId, opening: &Logged) -> Result<SmolStr, FetchError> {
     let mut events = opening.commit.events.iter();
     let stated = events.find_map(|event| match event {

@@ -11,12 +11,12 @@
 //! <SHA-256 of the body, 64 lower-case hexadecimal digits>
 //! ```
 //!
-//! The signature is their HMAC-SHA256 (RFC 2104), in lower-case hexadecimal.
+//! The signature is the HMAC-SHA256 (RFC 2104) of these lines, in lower-case hexadecimal.
 
 use data_encoding::HEXLOWER;
 use ring::{digest, hmac};
 
-/// First signed line, which limits the signature to this use.
+/// First signed line, which prevents other uses of the signature.
 const SCHEME: &str = "motherlode/wallet/v1";
 
 const KEY_BYTES_MIN: usize = 32;
@@ -33,7 +33,6 @@ pub(crate) struct Signed<'a> {
 }
 
 impl Signer {
-    /// Creates a signer; `None` for a short key.
     pub(crate) fn new(key: &[u8]) -> Option<Self> {
         (key.len() >= KEY_BYTES_MIN).then(|| Self(hmac::Key::new(hmac::HMAC_SHA256, key)))
     }
@@ -57,7 +56,6 @@ mod tests {
         Signed { method: "POST", path, time_ms, nonce: NONCE }
     }
 
-    /// Signature from proto/README.md, computed by openssl.
     #[test]
     fn pl_31_a_signature_is_the_documented_one() {
         let signature = Signer::new(KEY).unwrap().sign(signed("/v1/WalletService/Debit", 1_767_225_600_000), b"{}");

@@ -91,7 +91,7 @@ impl Wallets {
         }
     }
 
-    /// Returns the operators whose new players use their wallet.
+    /// Returns the operators whose new players use a seamless wallet.
     pub fn opening(&self) -> impl Iterator<Item = &str> {
         self.all().filter(|wallet| wallet.opens).map(|wallet| wallet.operator())
     }
@@ -120,14 +120,14 @@ pub struct OperatorWallet {
     operator: String,
     client: Client,
     settings: Seamless,
-    /// Whether new players use it.
+    /// Whether new players use this wallet.
     opens: bool,
     breaker: Mutex<Breaker>,
     bets: Arc<Semaphore>,
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
     since: Instant,
     meters: Meters,
-    /// Players with pending and with overdue work, by partition.
+    /// Numbers of players with pending and with overdue work, by partition.
     under_way: Mutex<BTreeMap<u32, (u64, u64)>>,
 }
 
@@ -151,8 +151,8 @@ impl OperatorWallet {
         &self.settings
     }
 
-    /// Reserves a place for a bet. Fails with WALLET_BUSY if all are taken, and with WALLET_UNAVAILABLE while the
-    /// circuit is open.
+    /// Reserves a place for a bet among the wallet's concurrent bets. Fails with WALLET_BUSY if no place is free, and
+    /// with WALLET_UNAVAILABLE while the circuit is open.
     pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let left_ms = self.left_ms();
         if left_ms > 0 {
@@ -184,8 +184,8 @@ impl OperatorWallet {
         self.under_way.lock().values().fold((0, 0), |(all, late), (players, overdue)| (all + players, late + overdue))
     }
 
-    /// Debits a bet with a place. The call continues without its caller, so that the breaker counts it, and keeps its
-    /// place until the end. Concurrent requests of the same debit share one call.
+    /// Debits a bet that has a place. If the caller disconnects, the call continues, so that the breaker counts the
+    /// result, and keeps its place until the end. Concurrent requests of one debit share one call.
     pub async fn debit(self: &Arc<Self>, debit: &Call, place: &Arc<OwnedSemaphorePermit>, attempt: u32) -> Answer {
         let call = self
             .asked
@@ -204,7 +204,7 @@ impl OperatorWallet {
         call.await
     }
 
-    /// Makes a call if the wallet is asked at all now.
+    /// Makes a call if the circuit breaker permits calls now.
     pub async fn send(&self, call: &Call, attempt: u32) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
             return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
@@ -225,7 +225,6 @@ impl OperatorWallet {
         }
         let mut breaker = self.breaker.lock();
         match &answer {
-            // An answer about one player shows that the wallet works.
             Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
             Answer::Unknown { .. } => breaker.failed(leave, call.player(), self.now_ms()),
         }
@@ -237,7 +236,6 @@ impl OperatorWallet {
     }
 }
 
-/// Releases a debit's place when its call ends.
 struct Ended<'a> {
     wallet: &'a OperatorWallet,
     id: &'a str,
@@ -281,7 +279,6 @@ mod tests {
 
     #[tokio::test]
     async fn pl_31_a_wallet_that_is_left_alone_takes_no_bets() {
-        // No server listens there.
         let wallets = wallets("seamless = { url = \"http://127.0.0.1:1\" }");
         let wallet = wallets.for_stream(&StreamId::player("acme", "alice")).unwrap();
         assert_eq!(wallets.opening().count(), 0, "a wallet that is named opens no players yet");

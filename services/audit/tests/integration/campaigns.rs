@@ -83,7 +83,6 @@ fn pl_18_a_round_too_many_is_found() {
     assert_eq!(found.position, log.len() as u64, "the third round: {found}");
 }
 
-/// The log gives more than its balances state, or deposits play money.
 #[test]
 fn pl_17_play_money_that_is_not_kept_apart_is_found() {
     let mut tale = Tale::with_players(&["alice"]);

@@ -117,7 +117,6 @@ fn no_folder_and_no_log_are_unusable() {
     assert_eq!(empty.to_string(), format!("{}: no log there", folder.path().display()));
 }
 
-/// The log is damaged only if its folder records no start.
 #[test]
 fn pl_37_a_log_whose_first_records_are_archived_is_not_audited() {
     let folder = tempfile::tempdir().unwrap();

@@ -35,8 +35,8 @@ fn carries(outcome: &Outcome, figures: &[(usize, i64)]) -> bool {
     outcome.carried.is_some_and(|carried| carried.0 == wanted)
 }
 
-/// Gift of three red crystals, a fourth at 0.01, a round without, a fifth at 0.02 with free spins at 0.015, a voided
-/// round with a crystal; then one more.
+/// Rounds: a gift of three red crystals, a fourth crystal at 0.01, a round without crystals, a fifth crystal at 0.02
+/// with free spins at 0.015, a voided round with a crystal, then one more round.
 fn mine() -> Tale {
     let mut tale = Tale::with_players(&["dora"]);
     let over = |outcome: &Outcome| outcome.awaiting == Awaiting::Nothing;
@@ -218,7 +218,6 @@ fn change_win(logged: &mut Logged, other: i64) {
     logged.balances_after[0].1.0 += other - before.0;
 }
 
-/// The collection's free spins are at 0.015.
 #[test]
 fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_is_due() {
     let tale = mine();
@@ -288,7 +287,6 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     assert_eq!(audited(&tale.log).divergence, None);
 }
 
-/// 125,000 EUR if the gamble is offered, else 0.
 #[test]
 fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
     let mut tale = Tale::with_players(&["eve"]);

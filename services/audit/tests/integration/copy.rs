@@ -110,7 +110,6 @@ fn pl_30_a_record_left_out_is_found_unless_it_is_its_streams_last_and_then_by_th
         let mut copy = copy.clone();
         let stream = logged(&copy.remove(left_out)).commit.stream;
         let report = audited(&copy);
-        // Every copy lacks others' records of the system's stream.
         let must_be_found = last[&stream] != left_out && stream != StreamId::System;
         assert!(!must_be_found || report.divergence.is_some(), "{left_out} of {stream}");
         found += usize::from(must_be_found);
@@ -172,7 +171,6 @@ fn pl_30_a_forged_copy_is_found() {
     let mut foreign = copy.clone();
     foreign[settled].operator = "other".into();
     assert!(audited(&foreign).divergence.unwrap().what.contains("another operator"));
-    // A byte without other effect changes the hash that the next record names.
     let side_by_side = copy.windows(2).position(|pair| pair[0].position + 1 == pair[1].position).unwrap();
     let mut unlinked = copy.clone();
     unlinked[side_by_side] = changed(&copy[side_by_side], |it| it.commit.fingerprint[0] ^= 1);

@@ -69,7 +69,6 @@ fn proposed_by(roles: &str) -> Option<std::sync::Arc<Proposer>> {
     Some(Proposer { credential: "c7".into(), roles: roles.into() }.into())
 }
 
-/// A writer may have accepted the commit.
 #[test]
 fn mf_e2_the_audit_checks_the_roles_of_proposers() {
     let mut tale = Tale::with_players(&["alice"]);

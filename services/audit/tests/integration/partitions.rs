@@ -1,4 +1,4 @@
-//! A coordinator's false statement is found where it was made.
+//! A false statement of the coordinator is found at the record that makes it.
 
 use crate::common::{POOL, Tale, chained, pool, store_partition, terms};
 use motherlode_audit::{Divergence, Options, Whole, audit_all};
@@ -270,7 +270,6 @@ fn a_player_in_another_partition_is_found() {
     assert_eq!((found.partition, found.position, &*found.expected), (1, at, "partition 2"), "{found}");
 }
 
-/// Home's books accept the report.
 #[test]
 fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
     let lie = |prepare: fn(&mut Tales), spoil: fn(&mut PartitionReported)| {
@@ -442,7 +441,6 @@ fn change(event: &mut Event, spoil: u8, copied: bool) {
             (StretchEnd::Decision(Decision::TakeBack(void)), 4) => void.amount.0 -= 1,
             (StretchEnd::Decision(Decision::TakeBack(void)), _) => void.contributed_at -= 1,
         },
-        // The next position can also be valid: a commit of the pool without a change for this partition.
         (Event::PoolMirrored(mirror), 0) => mirror.home_position += 1_000,
         (Event::PoolMirrored(mirror), 1) => mirror.pooled_position = mirror.pooled_position.saturating_sub(1),
         (Event::PoolMirrored(mirror), 2) => mirror.decided_to = mirror.decided_to.saturating_sub(1),

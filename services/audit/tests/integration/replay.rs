@@ -47,13 +47,12 @@ fn pl_05_money_before_and_after_and_the_jackpot_are_the_logs() {
 
     let round = replayed(&tale.log, &player("alice"), round).unwrap().view;
     let [spin, vials] = &round.steps[..] else { panic!("two steps") };
-    // 15 lines of 10 coins of 0.20.
     assert_eq!((round.balance_before, round.started.bet), (Minor(100_000_000), Minor(3_000)));
     assert_eq!(spin.balance_after, Minor(100_000_000 - 3_000));
     let win = round.settled.unwrap();
     assert_eq!(vials.balance_after, Minor(100_000_000 - 3_000 + win.0));
     assert_eq!(vials.position, hit);
-    // BW-16: (20,000 + 0.15) x 0.2 / 10, cut to the cent.
+    // The award by BW-16: (20,000 + 0.15) x 0.2 / 10, rounded down to the cent.
     let paid = Award::Paid(Minor(40_000), Currency::EUR);
     assert_eq!((round.jackpots[0].hit, round.jackpots[0].award), (hit, paid));
     assert_eq!(round.voided, None);
@@ -81,7 +80,6 @@ async fn pl_05_the_ledger_and_the_audit_tell_a_round_alike() {
             view.complete(&no_key).unwrap();
             let mut audited = wire::round(view, &player(name));
             if audited.state() == RoundState::Open {
-                // NP-12: players and their operators see no seed of an open round.
                 audited.steps.iter_mut().for_each(|step| step.seed.clear());
             }
             assert_eq!(round, audited);

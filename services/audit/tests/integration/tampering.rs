@@ -32,7 +32,6 @@ fn pl_06_the_field_of_an_outcome_that_differs_is_named() {
     assert!(found.what.ends_with("spin 1, stops"), "{found}");
 }
 
-/// A card or prize can follow from another seed, which only the chain protects.
 #[test]
 fn pl_06_another_seed_or_choice_is_found_in_every_step() {
     let tale = Tale::of_everything();

@@ -29,7 +29,6 @@ fn pl_06_an_audit_says_the_same_with_any_number_of_threads() {
     }
     tale.tend();
     let mut logs = vec![tale.log, Tale::of_everything_sealed().log, Tale::of_everything().log];
-    // At equal positions, the books' fault is reported.
     let sound = logs[0].clone();
     let resolved = |logged: &Logged| logged.commit.events.iter().any(|event| matches!(event, Event::StepResolved(_)));
     let steps: Vec<_> = (0..sound.len()).filter(|at| resolved(&sound[*at])).collect();
@@ -63,7 +62,6 @@ enum Damage {
     Replaced(Index, Index),
     Balance(Index, i64),
     Bits(Index, Index, u8),
-    /// Second name of the stream at the record's end, which overrides the first.
     Renamed(Index, Index),
 }
 
@@ -134,7 +132,6 @@ static SOUND: LazyLock<Vec<Logged>> = LazyLock::new(|| {
     log
 });
 
-/// Workers do not wait for the record, since its stream is not the one that changes shared state.
 #[test]
 fn pl_06_a_record_that_is_handed_out_as_a_players_and_is_none_is_told() {
     let at = SOUND.iter().position(|logged| CommonState::is_changed_by(&logged.commit)).expect("a pool is opened");

@@ -67,7 +67,8 @@ fn void(tale: &mut Tale, name: &str, round: u64, change: Option<Event>) -> usize
     tale.log.len() - 1
 }
 
-/// A gift, a fourth red crystal at 0.01, a blue one at 0.02; then the fourth's round is voided, and the gift's.
+/// Rounds: a gift, a fourth red crystal at 0.01, a blue crystal at 0.02; then the rounds of the fourth crystal and of
+/// the gift are voided.
 fn mine() -> (Tale, usize, usize) {
     let mut tale = Tale::with_players(&["dora"]);
     let gift = dig(&mut tale, 10_000, 0, 3);

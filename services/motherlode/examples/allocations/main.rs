@@ -1,8 +1,8 @@
-//! Allocations per round of the service, by number and bytes.
+//! Number and bytes of allocations per round of the service.
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! A run minus one half as long leaves out the set-up.
+//! Subtracting a run of half the length leaves out the set-up.
 
 use clap::Parser;
 use motherlode_loadtest::Options;

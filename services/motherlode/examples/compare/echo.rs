@@ -1,4 +1,4 @@
-//! Empty unary call, the transport's lower bound.
+//! Echo service with an empty unary call: the lower bound of the transport.
 
 use crate::{Cell, cell, histogram, nanos, process::Process, starts::Starts};
 use motherlode_loadtest::Usage;
@@ -53,7 +53,7 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Serves until killed; at 0 workers on one thread. With a folder of certificate and key, over TLS.
+/// Serves until killed; with 0 workers on one thread, and with a folder of certificate and key over TLS.
 pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error>> {
     let mut runtime = match workers {
         0 => tokio::runtime::Builder::new_current_thread(),

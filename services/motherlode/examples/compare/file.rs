@@ -1,5 +1,5 @@
-//! Appends with fdatasync and group commit, the disk's lower bound. The file is filled beforehand, so that a sync
-//! writes no metadata.
+//! Appends to a file with fdatasync and group commit: the lower bound of the disk. The file is filled beforehand, so
+//! that a sync writes no metadata.
 
 use crate::{Cell, cell, histogram, nanos, starts::Starts};
 use hdrhistogram::Histogram;
@@ -37,7 +37,7 @@ impl Plain {
     }
 }
 
-/// The second figure is the median write and sync in milliseconds.
+/// Measures appends. The second figure is the median time of a write with its sync, in milliseconds.
 pub async fn measure(
     plain: &Plain,
     in_flight: usize,

@@ -1,4 +1,4 @@
-//! For `--guarded`: TLS and a token; the echoes use TLS only.
+//! Certificate and token for `--guarded`; the echoes use only TLS.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::connect::Credentials;

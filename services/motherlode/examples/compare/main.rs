@@ -1,10 +1,10 @@
-//! The whole service relative to its bounds: an empty gRPC echo, and a plain file with fdatasync.
+//! Compares the whole service with its bounds: an empty gRPC echo, and a plain file with fdatasync.
 //!
 //! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Prints ratios within a turn and processor microseconds per call, as the median and range of the turns; other
-//! absolute figures go to standard error. Then it plays rounds, echoes and appends at shares of the highest rate of
-//! rounds, timed from their scheduled starts.
+//! Prints ratios within a turn and processor microseconds per call, each as the median and range over the turns; other
+//! absolute figures go to standard error. Then rounds, echoes and appends run at shares of the highest rate of rounds,
+//! each timed from its scheduled start.
 
 mod echo;
 mod file;
@@ -96,7 +96,7 @@ impl Turn {
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::from_keys),
-        // As `motherlode serve`: half of the processors.
+        // The echo gets half of the processors, as `motherlode serve` does.
         Some("echo") => {
             return ended(echo::serve(
                 std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
@@ -126,7 +126,6 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // In memory a sync would cost nothing.
     std::fs::create_dir_all(&args.folder)?;
     let data = tempfile::tempdir_in(&args.folder)?;
     let identity = if args.guarded { Some(Identity::make()?) } else { None };

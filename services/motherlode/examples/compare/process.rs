@@ -7,7 +7,7 @@ use std::{
 pub struct Process {
     child: Child,
     address: String,
-    /// `None` without TLS.
+    /// TLS credentials; `None` without TLS.
     pub credentials: Option<Credentials>,
 }
 
@@ -21,7 +21,6 @@ impl Process {
             let (_, rest) = line.split_once("listens on ")?;
             Some(rest.split(',').next()?.trim().to_owned())
         });
-        // Owned before a check can fail, so that the drop kills it.
         let process = Self { child, address: address.unwrap_or_default(), credentials };
         if process.address.is_empty() { Err(io::Error::other("the server did not start")) } else { Ok(process) }
     }

@@ -1,10 +1,10 @@
-//! Latency at constant rates, from a round's scheduled start.
+//! Latency at constant rates, measured from the scheduled start of each round.
 
 use crate::{Args, Turn, Way, echo, file, file::Plain, process::Process, table::median_and_span};
 use motherlode_loadtest::{LatencyMs, Options};
 use std::{error::Error, time::Duration};
 
-/// Further rounds are late in the client.
+/// Maximum rounds in flight; further rounds wait in the client and count as late.
 const IN_FLIGHT_MAX: usize = 256;
 
 /// Prints the rounds' latencies as multiples of the turn's fdatasync, and of an echo plus an append at the same rate.

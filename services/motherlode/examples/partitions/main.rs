@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p motherlode --example partitions -- --seconds 1 --repeats 7` (after `tests/run nats`)
 //!
-//! Prints ratios to one partition on segment files within a turn, as the median and range of the turns; absolute
+//! Prints ratios to one partition on segment files within a turn, each as the median and range over the turns; absolute
 //! figures go to standard error.
 
 #[path = "../compare/process.rs"]
@@ -61,7 +61,6 @@ fn main() -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // In memory a sync would cost nothing.
     let data = tempfile::tempdir_in(&args.folder)?;
     let cluster = Cluster::start(&data.path().join("servers"));
     let services = start(data.path(), &cluster)?;
@@ -120,7 +119,6 @@ async fn played(service: &Service, in_flight: usize, stream: bool, time: Duratio
         connections: 4,
         players: 4 * in_flight,
         stream,
-        // Also reported for failed runs.
         pid: Some(service.process.id()),
         time_max: time,
         ..Options::default()

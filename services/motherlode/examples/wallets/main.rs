@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
-//! Prints ratios within a turn, as the median and range of the turns; absolute figures go to standard error. The
+//! Prints ratios within a turn, each as the median and range over the turns; absolute figures go to standard error. The
 //! wallets share the processors with service and client.
 
 #[path = "../compare/process.rs"]
@@ -89,7 +89,6 @@ fn start(args: &Args, folder: &std::path::Path) -> Result<Running, Box<dyn Error
     for ms in &args.wallets {
         let wallet = Process::start(&["wallet", &ms.to_string()], None)?;
         let url = wallet.target();
-        // Calls must wait instead of being refused.
         let seamless =
             format!("wallet = \"seamless\"\nseamless = {{ url = {url:?}, bets_max = 65536, credits_max = 1024 }}\n");
         configuration += &operator(&named(*ms), &seamless);
@@ -126,7 +125,6 @@ fn credentials(operator: &str) -> Credentials {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // In memory a sync would cost nothing.
     let data = tempfile::tempdir_in(&args.folder)?;
     let running = start(args, &fs::canonicalize(data.path())?)?;
     let operators: Vec<_> = [TRANSFER.to_owned()].into_iter().chain(args.wallets.iter().map(|ms| named(*ms))).collect();
@@ -245,7 +243,6 @@ async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Err
             loop {
                 let mut request = Request::new(bet.clone());
                 request.set_timeout(Duration::from_secs(1));
-                // The wait keeps refusals of the open circuit from using the measured processors.
                 let refused = spins.spin(request).await.is_err();
                 assert!(refused, "a wallet that hangs has confirmed a bet");
                 tokio::time::sleep(ASKED_AGAIN_AFTER).await;

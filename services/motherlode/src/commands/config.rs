@@ -15,7 +15,6 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let config = args.serve.config()?;
-    // The canonical form reads none of the named files.
     if !args.canonical {
         motherlode_server::check(&config).map_err(|error| faulty(args.serve.file(), &error))?;
     }

@@ -49,7 +49,7 @@ impl LogAccess {
         location(name, &self.config()?)
     }
 
-    /// Opens a log, on JetStream a temporary copy.
+    /// Opens a log; a log on JetStream is first copied to a temporary folder.
     pub fn local(&self, name: &Path) -> Result<LocalLog, Failure> {
         Ok(LocalLog::open(name, &self.config()?)?)
     }

@@ -1,4 +1,4 @@
-//! To move a service: copy with `--follow` while it runs, stop the service, stop the copy, serve the target.
+//! To move a service: copy with `--follow` while the service runs, stop the service, stop the copy, serve the target.
 
 use super::{Failure, config_file::LogAccess, progress::shown, say};
 use motherlode_proto::convert::play::hex;

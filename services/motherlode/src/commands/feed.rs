@@ -1,4 +1,5 @@
-//! Change feed on standard output: a line of JSON per record, with the partition and position to resume after (PL-34).
+//! Change feed on standard output: a line of JSON per record, with its partition and position, from which a reader
+//! resumes (PL-34).
 
 use super::{Failure, sink::Sink, tie::Tie};
 use crate::{event_json, figures::iso};
@@ -32,7 +33,7 @@ impl Sink for Feed {
         self.position
     }
 
-    /// Writes the records of a message as lines. Lines written before a stream broke are not repeated.
+    /// Writes the records of a message as lines. Lines that were written before a stream broke are not repeated.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.records(&message)? {

@@ -1,7 +1,7 @@
 //! Copies of a service's log (PL-30), and change feeds (PL-34).
 //!
-//! Copies sync records before counting them, and feeds resume after the reader's last position: no gaps, no duplicates.
-//! A broken stream is reopened with exponential backoff.
+//! Copies sync records before counting them, and feeds resume after the reader's last position, so no record is missed
+//! or repeated. A broken stream is reopened with exponential backoff.
 
 use super::{
     Failure, config_file,
@@ -70,7 +70,6 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     Ok(found)
 }
 
-/// Longest message: the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 type Ledger = LedgerServiceClient<Connection>;
@@ -98,7 +97,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(to) => {
                 // A mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
-                // Before connecting: an unusable copy fails first.
+                // The copy is opened before the connection, so that an unusable copy fails first.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
                 copies.iter().try_for_each(Sink::report)
@@ -157,7 +156,7 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     }
 }
 
-/// Follows a stream; returns the status if it breaks, `None` if `once` is set and the goal is reached.
+/// Follows a stream. Returns the status if the stream breaks, `None` if `once` is set and the goal is reached.
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,

@@ -118,10 +118,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn play(options: &Options, target: &Target, interrupted: &Cell<bool>) -> Result<Report, Failure> {
-    // Leaves the other cores to the service.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let bar = progress(options);
-    // The first Ctrl-C ends the run with a report, the second the process.
+    // The first Ctrl-C ends the run with a report, the second ends the process.
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

@@ -1,5 +1,4 @@
-//! Verifies the chain up to the shown records. Exit code 1 if the log is damaged, 2 if there is no log or no such
-//! record.
+//! Verifies the chain up to the shown records. Exit code 1 if the log is damaged, 2 if the log or the record does not exist.
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_log::{Position, Record, hash, previous_hash};
@@ -115,7 +114,7 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
             bytes += record?.bytes.len() as u64;
         }
         let (position, head) = records.verified();
-        // A service's partitions have at least one record.
+        // Each partition of a service has at least one record.
         if position == 0 {
             let location = Box::new(log.clone());
             return Err(RecordsError::Missing { location, partition: Some(partition) }.into());

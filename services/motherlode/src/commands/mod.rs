@@ -59,18 +59,18 @@ pub enum Format {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u8,
-    /// Message; empty if it is already printed.
+    /// Message; empty if the command has already printed it.
     pub message: String,
 }
 
 impl Failure {
-    /// Exit code 1: a failure or a wrong finding.
+    /// Creates a failure with exit code 1: an error or a negative finding.
     #[must_use]
     pub fn found(message: impl ToString) -> Self {
         Self { code: 1, message: message.to_string() }
     }
 
-    /// Failure with the chain of causes in its message.
+    /// Creates a failure whose message has the chain of causes.
     #[must_use]
     pub fn caused(error: &dyn Error) -> Self {
         let mut message = error.to_string();
@@ -85,7 +85,7 @@ impl Failure {
         Self::found(message)
     }
 
-    /// Exit code 2, as clap's own errors.
+    /// Creates a failure with exit code 2, as for clap's own errors.
     #[must_use]
     pub fn unusable(message: impl ToString) -> Self {
         Self { code: 2, message: message.to_string() }
@@ -110,7 +110,7 @@ impl Failure {
     }
 }
 
-/// `step` says how to proceed after a failure.
+/// Reads a text file; `step` states how to proceed after a failure.
 pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
 }
@@ -131,7 +131,7 @@ fn records_step(error: &RecordsError) -> &'static str {
     }
 }
 
-/// A missing log is unusable input; all other errors are findings.
+/// A missing log is unusable input; all other errors count as findings.
 impl From<RecordsError> for Failure {
     fn from(error: RecordsError) -> Self {
         let step = records_step(&error);

@@ -1,5 +1,5 @@
-//! Exact fractions rounded to [`motherlode_picture::par::report::ROUNDING`]; the return's parts add up as printed
-//! ([`figures::parts`]). The distribution of wins is simulated.
+//! Prints exact fractions, rounded to [`motherlode_picture::par::report::ROUNDING`]; the parts of the return add up as
+//! printed ([`figures::parts`]). The distribution of wins is simulated.
 
 mod cash;
 mod json;
@@ -91,7 +91,7 @@ mod tests {
         assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);
     }
 
-    /// Intervals are centred on the return without the jackpot, as wide as their normal quantiles.
+    /// Intervals are centred on the return without the jackpot, and their widths follow the normal quantiles.
     #[test]
     fn mf_d8_text_and_json_have_the_volatility_index_intervals_and_a_distribution_of_wins() {
         let folder = tempfile::tempdir().unwrap();

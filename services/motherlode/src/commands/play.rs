@@ -1,4 +1,4 @@
-//! If the input ends, the round stays open for the next `play` (PL-02).
+//! If the input ends, the round stays open, and the next `play` continues it (PL-02).
 
 mod args;
 mod console;

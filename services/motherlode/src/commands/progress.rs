@@ -21,7 +21,6 @@ pub struct Progress {
     done: AtomicU64,
     of: Option<u64>,
     unit: &'static str,
-    /// Time of the next line; `None` if no lines are printed.
     due: Option<Mutex<Instant>>,
 }
 

@@ -1,4 +1,4 @@
-//! Format: c2sp.org/tlog-proof.
+//! Writes proofs in the format of c2sp.org/tlog-proof.
 
 use super::{
     Failure, config_file,
@@ -88,7 +88,6 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
         return Err(Failure::unusable(what).with_step(step));
     };
     let (mut records, mut sealing, mut over) = (vec![], vec![], false);
-    // The player's latest record with a seal, if it belongs to another round.
     let mut sealed: Option<(u64, Record)> = None;
     for found in location.existing(partition)? {
         let found = found?;

@@ -1,4 +1,4 @@
-//! Change feed on a NATS subject: a message per record (PL-34).
+//! Change feed on a NATS subject, one message per record (PL-34).
 
 use super::{
     Failure, NO_STREAM,
@@ -17,13 +17,12 @@ pub(super) struct Published {
     partition: u32,
     position: u64,
     tie: Tie,
-    /// Feed of all partitions, because their messages form one sequence.
     feed: Rc<Mutex<Feed>>,
     once: bool,
 }
 
 impl Published {
-    /// Opens the feed `to`, `nats://host:port,.../SUBJECT`. Returns where each partition resumes.
+    /// Opens the feed to `nats://host:port,.../SUBJECT`. Returns the positions from which the partitions resume.
     pub(super) async fn feed(
         config: &Store,
         to: &str,
@@ -54,7 +53,6 @@ impl Sink for Published {
         self.position
     }
 
-    /// Publishes a message, and retries while the outcome is unknown.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let entry = |stored: &motherlode_proto::ledger::v1::LogRecord| {
             let payload = line(self.partition, stored.position, &stored.record)?.into();

@@ -1,5 +1,5 @@
-//! Recomputes a round (PL-06, PL-19). Exit code 1 if a step does not give the logged bytes or the log is damaged, 2 if
-//! there is no such round.
+//! Recomputes a round (PL-06, PL-19). Exit code 1 if a step differs from the logged bytes or the log is damaged, 2 if
+//! the round does not exist.
 
 mod json;
 

@@ -1,13 +1,13 @@
 //! Output of the service's random generator for statistical tests (PL-28; GLI-19 asks for the generator's output and
 //! for the scaled numbers of games).
 //!
-//! As in the service, a random key gives a player's dealt values, a value and the request id give a seed (see
-//! [`draw`]), and [`Draws`] opens its stream. Each seed gives only [`DRAWS_PER_SEED`] numbers, as in a round's step.
-//! `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
+//! As in the service, a player's dealt values follow from a random key, a seed follows from a dealt value and the
+//! request id (see [`draw`]), and [`Draws`] opens the seed's stream. Each seed gives only [`DRAWS_PER_SEED`] numbers,
+//! as in a step of a round. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
 //!
 //! Manual run of dieharder 3.31.1 on 22 November 2026, `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`, tests
-//! 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102, 204 to 206: of 51 p-values none failed, one was weak (`sts_serial` 14,
-//! 0.99998); with another seed none of 30 was.
+//! 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102, 204 to 206: none of 51 p-values failed, and one was weak (`sts_serial`
+//! 14, 0.99998); with another seed, none of 30 p-values was weak.
 
 use super::{Failure, simulate};
 use crate::figures;
@@ -19,7 +19,7 @@ use std::{
     num::NonZeroU32,
 };
 
-/// The export's format depends on it: never change it.
+/// Numbers per seed. Never change it, because the exported numbers depend on it.
 const DRAWS_PER_SEED: u32 = 64;
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -127,7 +127,7 @@ fn dieharder(bound: NonZeroU32, words: u64, chain: &mut Chain, to: &mut impl Wri
     Ok(())
 }
 
-/// A player's consecutive draws.
+/// Consecutive draws of one player.
 struct Chain {
     key: Seed,
     player: StreamId,
@@ -150,7 +150,7 @@ impl Chain {
         Ok(Self { key, player, number: 0, draws: Draws::from_seed(key), left: 0 })
     }
 
-    /// Deals the next seed, as for one-step rounds with numbered requests.
+    /// Deals the next seed, as for rounds of one step whose requests are numbered.
     fn deal(&mut self) -> Seed {
         self.number += 1;
         let dealt = draw::deal(&self.key, &self.player, self.number);
@@ -167,7 +167,7 @@ impl Chain {
     }
 }
 
-/// `None` for no limit.
+/// Remaining numbers; `None` for no limit.
 struct Left(Option<u64>);
 
 impl Left {
@@ -221,7 +221,7 @@ mod tests {
         String::from_utf8(exported(line)).unwrap().lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Derives words independently: a seed per block of 64, in the order dealt.
+    /// Derives words independently of the tested code: one seed per block of 64 words, in the order dealt.
     fn words(seeds: usize) -> Vec<u32> {
         let mut dealer = Chain::new(Some([7; 32])).unwrap();
         let blocks = (0..seeds).map(|_| Draws::from_seed(dealer.deal()));
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(numbers("--scaled 3221225472 --count 100"), drawn[..100]);
     }
 
-    /// Draws below a power of two are the upper bits of the generator's words.
+    /// A number drawn below a power of two consists of the upper bits of a word.
     #[test]
     fn pl_28_dieharder_reads_the_numbers_bits_without_a_gap() {
         let text = String::from_utf8(exported("--scaled 8 --count 12 --format dieharder")).unwrap();
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(exports.len(), 3);
     }
 
-    /// Accepts this many bytes, then fails like a closed pipe.
+    /// Writer that accepts this many bytes, then fails like a closed pipe.
     struct Closing(usize);
 
     impl Write for Closing {

@@ -16,7 +16,6 @@ use std::{
     time::Duration,
 };
 
-/// Longest wait for threads to end after the server has stopped.
 const LEAVE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
@@ -151,7 +150,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
     });
-    // All tasks have ended, except that after a signal during the start one may still read the log.
+    // All tasks have ended; only a task that was reading the log when the start was interrupted may still run.
     runtime.shutdown_timeout(LEAVE);
     served
 }

@@ -1,4 +1,4 @@
-//! Checks by hash that a feed resumes in its own log: a restored older copy repeats positions.
+//! Checks by hash that a feed resumes in the log where it began: a log restored from an older copy repeats positions.
 
 use super::Failure;
 use motherlode_jetstream::Last;
@@ -14,7 +14,7 @@ pub(super) struct Tie {
 }
 
 impl Tie {
-    /// Returns the check and the position to follow from: the previous one if the record must be received again.
+    /// Returns the check, and the position after which to follow: the previous position if the record must be received again.
     pub(super) fn after(partition: u32, last: Last) -> (Self, u64) {
         let Last { position, sha256 } = last;
         let to = sha256.filter(|_| position > 0).map(|sha256| (position, sha256));

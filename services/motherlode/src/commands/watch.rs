@@ -1,4 +1,4 @@
-//! A broken stream is reopened with exponential backoff.
+//! Watches jackpots. A broken stream is reopened with exponential backoff.
 
 use super::Failure;
 use crate::{
@@ -85,9 +85,9 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
 }
 
 enum Followed {
-    /// Requested updates received, or output closed.
+    /// The requested updates were received, or the output was closed.
     Enough,
-    /// `updated` if the stream had sent an update.
+    /// The stream broke; `updated` if it had sent an update.
     Broken { status: Status, updated: bool },
 }
 

@@ -1,4 +1,5 @@
-//! A witness of another organisation prevents that the log shows readers different histories (c2sp.org/tlog-witness).
+//! A witness of another organisation prevents the log from showing different histories to different readers
+//! (c2sp.org/tlog-witness).
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};

@@ -5,7 +5,7 @@ use motherlode_slots::{Draws, Seed};
 struct Toy(Vec<(f64, u32)>);
 
 impl Toy {
-    /// 0.775 with a standard deviation of 13.5: one round in 100,000 wins 4,000 bets.
+    /// A game with a return of 0.775 and a standard deviation of 13.5, in which one round of 100,000 wins 4,000 bets.
     fn sound() -> Self {
         Self(vec![(4_000.0, 10), (200.0, 500), (20.0, 8_000), (2.0, 150_000), (0.5, 350_000)])
     }
@@ -75,7 +75,6 @@ fn seed(of: &str, number: u32) -> Seed {
     seed
 }
 
-/// 60 lives of 20,000 rounds. 1 in 10,000 of the 360 rows may leave its band.
 #[test]
 fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     let toy = Toy::sound();
@@ -94,7 +93,6 @@ fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     }
 }
 
-/// Chance of one in a hundred, including the worst case with all variance in one high win.
 #[test]
 fn pl_23_the_false_alarm_rate_is_within_the_stated_one() {
     for (name, toy) in [("sound", Toy::sound()), ("heavy", Toy(vec![(1_000.0, 1_000)]))] {
@@ -123,7 +121,8 @@ fn found_after(faulty: &Toy, theory: Theory, of: &str, rounds_max: u32) -> Optio
     })
 }
 
-/// All wins a tenth too high or too low, or one doubled entry, with a few rounds at 5,000 times the usual stake.
+/// In faulty games all wins are a tenth too high or too low, or one entry is doubled, with a few rounds at 5,000 times
+/// the usual stake.
 #[test]
 fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
     let sound = Toy(Toy::sound().0[1..].to_vec());
@@ -156,7 +155,7 @@ fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() 
     assert!((of(&mixed) - 4_000_000.0 / 1_001_000.0).abs() < 1e-9);
 }
 
-/// The band is at most 1.45 z.
+/// The band is at most 1.45 z standard errors wide.
 #[test]
 fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     let theory = Toy::sound().theory();
@@ -169,7 +168,7 @@ fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     }
 }
 
-/// A win beyond the paytable neither widens the band nor leaves it.
+/// A win beyond the paytable must not widen the band, and must stay within it.
 #[test]
 fn pl_23_one_great_win_neither_alarms_nor_hides_anything() {
     let theory = Toy::sound().theory();

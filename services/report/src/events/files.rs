@@ -1,7 +1,7 @@
 //! Files of significant events: a chained log in the log's segment format, derived from the log.
 //!
-//! Missing, damaged or foreign files, or files shorter than the [kept figures](crate::kept) state, are deleted with
-//! these and rebuilt by the next start. Later events, left by a crash, stay: folding gives the same ones.
+//! Files that are missing, damaged, foreign, or shorter than the [kept figures](crate::kept) state are deleted with
+//! these figures, and the next start rebuilds both. Later events, left by a crash, stay: folding gives equal events.
 
 use bytes::Bytes;
 use motherlode_log::{AppendError, Chained, Hash, OpenError, Options, ReadError, Reader, SegmentStore, Store, hash};
@@ -126,7 +126,7 @@ impl EventFiles {
         deleted
     }
 
-    /// Appends events, without those already in the files. Can be repeated after an error.
+    /// Appends events, except those already in the files. Can be repeated after an error.
     pub(crate) fn append(
         &mut self,
         first: u64,

@@ -120,7 +120,6 @@ fn pl_22_however_many_events_there_are_memory_has_few() {
     assert!(known * 10 < 20_000 * 4, "{known} bytes of 20,000 events: less than 0.4 each");
 }
 
-/// After a crash, the files can have events beyond the kept figures.
 #[test]
 fn pl_22_events_that_are_there_already_are_passed_over() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Kept figures equal folded ones at any position; foreign files are not used.
+//! Kept figures equal folded figures at any position; foreign files are not used.
 
 use super::*;
 use crate::{events::Filter, follower::Follower};

@@ -119,7 +119,6 @@ fn pl_23_a_fault_is_found_at_mixed_coin_values() {
     assert!(found.totals.iter().all(|of| of.out_of_band), "{:?}", found.totals);
 }
 
-/// Within 5 standard errors, which 1 figure in 500,000 exceeds.
 #[test]
 fn pl_23_features_come_as_often_as_they_should() {
     for game in slots::latest_games() {
@@ -140,7 +139,7 @@ fn pl_23_features_come_as_often_as_they_should() {
     }
 }
 
-/// 40 rounds each. Long-run chances would be far off for games that unlock features.
+/// Each player plays 40 rounds. Long-run chances would be far off in games that unlock features.
 #[test]
 fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     for game in slots::latest_games() {
@@ -175,7 +174,6 @@ fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     }
 }
 
-/// Players are independent, so the spread of their means gives the standard error.
 #[test]
 fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
     const PLAYERS: u8 = 100;

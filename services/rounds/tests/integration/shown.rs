@@ -117,7 +117,6 @@ fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
                     continue;
                 };
                 let name = &game.info().symbols[spin.collection_symbol as usize].name;
-                // Emerald is green, ruby is red: gifted red crystals have no coin value.
                 let (sum, count) = if name == "Ruby Dwarf" { (500_000 + coin, 2) } else { (2_000_000 + coin, 5) };
                 let mean = outcome.mean_coin_value.unwrap();
                 let micros = |text: &str| (text.parse::<f64>().unwrap() * 1e6).round();

@@ -49,7 +49,6 @@ fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after
     Logged { commit, balances_after: vec![(Currency::EUR, Minor(after))], due_after: vec![], proposer: None }
 }
 
-/// The balance after minus the round's total change, limited to the range of amounts.
 #[test]
 fn pl_05_the_balance_before_a_bet_is_told_whatever_amounts_a_log_holds() {
     let before = |logged: &Logged| {

@@ -2,7 +2,7 @@ use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::time::Duration;
 
-/// Token bucket in thousandths of a call, so that calls per second equal units per millisecond.
+/// Token bucket, counted in thousandths of a call, so that a rate in calls per second equals units per millisecond.
 #[derive(Debug)]
 pub(super) struct Bucket {
     per_second: u32,

@@ -36,14 +36,14 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub struct Denied {
     pub refusal: Refusal,
-    /// Caller; empty if no credential matched.
+    /// Caller of the request; empty if no credential matched.
     pub caller: Caller,
 }
 
 impl Caller {
     pub const ANYONE: Self = Self(None);
 
-    /// Caller of a service without operators, who owns everything.
+    /// Returns the caller of a service without operators, who owns all objects.
     #[must_use]
     pub const fn anyone() -> Self {
         Self(None)
@@ -54,19 +54,19 @@ impl Caller {
         request.extensions().get::<Self>().cloned().unwrap_or_default()
     }
 
-    /// Whether the operator's objects belong to the caller.
+    /// Returns whether the operator's objects belong to the caller.
     #[must_use]
     pub fn owns(&self, operator: &str) -> bool {
         self.0.as_ref().is_none_or(|identity| *identity.operator.id == *operator)
     }
 
-    /// Whether the caller may see the operator's part of shared objects, such as pools.
+    /// Returns whether the caller may see the operator's part of shared objects, such as pools.
     #[must_use]
     pub fn sees(&self, operator: &str) -> bool {
         self.owns(operator) || self.owns(PLATFORM)
     }
 
-    /// Returns the caller's operator; `None` for the platform and without operators.
+    /// Returns the caller's operator; `None` for the platform, and if no operators are configured.
     #[must_use]
     pub fn own(&self) -> Option<&str> {
         let operator = self.0.as_ref().map(|identity| &*identity.operator.id);
@@ -83,7 +83,8 @@ impl Caller {
         self.0.as_ref().map(|identity| (identity.name.as_str(), identity.roles))
     }
 
-    /// Actor of a commit (PL-22, PL-27): the credential's name, for an operator `operator/name`.
+    /// Returns the actor of the caller's commits (PL-22, PL-27): the credential's name; of an operator's credential,
+    /// `operator/name`.
     #[must_use]
     pub fn actor(&self) -> Option<String> {
         self.0.as_ref().map(|identity| match &*identity.operator.id {

@@ -1,11 +1,11 @@
-//! Roles of each call. With operators configured, unlisted methods cannot be called.
+//! Roles that each call requires. If operators are configured, methods without an entry cannot be called.
 
 use crate::roles::Roles;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub path: &'static str,
-    /// Roles of which one suffices.
+    /// Roles; the caller needs one of them.
     pub roles: Roles,
     pub platform: bool,
 }

@@ -13,7 +13,7 @@ use std::{
 use tokio::time::{Sleep, sleep};
 use tonic::{Status, body::Body};
 
-/// Interval of checks, because the clock may be set meanwhile.
+/// Interval at which the expiry is checked again, because the clock may be set meanwhile.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Expiring {

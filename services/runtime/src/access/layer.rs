@@ -51,7 +51,7 @@ impl Access {
         }
     }
 
-    /// Admits a request and gives it its caller.
+    /// Admits a request and adds the caller to it.
     pub fn enter<B>(&self, request: &mut Request<B>) -> Result<Caller, Denied> {
         let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
         let caller = self.admit(request.uri().path(), request.headers(), peer)?;
@@ -81,7 +81,6 @@ fn identify<'a>(
         return Err(refuse(Reason::TokenAmbiguous, "the header authorization is given more than once"));
     }
     if let Some(token) = bearer(headers) {
-        // An empty token never matches.
         let found = if token.is_empty() { None } else { find(identities, Kind::Token, token) };
         return found.ok_or_else(|| refuse(Reason::TokenUnknown, "no operator has this token"));
     }

@@ -3,9 +3,9 @@
 //! One layer finds the operator by bearer token or client certificate, enforces its rate and roles, and adds a
 //! [`Caller`] to the request. Services treat another operator's objects as unknown.
 //!
-//! Checks, before the message is read: TOKEN_MISSING, TOKEN_UNKNOWN or CERTIFICATE_UNKNOWN, TOKEN_EXPIRED or
-//! CERTIFICATE_EXPIRED, TOO_MANY_CONNECTIONS, RATE_LIMITED, METHOD_UNKNOWN, ROLE_MISSING. Health and reflection are
-//! open.
+//! Possible refusals in the order of the checks, before the message is read: TOKEN_MISSING, TOKEN_UNKNOWN or
+//! CERTIFICATE_UNKNOWN, TOKEN_EXPIRED or CERTIFICATE_EXPIRED, TOO_MANY_CONNECTIONS, RATE_LIMITED, METHOD_UNKNOWN,
+//! ROLE_MISSING. Health and reflection need no credential.
 
 mod bucket;
 pub(crate) mod caller;

@@ -2,13 +2,12 @@ use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Bytes counted for a call's task and I/O buffers.
+/// Bytes that a call takes from the budget for its task and I/O buffers.
 pub const CALL_BYTES: usize = 16 << 10;
 
-/// Budget of bytes: half is divided evenly between operators, half is common.
+/// Budget of bytes: half is divided evenly between operators, half is shared by all operators.
 #[derive(Debug)]
 pub struct Budget {
-    /// Bytes of each operator's own share.
     own: usize,
     most: usize,
     pub(super) state: Mutex<State>,
@@ -21,7 +20,7 @@ pub(super) struct State {
 }
 
 impl Budget {
-    /// Creates a budget of `all` bytes, at most `most` per operator.
+    /// Creates a budget of `all` bytes, of which an operator may take at most `most`.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;
@@ -64,7 +63,6 @@ impl Budget {
     }
 }
 
-/// Bytes of a budget, returned on drop.
 #[derive(Debug)]
 pub(super) struct Share {
     budget: Arc<Budget>,

@@ -1,4 +1,4 @@
-//! Request body whose messages are counted and timed on arrival, by the lengths in gRPC's framing.
+//! Request body whose messages are counted and timed while they arrive, by the lengths in gRPC's framing.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};
@@ -17,11 +17,9 @@ const MESSAGE_MAX: usize = 4 << 20;
 
 pub(super) struct Inward {
     body: Body,
-    /// Bytes of the longest message so far, because the receive buffer does not shrink.
     held: Share,
     head: Vec<u8>,
     left: usize,
-    /// Time for a message, or for the whole body of a unary call.
     time: Duration,
     whole: bool,
     since: Instant,
@@ -156,7 +154,6 @@ mod tests {
         let budget = Budget::new(1_000, 1_000, 1);
         let mut body = inward(&budget, [message(1_001)[..HEAD].to_vec()], false);
         assert_eq!(next(&mut body).await.unwrap_err(), "BUFFERS_FULL");
-        // The service itself refuses longer messages.
         let mut giant = inward(&budget, [vec![0, 0xff, 0xff, 0xff, 0xff]], false);
         assert_eq!(next(&mut giant).await.unwrap(), HEAD);
     }

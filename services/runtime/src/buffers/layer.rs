@@ -22,7 +22,6 @@ impl Buffers {
     #[must_use]
     pub fn new(config: &Config, streams: impl IntoIterator<Item = String>) -> Self {
         let limits = &config.limits;
-        // Unidentified callers count as one operator.
         let (operators, most) = match config.operators.len() {
             0 => (1, limits.buffer_bytes_max),
             operators => (operators + 1, limits.buffer_bytes_per_operator_max),
@@ -41,7 +40,7 @@ impl Buffers {
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
     }
 
-    /// Takes a call's bytes, and counts those of its messages.
+    /// Takes the bytes of a call from the budget, and counts those of its messages.
     pub fn enter(&self, request: Request<Body>) -> Result<(Request<Body>, CallBytes), Refusal> {
         let caller = request.extensions().get::<Caller>();
         let operator = caller.map_or_else(|| Arc::from(""), Caller::operator);

@@ -1,4 +1,4 @@
-//! Answer body whose parts are counted until they are written.
+//! Answer body whose bytes are counted until they are written.
 
 use super::budget::Share;
 use bytes::Bytes;
@@ -35,7 +35,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Counts an answer, which is polled at once, so that an unread one is counted too.
+    /// Counts an answer. The body is polled at once, so that an answer that nobody reads is counted too.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;

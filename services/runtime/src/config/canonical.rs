@@ -1,6 +1,6 @@
-//! The canonical configuration, for its digest (PL-29). A laboratory can compute it without this program.
+//! The canonical configuration, whose digest identifies it (PL-29). A laboratory can compute the digest without this program.
 //!
-//! It is one line of JSON in UTF-8 with a line feed:
+//! The canonical configuration is one line of JSON in UTF-8, with a line feed at its end:
 //!
 //! * all keys including defaults and `null`, except [`ELSEWHERE`];
 //! * keys in code-point order, no spaces;
@@ -14,7 +14,7 @@
 use super::Config;
 use serde_json::Value;
 
-/// Excluded keys: they describe a machine, not the rules of play.
+/// Keys left out of the canonical configuration: they describe a machine, not the rules of play.
 pub const ELSEWHERE: [&str; 9] = ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console"];
 
 impl Config {

@@ -26,7 +26,7 @@ pub struct Console {
 impl Console {
     pub const USUAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 50080);
 
-    /// Beyond loopback, requires operators, and TLS or `plaintext`.
+    /// An address beyond loopback requires operators, and TLS or `plaintext`.
     pub(super) fn check_exposure(&self, operators: bool, secured: bool) -> Result<(), ConfigError> {
         let Some(listen) = self.listen.filter(|listen| !listen.ip().is_loopback()) else { return Ok(()) };
         match (operators, secured) {

@@ -102,7 +102,7 @@ fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> 
     ms.map(Some).ok_or_else(|| de::Error::custom("must be a date and time with its offset: 2027-01-31T00:00:00Z"))
 }
 
-/// `None` without date, time or offset.
+/// Converts a time; `None` without date, time or offset.
 fn unix_ms(time: &Datetime) -> Option<i64> {
     let (day, clock) = (date::parse(&time.date?.to_string())?, time.time?);
     let offset_minutes = match time.offset? {
@@ -177,7 +177,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
     Ok(())
 }
 
-/// Never authenticates, since headers are trimmed.
+/// Returns whether the token is blank; a blank token never authenticates, since headers are trimmed.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()
@@ -190,7 +190,6 @@ mod tests {
 
     #[test]
     fn times_are_those_of_the_unix_clock() {
-        // Results of `date -u -d ... +%s`.
         for (text, seconds) in [
             ("1970-01-01T00:00:00Z", 0),
             ("2000-02-29T12:00:00Z", 951_825_600),

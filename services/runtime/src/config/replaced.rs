@@ -2,7 +2,7 @@
 
 use super::error::ConfigError;
 
-/// Names the replacement if a configuration has such a key or value.
+/// Returns an error that names the replacement if the configuration has a key or value of an earlier build.
 pub(super) fn key(text: &str) -> Option<ConfigError> {
     let table: toml::Table = text.parse().ok()?;
     let ledger = |key: &str| table.get("ledger").is_some_and(|ledger| ledger.get(key).is_some());

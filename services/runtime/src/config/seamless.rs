@@ -124,7 +124,6 @@ impl Seamless {
             ca: self.ca.as_ref().map(read).transpose()?,
             ..Credentials::default()
         };
-        // `token new` writes a trailing line feed.
         Ok(WalletCredentials { shown, signing_key: signing_key.map(|key| key.trim_ascii().to_vec()) })
     }
 

@@ -19,7 +19,6 @@ use tokio::{
     time::sleep,
 };
 
-/// Delay after an accept that failed for lack of a resource.
 const PAUSE: Duration = Duration::from_millis(50);
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
@@ -119,13 +118,13 @@ pub(super) struct Opened {
     pub(super) wire: Wire,
     pub(super) connection: Arc<Connection>,
     pub(super) peer: Arc<Peer>,
-    /// Deadline of all handshakes.
+    /// Time by which all handshakes of this connection (TLS and HTTP/2) must be complete.
     pub(super) by: tokio::time::Instant,
     pub(super) stop: Stop,
 }
 
 impl Accepted {
-    /// `run` returns the service's reason to end the connection.
+    /// Serves the connection; `run` returns the service's reason to end it.
     pub(super) async fn serve<F>(self, run: impl FnOnce(Opened) -> F)
     where
         F: Future<Output = Option<&'static str>>,

@@ -56,7 +56,6 @@ pub(super) async fn answer<S>(
     under_way.answered = ended || send(body, stream, &under_way.connection).await.is_some();
 }
 
-/// Sends a body; `None` if the caller cancelled or the body failed.
 async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Connection>) -> Option<()> {
     loop {
         let next = poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
@@ -76,7 +75,6 @@ async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Co
             Err(frame) => return stream.send_trailers(frame.into_trailers().unwrap_or_default()).ok(),
         };
         if !data.is_empty() {
-            // One byte suffices: the transport buffers the rest.
             stream.reserve_capacity(1);
             while stream.capacity() == 0 {
                 let _unread = connection.wait_for_reader();

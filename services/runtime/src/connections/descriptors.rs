@@ -1,6 +1,6 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Limit of descriptors, because each costs kernel memory.
+/// Highest number of descriptors, because each takes memory in the kernel.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
 /// Raises the process's limit of descriptors and returns it.

@@ -1,5 +1,5 @@
 //! Direct calls: unary calls that a connection answers in its own task, since the task and layers of an ordinary call
-//! cost more than a bet. Those that arrive together are answered together. A [`Direct`] implementation makes the
+//! cost more than a bet. Calls that arrive together are answered together. A [`Direct`] implementation makes the
 //! layers' checks itself.
 
 use super::{calls::UnderWay, peer::Peer};
@@ -16,7 +16,7 @@ pub trait Direct: Send + Sync {
 }
 
 pub trait DirectCalls: Send {
-    /// Never waits.
+    /// Begins a call without waiting.
     fn begin(&mut self, head: Parts, message: Bytes, responder: Responder);
 
     fn hand_in(&mut self);
@@ -34,7 +34,6 @@ impl Responder {
     /// Sends a length-prefixed message, or a refusal.
     pub fn send(self, answer: Result<Bytes, Status>) {
         let Self { respond, mut under_way } = self;
-        // An error means a cancelled call.
         under_way.answered = send(respond, answer).is_ok();
     }
 }

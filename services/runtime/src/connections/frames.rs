@@ -1,8 +1,8 @@
-//! Limit of a connection's HTTP/2 frames outside calls.
+//! Limit on a connection's HTTP/2 frames that belong to no call.
 //!
 //! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little.
-//! A frame takes its payload and [`FRAME`] bytes from an allowance, which grows with time, by [`CALL`] bytes per call,
-//! and by the sent bytes, since clients acknowledge them.
+//! Such a frame takes its payload and [`FRAME`] bytes from an allowance. The allowance grows with time, by [`CALL`]
+//! bytes per call, and by the number of sent bytes, since clients acknowledge them.
 
 use std::time::Instant;
 
@@ -117,7 +117,6 @@ mod tests {
     #[test]
     fn at_b2_frames_without_a_call_are_counted_with_their_bytes_however_they_are_cut() {
         let now = Instant::now();
-        // A hundred frames of 64 bytes fill the allowance; a ping has 8 more.
         let ping = frame(6, 0, 8);
         assert_eq!(taken(&mut begun(now), &ping, now), 100 * 64 / 72);
         let mut frames = begun(now);

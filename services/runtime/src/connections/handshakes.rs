@@ -1,8 +1,8 @@
 //! TLS handshakes, limited in number and shared fairly between addresses.
 //!
-//! A handshake costs its peer almost nothing, so one thread of low priority computes all of them. With all slots taken,
-//! a new handshake displaces the oldest of the address with the most, if its own address has fewer. Otherwise it waits;
-//! a free slot goes to the address with the fewest.
+//! A handshake costs its peer almost nothing, so one thread of low priority computes all handshakes. If all slots are
+//! taken, a new handshake displaces the oldest one of the address with the most handshakes, if its own address has
+//! fewer. Otherwise it waits; a free slot is given to the address with the fewest handshakes.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;
@@ -35,7 +35,7 @@ pub(super) enum HandshakeError {
 
 pub(super) struct Handshakes {
     slots: Slots,
-    /// Thread that computes handshakes; without one the caller's runtime does.
+    /// Thread that computes handshakes; without it the caller's runtime computes them.
     thread: Option<(Handle, oneshot::Sender<()>)>,
     counter: Counter<u64>,
 }
@@ -45,7 +45,6 @@ impl Handshakes {
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.tls.handshakes");
         let counter = counter.with_description("TLS handshakes that ended, by outcome.").build();
-        // Exported from 0, so that a rate includes the first increase.
         ["done", "failed", "late", "displaced"]
             .iter()
             .for_each(|how| counter.add(0, &[KeyValue::new("outcome", *how)]));
@@ -121,7 +120,6 @@ struct SlotPool {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// Oldest first.
     active: BTreeMap<u64, Active>,
     waiting: VecDeque<(IpAddr, oneshot::Sender<Slot>)>,
     warned: Option<Instant>,
@@ -179,7 +177,6 @@ impl Slots {
             let fewest = fewest.map(|(index, _)| index).and_then(|index| state.waiting.remove(index));
             fewest.map(|(peer, sender)| (sender, self.enter(&mut state, peer)))
         };
-        // If the receiver is gone, the slot is returned here, which needs the lock.
         if let Some((sender, slot)) = given {
             drop(sender.send(slot));
         }
@@ -199,7 +196,6 @@ impl State {
         let counts = self.counts();
         let own = counts.get(&peer).copied().unwrap_or(0);
         let count = |one: &Active| counts.get(&one.peer).copied().unwrap_or(0);
-        // The first of several maxima is the oldest.
         let most = self.active.iter().rev().max_by_key(|(_, one)| count(one));
         let Some(id) = most.filter(|(_, one)| count(one) > own).map(|(id, _)| *id) else { return false };
         let Some(displaced) = self.active.remove(&id) else { return false };

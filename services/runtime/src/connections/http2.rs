@@ -24,15 +24,14 @@ use tower::Service;
 
 pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
 const CALL_WINDOW: u32 = 64 << 10;
-/// Send buffer of a call, exceeded at most by its last part.
+/// Bytes of a call's send buffer; only the last part of an answer may exceed the limit.
 const SEND_BUFFER: usize = 64 << 10;
 pub(super) const HEADER_TABLE: u32 = 4 << 10;
 const FRAME: u32 = 16 << 10;
-/// Calls reset before they are processed.
 const RESET_UNSEEN_MAX: usize = 20;
-/// Errors in calls before the connection ends.
 const RESET_OWN_MAX: usize = 256;
-/// Limits for the message of a direct call: time after its headers, and buffered bytes. Beyond, the layers count both.
+/// Limits for the message of a direct call: time after its headers, and buffered bytes. Beyond these, the call goes
+/// through the layers, which count time and bytes.
 const COMING_FOR: Duration = Duration::from_millis(5);
 const COMING_BYTES_MAX: usize = 4 << 10;
 
@@ -173,7 +172,6 @@ fn length(parts: &[Bytes]) -> usize {
     parts.iter().map(Bytes::len).sum()
 }
 
-/// Returns after an unanswered ping.
 pub(super) async fn keep_alive(pings: Option<PingPong>, bounds: &Bounds) {
     let Some(mut pings) = pings else { return std::future::pending().await };
     loop {

@@ -30,7 +30,7 @@ impl Lifetime {
         Self { connection, stop, look, stopped: None, leaving: false }
     }
 
-    /// Cancel-safe.
+    /// Returns the next reason to end the connection. Cancel-safe.
     pub(super) async fn next(&mut self) -> End {
         loop {
             tokio::select! {
@@ -53,7 +53,7 @@ impl Lifetime {
             return Some(End::Now("no HTTP/2 preface or request in time"));
         }
         let (left, end) = match self.stopped {
-            // The caller of the stop limits the time of calls in progress.
+            // The code that requests the stop limits the time of calls in progress.
             Some(stopped) => {
                 let left = connection.closes_in(stopped).unwrap_or(LOOK_EVERY);
                 (left, left.is_zero().then_some(End::Now(STOPS)))

@@ -1,12 +1,12 @@
 //! Connections, their limits and timeouts.
 //!
 //! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is dropped
-//! for late handshakes, unanswered pings or inactivity. At a limit the least useful one is closed, see
+//! for late handshakes, unanswered pings or inactivity. At a limit the least useful connection is closed, see
 //! [`Table`](table::Table).
 //!
-//! The limits are below that of descriptors, some of which are reserved for the log. If descriptors run out, one
-//! connection is dropped with a log line. A connection needs up to 256 KiB of receive window, two HPACK tables of 4 KiB
-//! and TLS buffers; [`crate::buffers`] limits unsent bytes.
+//! The number of connections is limited below that of descriptors, some of which are reserved for the log. If
+//! descriptors run out, one connection is dropped with a log line. A connection needs up to 256 KiB of receive window,
+//! two HPACK tables of 4 KiB, and TLS buffers; [`crate::buffers`] limits unsent bytes.
 
 mod accepted;
 mod calls;
@@ -107,7 +107,7 @@ where
             () = poll_fn(|context| turn.poll(context, |context| http.poll(context))) => return None,
             () = connection.exceeded() => {
                 http.calm();
-                // The peer may keep sending.
+                // The peer may still be sending.
                 let _ = timeout(CALM, poll_fn(|context| http.poll(context))).await;
                 return Some("too many frames without a call");
             }

@@ -2,7 +2,7 @@ use super::{stream::Wire, table::Connection};
 use std::{net::IpAddr, sync::Arc};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// Peer of a connection, an `Arc` extension of each request.
+/// Peer of a connection; each request has it as an extension, in an `Arc`.
 pub struct Peer {
     address: IpAddr,
     certificate: Option<CertificateDer<'static>>,

@@ -1,9 +1,9 @@
-//! Tasks of competing operators on one thread.
+//! Fair order of the tasks of competing operators on one thread.
 //!
-//! A thread runs ready tasks in the order in which they became ready, so an operator with a thousand calls would delay
-//! another's only call by all of them. While operators compete, a round admits each operator for as much work as its
-//! weight allows; its other tasks wait, oldest first. The round ends when no ready task is left and the sockets have
-//! been polled.
+//! A thread runs tasks in the order in which they became ready, so an operator's only call would wait for all of
+//! another's thousand calls. While operators compete, a round of the thread admits each operator for as much work as
+//! its weight allows; the operator's other tasks wait, oldest first. The round ends when no ready task is left and the
+//! sockets have been polled.
 //!
 //! Cost while operators compete: a look-up per poll of a task, and a poll of the sockets per round.
 
@@ -15,7 +15,7 @@ thread_local! {
 }
 
 struct Round {
-    /// Operators with work in it, keyed by the number of their share.
+    /// Operators with work in this round, keyed by the number of their share.
     lanes: BTreeMap<usize, Lane>,
     /// Age of the newest waiting task.
     newest: u64,
@@ -43,7 +43,6 @@ impl Round {
 
     /// Admits a task, or keeps its waker. Returns whether it was admitted.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
-        // The connection's operator may have become known since the task began to wait.
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);
         }
@@ -95,7 +94,7 @@ pub(super) fn spend(share: usize, work: usize) {
     });
 }
 
-/// Like `Round::enter`; `most` is the operator's work per round.
+/// Like `Round::enter`, for the round of the current thread; `most` is the operator's work per round.
 pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
     let (entered, begins) = ROUND.with_borrow_mut(|round| {
         let begins = round.lanes.is_empty();
@@ -108,13 +107,12 @@ pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Ticket>, w
 }
 
 pub(super) fn leave(place: Ticket) {
-    // There is no round if the thread is ending.
     let _ = ROUND.try_with(|round| round.borrow_mut().leave(place));
 }
 
 async fn rounds() {
     loop {
-        // Resumes once the sockets have been polled.
+        // The task resumes once the sockets have been polled.
         yield_now().await;
         if !ROUND.with_borrow_mut(Round::end) {
             return;

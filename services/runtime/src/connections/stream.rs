@@ -23,7 +23,8 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// An earlier close resets the connection, and the peer may lose unread answers (RFC 9112, 9.6).
+/// Time before a connection is closed. An earlier close would reset it, and the peer could lose unread answers (RFC
+/// 9112, 9.6).
 const LINGER: Duration = Duration::from_secs(2);
 const PROBES: u32 = 4;
 const LINGER_BYTES: usize = 4 << 10;

@@ -22,9 +22,8 @@ use tokio::sync::Notify;
 
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 const WARN_EVERY: Duration = Duration::from_secs(10);
-/// Age up to which a connection without handshakes ranks as one without a known caller.
+/// Age up to which a connection without handshakes ranks as a connection without a known caller.
 const YOUNG: Duration = Duration::from_secs(1);
-/// Time for a peer to read its answers after a stop.
 const READ_MAX: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone)]
@@ -57,7 +56,7 @@ impl Bounds {
     #[must_use]
     pub fn for_limits(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        // Connections and log each get some, however few there are.
+        // Connections and log each get some descriptors, even if there are few.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
@@ -114,7 +113,6 @@ struct TableInner {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// Connections by number, oldest first.
     connections: BTreeMap<u64, Arc<Connection>>,
     shares: BTreeMap<String, Arc<Share>>,
     warned: Option<Instant>,
@@ -131,7 +129,7 @@ pub struct Connection {
     share: OnceLock<Arc<Share>>,
     calls: AtomicU32,
     unread: AtomicU32,
-    /// Milliseconds since the table's creation.
+    /// Time since which the connection is idle, in milliseconds since the table's creation.
     rests_since: AtomicU64,
     cancelled: Mutex<Option<(Instant, u32)>>,
     shed: Notify,
@@ -222,7 +220,7 @@ impl State {
         };
         let least = self.connections.values().filter(may).min_by_key(|one| {
             let kind = one.kind();
-            // The youngest loses the least work.
+            // Of busy connections the youngest is closed, since it loses the least work.
             let age = if kind == Kind::Busy { u64::MAX - one.id } else { one.id };
             (kind, Reverse(count(one)), age)
         });
@@ -230,7 +228,6 @@ impl State {
         self.shed(id)
     }
 
-    /// Closes a connection of the operator for this credential.
     fn make_way_for(&mut self, holder: &Holder) -> Option<()> {
         let theirs = |one: &&Arc<Connection>| one.holder().is_some_and(|other| other.operator == holder.operator);
         let mut counts = HashMap::new();
@@ -262,11 +259,11 @@ impl State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// Its handshakes, or the head of its first HTTP/1.1 request, are late.
+    /// The handshakes, or the head of the first HTTP/1.1 request, are late.
     Ungreeted,
-    /// It has had no admitted call, and none is in progress.
+    /// The connection has had no admitted call, and no call is in progress.
     Unknown,
-    /// It has had no admitted call, but calls without a credential, such as health, are in progress.
+    /// The connection has had no admitted call, but calls without a credential, such as health, are in progress.
     Watched,
     Idle,
     Busy,
@@ -282,7 +279,7 @@ impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
         match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
-            // It may be an honest client's, so it ranks with idle connections.
+            // A young connection may be an honest client's, so it ranks with idle connections.
             (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,
@@ -327,7 +324,6 @@ impl Connection {
             let share = Arc::clone(share.or_insert_with(|| Arc::new(self.table.turns.share(operator, number))));
             let _ = self.share.set(share);
         }
-        // A concurrent call may have set it first.
         let _ = self.known.set(holder);
         Ok(())
     }
@@ -349,7 +345,7 @@ impl Connection {
         self.called();
     }
 
-    /// Counts a call, or one within a stream.
+    /// Counts a call, or a message that is a call within a stream.
     pub fn called(&self) {
         self.table.turns.called(self.share(), || self.table.now());
     }
@@ -358,8 +354,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Number of calls to start before others: the rest of the operator's work in the thread's round, at least 1.
-    /// `alone` without competition.
+    /// Returns the number of calls to start before other connections have their turn: the rest of the operator's work
+    /// in the thread's round, at least 1; `alone` if no operators compete.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
@@ -371,7 +367,7 @@ impl Connection {
         rounds::spend(self.share().number, calls);
     }
 
-    /// Number of the operator's share and its work per round, while operators compete.
+    /// Returns the number of the operator's share and its work per round, while operators compete.
     pub(super) fn competes(&self) -> Option<(usize, usize)> {
         let share = self.share();
         self.table.turns.work(share, || self.table.now()).map(|work| (share.number, work))

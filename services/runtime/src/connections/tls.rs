@@ -22,7 +22,7 @@ pub enum TlsError {
     Roots(#[from] VerifierBuilderError),
 }
 
-/// `client_roots` enables optional client certificates. `protocol` is the ALPN name.
+/// Creates an acceptor. `client_roots` enables optional client certificates; `protocol` is the ALPN name.
 pub fn acceptor(
     certificate: &[u8],
     key: &[u8],
@@ -30,7 +30,6 @@ pub fn acceptor(
     protocol: &[u8],
 ) -> Result<Acceptor, TlsError> {
     let certificates = |pem| CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-    // The process's only provider, whatever features dependencies enable.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
     let builder = match client_roots {

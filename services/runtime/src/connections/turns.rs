@@ -1,9 +1,9 @@
-//! Work of competing operators per round of a thread.
+//! Work that competing operators may do per round of a thread.
 //!
-//! While several operators call, an operator's connections share a number of work units per round of a thread
-//! ([`rounds`](super::rounds)), by its weight, so a hundred connections, streams or series do no more than one. A unit
-//! is a poll of a task, or a call that it begins or answers. Nothing is refused, and an operator that calls alone is
-//! not slowed down. Connections without a known caller count as one operator.
+//! While several operators call, all connections of an operator share a number of work units per round of a thread
+//! ([`rounds`](super::rounds)), by the operator's weight, so a hundred connections, streams or series do no more than
+//! one. A unit is a poll of a task, or a call that the task begins or answers. Nothing is refused, and an operator that
+//! calls alone is not slowed down. Connections without a known caller count as one operator.
 //!
 //! Cost: an atomic load per poll and an atomic exchange per call.
 
@@ -16,9 +16,8 @@ use std::{
 };
 
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Work per round at the greatest weight. A smaller number shortens the wait of others.
+/// Work per round at the greatest weight. A smaller number shortens the wait of other operators.
 const COMPETING_MAX: usize = 16;
-/// Time after a call during which operators count as competing, in milliseconds.
 const COMPETE_MS: u64 = 1_000;
 
 pub(super) struct Turns {
@@ -26,7 +25,7 @@ pub(super) struct Turns {
     heaviest: u32,
     unknown: Arc<Share>,
     latest: AtomicUsize,
-    /// Milliseconds since the table's creation.
+    /// Time until which operators compete, in milliseconds since the table's creation.
     compete_until: AtomicU64,
 }
 
@@ -36,7 +35,6 @@ pub(super) struct Share {
 }
 
 impl Turns {
-    /// The default weight is 1.
     pub(super) fn new(weights: BTreeMap<String, u32>) -> Self {
         let heaviest = weights.values().copied().max().unwrap_or(1).max(1);
         let (latest, compete_until) = (AtomicUsize::new(0), AtomicU64::new(0));
@@ -59,7 +57,7 @@ impl Turns {
         }
     }
 
-    /// Work per round of a thread; `None` if no operators compete.
+    /// Returns the work per round of a thread; `None` if no operators compete.
     pub(super) fn work(&self, share: &Share, now_ms: impl Fn() -> u64) -> Option<usize> {
         let until = self.compete_until.load(Ordering::Relaxed);
         let competes = until > 0 && until > now_ms();

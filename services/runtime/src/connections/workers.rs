@@ -1,4 +1,4 @@
-//! A connection and its calls' wake-ups stay on their thread.
+//! Keeps a connection and the wake-ups of its calls on one thread.
 
 use std::{
     io,

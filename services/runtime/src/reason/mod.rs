@@ -39,7 +39,7 @@ impl Reason {
     }
 
     fn row(self) -> &'static Row {
-        // The table has the enum's order.
+        // The rows are in the order of the enum.
         &TABLE[self as usize]
     }
 }
@@ -51,7 +51,7 @@ impl fmt::Display for Reason {
 }
 
 impl Retry {
-    /// Returns the wait before an unchanged retry; `None` if a retry does not help.
+    /// Returns the wait before a retry of the unchanged request; `None` if a retry does not help.
     #[must_use]
     pub fn wait(self) -> Option<Duration> {
         match self {

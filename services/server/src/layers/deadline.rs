@@ -1,13 +1,13 @@
-//! Deadlines: a call beyond its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
+//! Deadlines: a call that exceeds its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
 //!
-//! The transport would answer CANCELLED, so this timer starts first. Streams are limited until their first answer.
+//! The transport would answer CANCELLED, so this timer starts before its timer. For a stream, the timeout limits the
+//! time to the first answer.
 
 use http::HeaderMap;
 use motherlode_runtime::{Reason, Refusal};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Resolution of the timer.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Refuses a timeout below [`SHORTEST`].
@@ -17,12 +17,11 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
             Reason::DeadlineExceeded,
             "the deadline had passed when the call arrived; it had no effect",
         )),
-        // An overflow means no deadline.
         time => Ok(time.and_then(|time| Instant::now().checked_add(time))),
     }
 }
 
-/// A repeated header is malformed.
+/// Parses the timeout; a repeated header is malformed.
 fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let mut values = headers.get_all("grpc-timeout").iter();
     let Some(value) = values.next() else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! Refusals: each has details (PL-12), a count and a log line.
 //!
-//! A status without details comes from the transport or the codec. Its INTERNAL means an undecodable message, so it
-//! becomes INVALID_ARGUMENT.
+//! A status without details comes from the transport or the codec. Their INTERNAL means an undecodable message and is
+//! replaced by INVALID_ARGUMENT.
 
 use super::call_metrics::method;
 use bytes::Bytes;
@@ -100,7 +100,6 @@ fn add_details(headers: &mut HeaderMap) {
     };
     let message = Status::from_header_map(headers).map(|status| status.message().to_owned()).unwrap_or_default();
     headers.remove("grpc-message");
-    // Never too long: code and reason are ASCII, the message is encoded.
     let _ = Status::from(Refusal::new(reason, message)).add_header(headers);
 }
 

@@ -1,5 +1,5 @@
-//! Local copy of a partition, kept by `follow` (PL-30). A copy of one operator's records is a separate chain of wrapped
-//! records.
+//! Local copy of a partition, kept by `follow` (PL-30). A copy of one operator's records is a separate chain of
+//! records, each wrapping an original.
 
 use super::layout::{copy_folder, log_folder};
 use bytes::Bytes;
@@ -52,7 +52,6 @@ fn whose(operator: &str) -> String {
 }
 
 struct CopyStore {
-    /// Empty for the whole log.
     operator: String,
     store: SegmentStore,
 }
@@ -91,7 +90,7 @@ impl Backup {
         self.partition
     }
 
-    /// Source position of the last record, or 0.
+    /// Returns the source position of the last record, or 0.
     #[must_use]
     pub fn position(&self) -> Position {
         self.position
@@ -102,7 +101,7 @@ impl Backup {
         self.kept.as_ref().map_or(0, |kept| kept.store.end())
     }
 
-    /// Appends durably. The records must follow the copy.
+    /// Appends records durably. Their positions must continue the copy.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(CopyStore { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {

@@ -1,8 +1,8 @@
 //! Copies all partitions of a log between folders and streams.
 //!
 //! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Appended
-//! records are read back. The copy is consistent: home is copied first, then each other partition up to the last record
-//! whose original at home is in the copy.
+//! records are read back. The copy is consistent: home is copied first, then every other partition up to the last
+//! record that refers to nothing at home beyond the copied records.
 
 use super::{
     location::{LogError, LogLocation},
@@ -18,12 +18,11 @@ use std::{
     time::Duration,
 };
 
-/// Delay at the end of a followed source.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// End of the target before the copy.
+    /// Position of the target's end before the copy.
     pub before: Position,
     pub end: Position,
     pub head: Hash,
@@ -51,7 +50,7 @@ fn differs(ends: bool) -> &'static str {
     if ends { "the source ends before" } else { "the source has another record there" }
 }
 
-/// Completes a copy although the source, a folder, may be damaged before the target's end.
+/// Completes a copy even if the source, a folder, may be damaged before the target's end.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
@@ -61,7 +60,7 @@ pub fn copy_rest(
     copy_by(from, to, (Source::Rest, false), stopped, copied)
 }
 
-/// Copies the missing records up to any damage, and with `follow` newer ones until `stopped`. `copied` counts the
+/// Copies the missing records up to any damage, and with `follow` newer records until `stopped`. `copied` counts records.
 /// records.
 pub fn copy(
     from: &LogLocation,
@@ -88,7 +87,7 @@ fn copy_by(
 ) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
-    // From the last to the first, so partition 0 exists only if all others do.
+    // Partitions are opened from the last to the first, so partition 0 exists only if all others do.
     let copies = (0..partitions).rev().map(|partition| match part {
         Source::Whole => Copying::begin(from, to, partition),
         Source::Rest => Copying::begin_after(from, to, partition),
@@ -130,7 +129,6 @@ struct Copying {
 impl Copying {
     fn begin(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
         let mut source = from.existing(partition)?;
-        // The target may end within an append of the source.
         let mut same = (0, genesis(partition));
         for held in to.records(partition)?.into_iter().flatten() {
             let (held, found) = (held?, source.next().transpose()?);
@@ -158,9 +156,8 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies to the source's current end, or to a record that refers past home's end, while `wanted`.
+    /// Copies while `wanted`, to the source's current end or to a record that refers past home's end.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
-        // Records read before home's end was read may not refer to it yet.
         let mut at_old_end = true;
         loop {
             if self.waiting.is_empty() {
@@ -217,7 +214,7 @@ impl Copying {
     }
 }
 
-/// The copied commit's position at home, or 0. The audit finds malformed records.
+/// Returns the position at home of the commit that a record copies, or 0. Malformed records are left to the audit.
 fn copies(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()
 }

@@ -25,7 +25,7 @@ pub enum LogError {
     },
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// The log has another number of partitions, which is permanent because it assigns the players.
+    /// The log has another number of partitions, which cannot change because it assigns the players.
     #[error(
         "{location} has the log of partitions {}, not of {configured} partitions as configured, of which {} are written \
          here",
@@ -60,7 +60,6 @@ impl LogLocation {
     pub fn named(name: &str, config: &Config) -> Result<Self, ConfigError> {
         match name.starts_with("nats://") {
             true => Ok(Self::Stream(config.log_store().at(name)?)),
-            // A mistyped address must not become a folder.
             false if name.contains("://") => {
                 let fault = format!("{name} is neither a folder nor nats://host:port,...");
                 Err(ConfigError::Store { fault })
@@ -73,7 +72,7 @@ impl LogLocation {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                // Opened without a change: the ledger settles the log after it has compared it with the index.
+                // The store is opened unchanged: the ledger settles the log after comparing it with the index.
                 let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
@@ -94,7 +93,7 @@ impl LogLocation {
 
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.write_partitions())?;
-        // From the last to the first, so the first exists only if all others do.
+        // Partitions are opened from the last to the first, so the first exists only if all others do.
         config
             .write_partitions()
             .into_iter()
@@ -103,7 +102,7 @@ impl LogLocation {
             .collect()
     }
 
-    /// Checks that the log has these partitions, or that its creation was interrupted. A folder must have no others.
+    /// Checks that the log has these partitions, or that its creation was interrupted. A folder must have no other partitions.
     pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), LogError> {
         let found = self.partitions(partitions)?;
         let fits = match self {

@@ -1,4 +1,4 @@
-//! Verified records of a log, read without a lock.
+//! Verified records of a log, read without locking the log.
 
 use super::{
     layout::log_folder,
@@ -65,7 +65,8 @@ impl LogLocation {
         }
     }
 
-    /// Opens the records after a position, where `head` is the hash of the record there. The log must be in a folder.
+    /// Opens the records after a position, where `head` is the hash of the record at the position. The log must be in a
+    /// folder.
     pub fn records_after(&self, partition: u32, position: Position, head: Hash) -> Result<Records, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -107,7 +108,7 @@ impl Records {
         }
     }
 
-    /// Reads at most one append; empty at the end. An error ends the batch.
+    /// Reads the records of at most one append; empty at the log's end. An error ends the batch.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {

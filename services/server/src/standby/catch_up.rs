@@ -17,14 +17,12 @@ use tokio::{
     time::timeout,
 };
 
-/// Longest wait at the process's end for work that cannot be interrupted.
 const END_MAX: Duration = Duration::from_secs(20);
 
 pub(super) struct CatchUp {
     config: Config,
     options: Options,
     port: u16,
-    /// Senders whose drop stops the threads.
     stops: Vec<Sender<()>>,
     following: Option<JoinHandle<Result<Replica, ServeError>>>,
 }

@@ -1,4 +1,4 @@
-//! Reports foreign messages as a significant event (PL-22), once per hour and partition.
+//! Reports messages of foreign writers in the stream as a significant event (PL-22), once per hour and partition.
 
 use motherlode_jetstream::Presence;
 use motherlode_ledger::Ledgers;

@@ -1,4 +1,4 @@
-//! Standbys of a log, listed until they are silent for some seconds.
+//! Known standbys of a log; each is removed from the list after some seconds of silence.
 
 use motherlode_jetstream::{Presence, StandbyReport};
 use motherlode_ledger::{Ledgers, ReaderKind, Reading};
@@ -10,7 +10,6 @@ use tokio::time::{Instant, sleep};
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 const LISTED_MAX: usize = 64;
 
-/// Last report by partition and name.
 type Heard = BTreeMap<(u32, String), (Reading, Instant)>;
 
 pub(super) async fn list(presence: Presence, ledgers: Ledgers) {

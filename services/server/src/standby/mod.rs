@@ -1,5 +1,5 @@
-//! Process with its log on JetStream, as writer or standby in turns. If two standbys take over at once, the first epoch
-//! message wins.
+//! Process with its log on JetStream, alternately as writer and as standby. If two standbys take over at once, the one
+//! whose epoch message is stored first becomes the writer.
 
 mod catch_up;
 mod foreign;
@@ -50,7 +50,7 @@ struct Candidate {
     listener: TcpListener,
 }
 
-/// Errors after the first start only delay the next attempt.
+/// Serves and stands by until the stop. Only errors of the first start end the process; later ones delay the next attempt.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -61,7 +61,6 @@ pub(crate) async fn serve(
     let candidate = Candidate { listener: bind(&config)?, config, options, dealer };
     let mut signalled = pin!(signalled);
     let mut leaving = None;
-    // A process of all roles takes the log at its start.
     let mut opened = match candidate.config.role {
         Role::All => tokio::select! {
             opened = candidate.open() => Some(opened?),
@@ -101,7 +100,6 @@ impl Candidate {
         Ok(spawn_blocking(move || open(&config)).await.map_err(ServeError::interrupted)??)
     }
 
-    /// Returns `None` after the signal.
     async fn stand_by(
         &self,
         leaving: Option<JoinHandle<Result<(), ServeError>>>,
@@ -165,7 +163,7 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // Checked here too, because a replay can last longer than a silence.
+        // The authority is checked during the replay too, because a replay can last longer than the silence before a takeover.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,
@@ -175,7 +173,6 @@ impl Candidate {
         let mut server = tokio::select! {
             started = &mut starting => match started.map_err(ServeError::interrupted)? {
                 Ok(server) => server,
-                // Another process took the log first.
                 Err(error @ (ServeError::Pool { .. } | ServeError::Behind(_))) => {
                     tracing::error!(%error, "the log was lost before it was served");
                     return Ok(Turn::Lost(None));

@@ -1,5 +1,5 @@
-//! Standby's replica of another process's log, read from JetStream, verified and folded ([`Recovered`]). State of
-//! another log is dropped and loaded again.
+//! Standby's replica of another process's log, read from JetStream, verified and folded ([`Recovered`]). If the stream
+//! is replaced by another log, the state is dropped and loaded again.
 
 use crate::log::{layout::index_folder, location::LogError};
 use motherlode_jetstream::{self as jetstream, Absent, Following, JetStreamStore, Presence};
@@ -35,10 +35,9 @@ impl Replica {
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
-    /// Takes all partitions over, unless another process did so after `last_epochs`. After an error, replicas of this
-    /// log remain.
+    /// Takes all partitions over, unless another process did so after `last_epochs`. After an error, the replicas remain.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
-        // Opened from the last to the first, so that the first one's owner has all others.
+        // Partitions are opened from the last to the first, so that the owner of the first has all others.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
         let opened =
             self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config, last_epoch(partition)));
@@ -47,7 +46,6 @@ impl Replica {
         let presence = opened.split_first().map(|(first, others)| first.presence(others));
         let mut stores: Vec<Box<dyn Store>> = vec![];
         for store in opened {
-            // One lock protects all stores.
             stores.push(match self.lock.take() {
                 Some(lock) => Box::new(store.with_lock(lock)),
                 None => Box::new(store),

@@ -1,4 +1,4 @@
-//! Pauses of a series (PL-07), in tokio's paused time.
+//! Pauses of a series (PL-07), tested with tokio's paused clock.
 
 use motherlode_ledger::{Handle, LedgerApi};
 use motherlode_log::MemoryStore;
@@ -63,7 +63,6 @@ async fn play(api: &SpinApi, request: AutospinRequest) -> (Vec<AutospinResponse>
 #[tokio::test(start_paused = true)]
 async fn pl_07_the_pause_lies_between_the_rounds_and_not_between_answers_given_again() {
     let index = tempfile::tempdir().unwrap();
-    // The log's thread works in real time, so paused time would expire first.
     let options = motherlode_ledger::Options { answer_wait_max: None, ..Default::default() };
     let ledger = motherlode_ledger::open(Box::new(MemoryStore::new(0)), index.path(), options).unwrap();
     let account = fund(&ledger).await;

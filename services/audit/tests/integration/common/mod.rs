@@ -1,4 +1,4 @@
-//! A small log, written as by the services, for tampering.
+//! A small log for tampering, written in the way of the services.
 
 #![allow(dead_code, reason = "each user takes its own part")]
 
@@ -36,7 +36,7 @@ pub fn pool() -> StreamId {
     StreamId::pool(POOL)
 }
 
-/// BW-11, BW-12, BW-14, BW-17.
+/// Terms of a pool (BW-11, BW-12, BW-14, BW-17).
 pub fn terms() -> PoolTerms {
     PoolTerms {
         version: 1,
@@ -64,12 +64,12 @@ pub struct Tale {
     pub currency: Option<Currency>,
     /// Rules version of bets, which also defines the shared figures.
     pub version: Option<&'static str>,
-    /// Outcomes follow from the forger's seeds instead of the sealed draws.
+    /// Whether outcomes follow from the forger's seeds instead of the sealed draws.
     pub forged: bool,
 }
 
 impl Tale {
-    /// A pool, and players with a million EUR each.
+    /// Makes a log with a pool, and players with a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
         Self::with_key(names, None)
     }
@@ -149,7 +149,7 @@ impl Tale {
         seed
     }
 
-    /// Bets 15 lines of a coin of 0.10 with a seed for a wanted outcome.
+    /// Bets on 15 lines at a coin value of 0.10, with a seed for the wanted outcome.
     pub fn spin(&mut self, name: &str, wish: impl Fn(&Outcome) -> bool) -> u64 {
         self.bet(name, 15, 1, CoinValue(100_000), wish)
     }

@@ -1,4 +1,4 @@
-//! Audit of an operator's copy (PL-30), within its limits.
+//! Audit of an operator's copy (PL-30), within the limits of such a copy.
 
 use super::{args::Args, json::of_divergence, sums::cash};
 use crate::commands::{Failure, Format, json, say};

@@ -4,7 +4,7 @@ use motherlode_audit::{Checkpoints, Options};
 use motherlode_proofs::{load, of_partition, proofs_folder};
 use motherlode_tiles::{Checkpoint, Note, VerifierKey};
 
-/// A damaged checkpoint in the data folder is only a warning.
+/// Adds the checkpoints to compare; a damaged checkpoint in the data folder is only a warning.
 pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
         return match args.checkpoints.is_empty() {

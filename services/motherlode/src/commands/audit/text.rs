@@ -1,4 +1,4 @@
-//! 80 columns wide.
+//! The audit's report as text, 80 columns wide.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
@@ -7,7 +7,6 @@ use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 use motherlode_state::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 
-/// Awards and open rounds listed; the JSON report lists all.
 const SHOWN: usize = 10;
 const PLACES: usize = 4;
 
@@ -150,7 +149,6 @@ fn returns(of: &Return) -> Vec<String> {
     ]
 }
 
-/// A pool's figures and their equation (BW-18).
 fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String> {
     let status = match &pool.status {
         PoolStatus::Active => "active".to_owned(),

@@ -1,5 +1,5 @@
-//! Reads the log twice (PL-34): for voids and jackpots after a round's end, then for the rows. Memory grows with open
-//! rounds, voids, jackpots and rows of revenue, not with the log.
+//! Reads the log twice (PL-34): first for voids and jackpots that follow a round's end, then for the rows. Memory grows
+//! with open rounds, voids, jackpots and rows of revenue, not with the log.
 
 mod events;
 mod later;

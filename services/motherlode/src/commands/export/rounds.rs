@@ -1,4 +1,4 @@
-//! Rows are written when their rounds end; open rounds come last.
+//! Rows of rounds, written when their rounds end; open rounds come last.
 
 use super::{
     later::{After, Later},

@@ -9,7 +9,6 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::runtime::Runtime;
 use tonic::Status;
 
-/// Longest message: the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const FAILURES_MAX: u32 = 8;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
@@ -19,7 +18,7 @@ pub(super) struct Read {
     pub(super) bytes: Vec<u8>,
 }
 
-/// All readings end at the same positions.
+/// Source of an export. All readings of the log end at the same positions.
 pub(super) struct Source {
     from: From,
     /// End position of each partition; empty before the first reading.
@@ -112,7 +111,7 @@ async fn of_service(
     Ok(())
 }
 
-/// Reads a stream; returns the status if it breaks, `None` at the end position.
+/// Reads a stream. Returns the status if the stream breaks, `None` at the end position.
 async fn stream(
     ledger: &mut LedgerServiceClient<Connection>,
     partition: u32,

@@ -1,4 +1,4 @@
-//! Returns, chances and bets are decimal strings.
+//! Mathematics as JSON; returns, chances and bets are decimal strings.
 
 use super::{cash, spread};
 use crate::figures::chance;
@@ -28,9 +28,8 @@ pub(super) struct Report {
     std_dev: String,
     max_win_bets: String,
     max_win_probability: String,
-    /// 1.96 standard deviations.
+    /// Volatility index: 1.96 standard deviations of a round.
     volatility_index: String,
-    /// Intervals of a session's mean return without the jackpot.
     confidence_intervals: Vec<spread::Interval>,
     win_distribution: spread::Distribution,
     rules_date: &'static str,
@@ -42,19 +41,16 @@ pub(super) struct Report {
     rtp_with_jackpot_increments: String,
     /// Features, and other expectations and chances of a paid spin.
     rates: Named,
-    /// Returns under a condition, such as of the bought feature.
+    /// Conditional returns, such as that of the bought feature.
     conditional_rtps: Named,
     reel_sets: Vec<ReelSetReport>,
     /// Highest win of a round in bets, rounded down; `win_up_to_says` explains the bound (WF-04).
     win_up_to_bets: String,
-    /// Bound of its chance.
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
-    /// Stake with this win; empty if all stakes have it.
     win_up_to_at: String,
-    /// Highest win with the gamble, at stakes in EUR.
+    /// Highest win with the gamble in bets, by stake in EUR.
     win_up_to_gambled_bets: String,
-    /// Bound of its chance.
     win_up_to_gambled_probability_at_most: String,
     jackpot_assumes: String,
     cash: Vec<CashReport>,
@@ -77,7 +73,6 @@ struct ReelSetReport {
     title: &'static str,
     cycle: u64,
     symbol_counts: Vec<SymbolReport>,
-    /// By reel.
     strips: Vec<Vec<String>>,
     combinations: Vec<CombinationReport>,
 }

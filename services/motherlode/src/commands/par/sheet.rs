@@ -1,4 +1,4 @@
-//! 80 columns wide.
+//! Mathematics as text, 80 columns wide.
 
 use super::{cash, spread as spreads};
 use crate::figures::{grouped, once_in, percent};

@@ -6,7 +6,7 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, par::decimal};
 use serde::Serialize;
 
-/// Interval of a session's mean return without jackpot and gamble, by the normal approximation.
+/// Interval of the mean return of a session without jackpot and gamble, by the normal approximation.
 #[derive(Debug, Serialize)]
 pub(super) struct Interval {
     rounds: u64,

@@ -63,7 +63,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Asks for different objects (BW-06, NP-10). `whose` is the symbol that led to the pick.
+    /// Asks the player to pick different objects (BW-06, NP-10). `whose` is the symbol that led to the pick.
     pub(super) fn ask_pick(&mut self, whose: &str, offer: PickOffer) -> Result<Option<choice::Kind>, Failure> {
         let PickOffer { needs, of } = offer;
         let example: Vec<_> = (1..=needs.min(of)).map(|number| number.to_string()).collect();
@@ -82,7 +82,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
         Ok(start.map(|()| choice::Kind::StartFeature(choice::StartFeature {})))
     }
 
-    /// Asks for a guess, for half to be secured if offered, or for the win to be collected (BW-22, ME-16).
+    /// Asks the player to guess, to secure half if offered, or to collect the win (BW-22, ME-16).
     pub(super) fn ask_double(&mut self, halve: bool) -> Result<Option<choice::Kind>, Failure> {
         let offer = if halve { ", ha(l)ve," } else { "," };
         let question = format!("Double on red (h)eart or black (s)pade{offer} or (c)ollect:");

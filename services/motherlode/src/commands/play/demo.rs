@@ -1,4 +1,4 @@
-//! Demo play (PL-17): a session with play money, kept open meanwhile.
+//! Demo play (PL-17): a session with play money, kept open during the play.
 
 use crate::client::{self, Client, insist};
 use crate::commands::Failure;

@@ -20,10 +20,9 @@ use std::{
 };
 use tonic::Status;
 
-/// A deposit covers at least this many bets, and whole currency units.
+/// Number of bets that a deposit covers at least, in whole currency units.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
-/// Most corrections before a bet: open an account, pick a witch, continue an open round, deposit money.
 const REMEDIES_MAX: usize = 6;
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
@@ -35,7 +34,6 @@ pub(super) struct Session<'a, W, R> {
     game: &'static dyn Game,
     account: Account,
     witch: Witch,
-    /// Empty without a demo session.
     session_id: String,
     sum: Sum,
 }
@@ -57,12 +55,11 @@ struct Won {
 enum Next {
     Settled,
     Choice(choice::Kind),
-    /// The player's input has ended.
     LeftOpen,
 }
 
 impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
-    /// Service and program must have the same model of the game.
+    /// Starts a session of play. Service and program must have the same model of the game.
     pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
         let request = GetGameRequest { game: args.game.clone(), ..GetGameRequest::default() };
         let described = insist(&request, |request| {
@@ -107,7 +104,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
-        // A refused bet has no effect, so attempts share the request id.
+        // A refused bet has no effect, so all attempts have the same request id.
         let request_id = client::request_id()?;
         let client_seed = client::request_id()?.into_bytes();
         let stake = self.args.stake.in_currency(self.game, self.args.currency());
@@ -147,7 +144,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Err(Failure::found("the bet is still refused after all remedies"))
     }
 
-    /// Applies the remedy for a refused bet; false at the end of the input.
+    /// Removes the cause of a refusal; returns false at the end of the input.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
             "INSUFFICIENT_FUNDS" if self.args.demo => {
@@ -333,7 +330,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
-    /// Prints win and balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
             Some(_) if jackpot => self.balance().await?,

@@ -30,7 +30,6 @@ pub(super) fn say_console(address: SocketAddr, config: &Config) {
     );
 }
 
-/// Prints the start's lines. `scripted` means that a test's script chooses outcomes.
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
@@ -94,7 +93,7 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     format!("\n{}\n\nTry, in another terminal:\n{play}{watch}{audit}", needs.join("\n"))
 }
 
-/// This program's path, or its name if on the shell's path.
+/// Returns this program's path, or only its name if the shell's path includes it.
 fn program() -> String {
     let called = env::args_os().next().filter(|name| Path::new(name).components().count() > 1);
     called.map_or("motherlode".to_owned(), |name| absolute(Path::new(&name)))
@@ -114,8 +113,8 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
         return String::new();
     };
-    // A self-signed certificate is its own root; otherwise the root is the chain's last certificate or that one's
-    // issuer.
+    // A self-signed certificate is its own root. Otherwise the root is the chain's last certificate or the issuer of
+    // the last one.
     let root = match certificate.issuer() == certificate.subject() || chain.len() > 1 {
         true => absolute(&tls.certificate),
         false => {
@@ -134,7 +133,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     format!(" --ca {root}{}", name.map(|name| format!(" --server-name {name}")).unwrap_or_default())
 }
 
-/// An operator whose token plays and moves money, and the credential's name.
+/// Returns an operator and a credential's name, whose token can play and move money.
 fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     let plays = |credential: &&Credential| {
         let roles = credential.roles;

@@ -1,5 +1,5 @@
-//! Mistakes of callers: each gets the failure, its cause and the next step, with the documented exit code, and changes
-//! no file.
+//! Mistakes of callers. Each mistake is answered with the failure, its cause and the next step, has the documented exit
+//! code, and changes no file.
 
 mod configurations;
 mod table;
@@ -10,7 +10,6 @@ use world::World;
 
 type Mistake = (&'static str, i32, [&'static str; 3]);
 
-/// Words of Rust's Debug output and of panics.
 const INTERNAL: [&str; 9] =
     ["panicked", "RUST_BACKTRACE", "Some(", "Err(", "Ok(", "Error {", "kind: ", "Os {", "code: "];
 

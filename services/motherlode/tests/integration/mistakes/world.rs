@@ -11,9 +11,8 @@ use std::{
 };
 
 pub struct World {
-    /// Without operators; alice has a round there.
+    /// Service without operators; it has a round of alice.
     open: Service,
-    /// With operators.
     closed: Service,
     tls: Service,
     expired: Service,
@@ -24,7 +23,6 @@ pub struct World {
 }
 
 const SEGMENT: &str = "log/0/00000000000000000001.log";
-/// Neither UTF-8 nor PEM, TOML or a record.
 const BINARY: [u8; 64] = [0xf7; 64];
 
 impl World {
@@ -70,7 +68,7 @@ impl World {
         shown(format!("key new example.com/witness --witness --out {}", at("witness.key").display()));
         fs::write(at("proof"), &proof).unwrap();
 
-        // A stopped service's folder, and copies with one damaged part each.
+        // The folder of a stopped service, and copies of it, each with one damaged part.
         let service = Service::start(&at("stopped"), None);
         assert!(run(&format!("play dwarf-mine --auto --target http://{}", service.address)).status.success());
         service.stop();
@@ -154,7 +152,7 @@ impl World {
         (output.status.code(), text(&output))
     }
 
-    /// All files and folders, except the note of a refused start, which `serve` writes.
+    /// Returns all files and folders, except the note of a refused start, which `serve` writes.
     pub fn content(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.files()];

@@ -35,7 +35,6 @@ fn uf_02_who_has_as_many_as_one_address_may_displaces_its_own_and_nobody_elses()
     assert_eq!((is_shed(&rest), is_shed(&work), is_shed(&other), table.count()), (true, false, false, 3));
     third.0.greet();
     third.0.begin();
-    // Calls without a caller, such as health watches, are not limited.
     let fourth = busy(&table, 1);
     assert!(is_shed(&third));
     assert!(table.admit(peer(1)).is_none(), "both are at work");
