@@ -200,7 +200,7 @@ class Container:
         (place,) = stage.volumes
         user = stage.user
         root = stage.root
-        # Own namespaces, read-only root, only the volume and the configuration of this machine.
+        # The container has its own namespaces and a read-only root; only the volume and the configuration are of this machine.
         setup = (
             f"ip link set lo up && mount --bind {root} {root} && mount --bind {volume} {root}{place} && "
             f"mount -t proc proc {root}/proc && mount -o remount,bind,ro {root} && "
@@ -244,7 +244,7 @@ HEALTH = ["--service=motherlode.spin.v1.SpinService", *TARGET]
 
 def check(stage, work, program):
     volume, configuration = work / "volume", stage.root / "etc/motherlode"
-    # A new volume takes its content and its owner from the image.
+    # A new volume gets the content and the owner of the folder in the image.
     run("cp", "--archive", "--no-target-directory", stage.root / stage.volumes[0].lstrip("/"), volume)
     configure(configuration, program)
     (stage.root / "proc").mkdir(exist_ok=True)

@@ -31,7 +31,7 @@ fn frames(path: &str, message: &[u8]) -> Vec<u8> {
         [&length[1..], &[kind, flags, 0, 0, 0, 1], body].concat()
     };
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap_or_default()], text.as_bytes()].concat();
-    // HPACK: method and scheme by static index, the others by the index of their names.
+    // HPACK: method and scheme by static index, other headers by the static index of their names.
     let headers = [
         &[0x83, 0x86, 0x04][..],
         &text(path),
@@ -71,7 +71,7 @@ fn main() -> io::Result<()> {
         }
         write("snapshot", &format!("{log}"), &half)?;
     }
-    // Examples of the specifications.
+    // These examples are from the specifications.
     let (key, hash) = (
         "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k",
         "PlRNCrwHpqhGrupue0L7gxbjbMiKA9temvuZZDDpkaw=\n",

@@ -29,9 +29,9 @@ export interface Target {
   /** `host:port`. */
   readonly address: string;
   readonly token?: string;
-  /** PEM; the system's authorities by default. */
+  /** CA certificates in PEM; by default those of the system. */
   readonly ca?: string | Buffer;
-  /** Without TLS, which exposes the token: loopback only. */
+  /** Connects without TLS, which exposes the token: use it on loopback only. */
   readonly plain?: boolean;
 }
 

@@ -5,12 +5,12 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 
 import { OutcomeUnknown, type Refused } from "./errors.js";
 
-// Safe to repeat without a request id.
+// Methods that are safe to repeat without a request id.
 const REPEATABLE = /^(Get|List|Read|CloseSession|AcknowledgeRealityCheck|RunSelfCheck)/;
-// Their request id is another request's.
+// Methods whose `requestId` names another request.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
-/** Returns a unique id; stored before sending, it finds the request after a crash. */
+/** Returns a unique id. A caller that stores the id before sending can look the request up after a crash. */
 export function newRequestId(): string {
   return crypto.randomUUID();
 }
@@ -26,7 +26,7 @@ export interface Policy {
 
 export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, attemptsMax: 12, firstWaitMs: 50, waitMsMax: 2_000 };
 
-// Below the limits of timers and of the protocol's deadlines.
+// A day is within the limits of timers and of the protocol's deadlines.
 const DAY_MS = 86_400_000;
 
 function isTime(ms: number): boolean {
@@ -50,7 +50,7 @@ export interface Method<I extends DescMessage> {
 export class Asking<I extends DescMessage> {
   readonly request: MessageShape<I>;
   readonly requestId: string;
-  /** Whether an attempt may have been applied without an answer. */
+  /** Whether the service may have applied an attempt without answering. */
   lost = false;
 
   readonly #method: Method<I>;
@@ -78,9 +78,9 @@ export class Asking<I extends DescMessage> {
   /** Counts an attempt and returns its timeout. */
   attemptMs(): number {
     this.#attempts += 1;
-    // For Connect, 0 is no limit; the protocol has whole milliseconds.
+    // For Connect, 0 means no limit; the protocol needs whole milliseconds.
     const left = Math.max(1, Math.ceil(this.#until - this.now()));
-    // A call that cannot be retried has all the time at once.
+    // The only attempt of a call that cannot be retried gets the whole timeout.
     return this.#mayRepeat ? Math.min(Math.ceil(this.#policy.attemptMs), left) : left;
   }
 
@@ -88,7 +88,7 @@ export class Asking<I extends DescMessage> {
   waitMs(refused: Refused): number {
     this.lost ||= refused.isLost;
     const backoff = Math.min(this.#policy.firstWaitMs * 2 ** (this.#attempts - 1), this.#policy.waitMsMax);
-    // Full jitter spreads refused callers.
+    // Full jitter spreads the retries of refused callers.
     const wait = (refused.retryAfterMs ?? 0) + this.draw(0, backoff);
     const late = this.now() + wait >= this.#until;
     if (late || this.#attempts >= this.#policy.attemptsMax || !this.#mayRepeat || !refused.mayPass) {

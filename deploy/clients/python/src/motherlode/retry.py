@@ -13,8 +13,8 @@ import grpc
 
 from motherlode.errors import OutcomeUnknown, Refused
 
-# Lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL; from the service
-# itself these have a reason.
+# Statuses of lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL. From the
+# service itself these statuses have a reason.
 LOST = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
@@ -28,14 +28,14 @@ LOST = frozenset(
 AT_THE_DOOR = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
-# Safe to repeat without a request id.
+# Methods that are safe to repeat without a request id.
 REPEATABLE = ("Get", "List", "Read", "CloseSession", "AcknowledgeRealityCheck", "RunSelfCheck")
-# Their request id is another request's.
+# Methods whose `request_id` names another request.
 LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """Returns a unique id; stored before sending, it finds the request after a crash."""
+    """Returns a unique id. A caller that stores the id before sending can look the request up after a crash."""
     return str(uuid.uuid4())
 
 
@@ -77,7 +77,7 @@ class Asking:
         """Counts an attempt and returns its timeout."""
         self.attempts += 1
         left = max(0.0, self.until - self.clock())
-        # A call that cannot be retried has all the time at once.
+        # The only attempt of a call that cannot be retried gets the whole timeout.
         return min(self.policy.attempt_s, left) if self.may_repeat() else left
 
     def may_repeat(self) -> bool:
@@ -87,7 +87,7 @@ class Asking:
         """Returns the delay before the next attempt; raises if there is none."""
         self.lost = self.lost or refused.code in LOST
         backoff = min(self.policy.first_wait_s * 2.0 ** (self.attempts - 1), self.policy.wait_s_max)
-        # Full jitter spreads refused callers.
+        # Full jitter spreads the retries of refused callers.
         wait = (refused.retry_after_s or 0.0) + self.draw(0.0, backoff)
         late = self.clock() + wait >= self.until
         if late or self.attempts >= self.policy.attempts_max or not self.may_repeat() or not may_pass(refused):
@@ -102,10 +102,10 @@ class Asking:
 
 
 def may_pass(refused: Refused) -> bool:
-    """Whether a retry can have another answer."""
+    """Whether a retry can get another answer."""
     if refused.retry_after_s is not None:
         return True
-    # Their outcome is unknown even with a reason.
+    # The outcome of these refusals is unknown even with a reason.
     if refused.code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
         return True
     return refused.code in LOST and not refused.reason
