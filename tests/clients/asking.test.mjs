@@ -117,7 +117,7 @@ test("PL-33: what a broken connection or answer looks like to Connect is a lost 
   for (const code of CODES) {
     const told = refusalOf(new ConnectError("read ECONNRESET", code), "r");
     assert.ok(told.isLost, Code[code]);
-    // The service's status is kept.
+    // The error keeps the service's status.
     assert.equal(refusalOf(new ConnectError("no", code, { "grpc-status": `${code}` })).code, code);
   }
   assert.ok(refusalOf(new ConnectError("", Code.Aborted)) instanceof Unavailable);

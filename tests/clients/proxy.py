@@ -13,7 +13,7 @@ from google.rpc import error_details_pb2, status_pb2
 PASS = "pass"
 # The service has committed, but the caller gets UNAVAILABLE, or nothing.
 LOSE, SILENT = "lose", "silent"
-# The service is not called: UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
+# The service is not called, and the caller gets UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
 DOWN, BUSY = "down", "busy"
 BUSY_S = 0.2
 
@@ -24,7 +24,7 @@ class Proxy(grpc.GenericRpcHandler):
     def __init__(self, target, method, *acts):
         self.method, self.acts, self.seen = method, list(acts), []
         self.lock = threading.Lock()
-        # One entry per answer withheld from the caller.
+        # One entry per answer that the caller did not get.
         self.lost = queue.Queue()
         self.ended = threading.Event()
         self.channel = grpc.insecure_channel(target, [("grpc.use_local_subchannel_pool", 1)])

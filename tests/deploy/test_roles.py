@@ -99,7 +99,7 @@ def configure(folder, nats):
         more = ["-addext", "basicConstraints=critical,CA:FALSE"]
         command = ["openssl", *CERTIFICATE.format(role).split(), *more, *files]
         subprocess.run(command, check=True, capture_output=True)
-    # Each certificate is its own root.
+    # Each certificate is self-signed.
     roots = "".join((folder / role / "tls.crt").read_text() for role in ROLES)
     tokens = {role: f"a token of {role}" for role in ("spin", "jackpot")}
     for role, token in tokens.items():
@@ -108,7 +108,7 @@ def configure(folder, nats):
     key.write_text("5a" * 32)
     key.chmod(0o600)
     text = (FOLDER / "motherlode.toml").read_text()
-    # The one secret that two roles share.
+    # The draw keys are the only secret that two roles share.
     text = text.replace("/etc/motherlode/role/draws", f"{folder}/draws")
     text = re.sub(r"(?m)^url = .*", f'url = "nats://{nats}:4222"\nreplicas = 1', text)
     text = re.sub(r"(?s)monitor = \[.*?\]", f'monitor = ["http://{nats}:8222"]', text)

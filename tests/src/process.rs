@@ -91,7 +91,7 @@ impl Process {
     pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();
         let mut text = vec![0; usize::try_from(length).expect("it fits into memory")];
-        // A seek would move the position at which the process writes.
+        // Reads without a seek, which would move the position at which the process writes.
         self.log.read_exact_at(&mut text, 0).expect("a file can be read");
         let text = String::from_utf8_lossy(&text);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);

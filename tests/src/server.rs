@@ -22,7 +22,7 @@ impl Server {
     pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
         // Restarts load a snapshot; services in other processes replay the whole log.
         let mut options = Options { snapshot_commits: 20, ..options };
-        // With few players in memory, eviction is constant (`tests/run players`).
+        // With few players in memory, the service evicts players constantly (`tests/run players`).
         if let Ok(players) = env::var("MOTHERLODE_TESTS_PLAYERS") {
             options.players_max = players.parse().expect("MOTHERLODE_TESTS_PLAYERS is a number");
         }

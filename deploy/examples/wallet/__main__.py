@@ -23,7 +23,7 @@ PAID = {"CREDIT_KIND_JACKPOT": "jackpots", "CREDIT_KIND_REFUND": "refunded"}
 
 
 def ended(round):
-    """How a round ended: PLAYED, ABANDONED or VOIDED; null while the round is open."""
+    """How a round ended: PLAYED, ABANDONED or VOIDED; empty while the round is open."""
     return wallet_pb2.RoundEnd.Name(round.end).removeprefix("ROUND_END_") if round.closed else ""
 
 

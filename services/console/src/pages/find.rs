@@ -99,7 +99,7 @@ fn hash(text: &str) -> Option<Sought<'_>> {
     (rest.is_empty() && bytes.len() == 32).then_some(Sought::Hash(bytes))
 }
 
-/// `42`, or `2:42` in partition 2.
+/// Parses a position: `42`, or `2:42` in partition 2.
 fn position(text: &str) -> Option<Sought<'_>> {
     match text.split_once(':') {
         Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), number.parse().ok()?)),

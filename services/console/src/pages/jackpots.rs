@@ -25,7 +25,7 @@ use motherlode_proto::{
 };
 use motherlode_state::HOME;
 
-/// The counters' interval (BW-14).
+/// The counters update at this interval (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {

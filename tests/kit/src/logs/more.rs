@@ -1,4 +1,4 @@
-//! Made logs with values of the fields that are empty in the first ones.
+//! Further made logs, with values in the fields that are empty in the logs of `made`.
 
 use super::{
     Log,
