@@ -181,7 +181,7 @@ impl Racer {
 
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
-        // Retried: another racer has the round, the player changes too often, or a lost key resealed a draw.
+        // These are retried: another racer has the round, the player changes too often, or a lost key resealed a draw.
         "ROUND_IN_PROGRESS" | "SEAL_CHANGED" => Ended::Unknown,
         "ALREADY_SETTLED" | "ROUND_VOIDED" => Ended::Over,
         why => {

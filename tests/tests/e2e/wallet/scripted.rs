@@ -30,15 +30,15 @@ pub enum Fault {
     /// Applied.
     LostAnswer,
     Doubled,
-    /// Answered with UNKNOWN, not applied.
+    /// The call is answered with UNKNOWN and not applied.
     Unsure,
-    /// Never answered, not applied.
+    /// The call is never answered and not applied.
     Hangs,
-    /// Applied and answered with a false balance.
+    /// The call is applied and answered with a false balance.
     Lies(i64),
-    /// Applied on [`Wallet::catch_up`], never answered.
+    /// The call is applied on [`Wallet::catch_up`] and never answered.
     Late,
-    /// Applied at once, answered on [`Wallet::catch_up`].
+    /// The call is applied at once and answered on [`Wallet::catch_up`].
     AnswersLate,
     Huge,
     Empty,
