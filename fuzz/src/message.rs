@@ -18,7 +18,7 @@ pub static POOL: LazyLock<DescriptorPool> =
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
-/// Texts that are valid in some field, and nearly valid ones.
+/// Texts valid in some field, and nearly valid texts.
 const TEXTS: [&str; 48] = [
     "acme",
     "demo",

@@ -46,7 +46,7 @@ class Lines:
         return highest, found[highest]
 
     def wins(self, window, lines, coins, shown):
-        """Of two combinations with equal pay, takes the combination that the outcome shows."""
+        """Of two combinations with equal pay, takes the combination shown in the outcome."""
         named = {line: (symbol, length) for kind, line, symbol, length, _ in shown if kind == "line"}
         cells, wins = flat(window), []
         for line, on_line in enumerate(self.on[:lines]):

@@ -31,7 +31,7 @@ class Means:
         return mean_of_cells(strips, lambda cells: self.game.lines.best(cells)[0])
 
     def replaced(self, strips, by):
-        """Mean win of a line, by the set of its cells that are replaced."""
+        """Mean win of a line, by the set of its replaced cells."""
         sets = [some for number in range(REELS + 1) for some in combinations(range(REELS), number)]
         return {s: self.line([by[reel] if reel in s else strips[reel] for reel in range(REELS)]) for s in sets}
 

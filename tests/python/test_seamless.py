@@ -261,7 +261,7 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
 
 
 def sent(address, path, body, *, key=KEY, moment=None, nonce="0" * 32, signed=None):
-    """`signed` is the body that is signed, if it differs from the sent body."""
+    """`signed` is the signed body, if it differs from the sent body."""
     moment = str(moment if moment is not None else time.time_ns() // 1_000_000)
     digest = hashlib.sha256((signed or body).encode()).hexdigest()
     text = f"motherlode/wallet/v1\nPOST\n{path}\n{moment}\n{nonce}\n{digest}\n"

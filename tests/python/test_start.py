@@ -1,4 +1,4 @@
-"""The commands that the service prints at its start can be run."""
+"""Commands printed by the service at its start can be run."""
 
 import hashlib
 import json

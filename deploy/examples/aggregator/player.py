@@ -23,7 +23,7 @@ class Player:
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        # Position of the newest answer that had the next draw's seal.
+        # Position in the newest answer with the next draw's seal.
         self.position = 0
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 

@@ -100,7 +100,7 @@ class Account:
         if end == "VOIDED":
             query = "UPDATE rounds SET voided = ? WHERE id = ? AND voided = ''"
             self.execute(query, (transaction, round.round_uuid))
-        # A round that was already over is not closed again by its void.
+        # The void of an ended round does not close the round again.
         query = "UPDATE rounds SET closed = ?, ended = ? WHERE id = ? AND closed = ''"
         self.execute(query, (transaction, end, round.round_uuid))
         self.execute("UPDATE rounds SET closings = closings + 1 WHERE id = ?", (round.round_uuid,))

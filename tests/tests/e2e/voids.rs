@@ -33,7 +33,7 @@ fn holdings(server: &Server, player: &str) -> Holdings {
         balance: state.balance(Currency::EUR).unwrap().0,
         house: holding(Books::House("acme")),
         pool: [server.collected(pool), holding(Books::Reserve(pool)), holding(Books::SeedFunding(pool))],
-        // The picked witch, in the empty scope, stays after the round (BW-05).
+        // Leaves out the picked witch (empty scope), which stays after the round (BW-05).
         collections: figures.filter(|((_, scope, _), _)| !scope.is_empty()).collect(),
     }
 }

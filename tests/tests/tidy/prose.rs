@@ -215,7 +215,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Whether a pattern is above its ceiling; in less than 10,000 words, whether this many matches are improbable at the ceiling.
+    /// Whether a pattern is above its ceiling; in fewer than 10,000 words, whether the matches are improbable at the ceiling.
     fn above(&self, pattern: usize, factor: f64) -> bool {
         let allowed = factor * PATTERNS[pattern].2 * self.words as f64 / 10_000.0;
         let matches = self.places[pattern].len();
