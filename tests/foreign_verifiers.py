@@ -30,7 +30,6 @@ def by_tlog_scales(prefix, vkey):
     checkpoint = log.get_checkpoint()
     checkpoint.verify(signing.Vkey.from_string(vkey))
     size, root = checkpoint.size, checkpoint.root_hash
-    # Hashes of subtrees are cached, because many records share them.
     log.mth = functools.lru_cache(1 << 16)(log.mth)
     assert log.calculate_root_hash() == root
     for index in range(size):

@@ -26,7 +26,6 @@ work=$(mktemp -d -p "${FOLDER:-target}")
 work=$(cd "$work" && pwd)
 served=
 ended() {
-    # The service writes to the folder until it has ended.
     [ -z "$served" ] || { kill "$served" 2>/dev/null && wait "$served" 2>/dev/null; } || true
     rm -rf "$work"
 }

@@ -135,7 +135,6 @@ def copy(stage, stages, rest):
     to = stage.root / target.lstrip("/")
     if "from" not in flags:
         assert sources == ["."]
-        # Files in git that .dockerignore admits.
         to.mkdir(parents=True, exist_ok=True)
         let_in = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
         archive = subprocess.Popen(["git", "-C", ROOT, "archive", "HEAD", *let_in], stdout=subprocess.PIPE)

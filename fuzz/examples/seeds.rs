@@ -44,12 +44,10 @@ fn frames(path: &str, message: &[u8]) -> Vec<u8> {
         &text("trailers"),
     ];
     let prefix = [&[0][..], &u32::try_from(message.len()).unwrap_or_default().to_be_bytes(), message].concat();
-    // The first byte selects the preface.
     [&[0][..], &frame(1, 4, &headers.concat()), &frame(0, 1, &prefix)].concat()
 }
 
 fn main() -> io::Result<()> {
-    // One record per set of event kinds.
     let mut kinds = BTreeSet::new();
     for (log, text) in golden::LOGS.iter().enumerate() {
         for (number, bytes) in golden::records(text).iter().enumerate() {
@@ -71,7 +69,6 @@ fn main() -> io::Result<()> {
         }
         write("snapshot", &format!("{log}"), &half)?;
     }
-    // These examples are from the specifications.
     let (key, hash) = (
         "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k",
         "PlRNCrwHpqhGrupue0L7gxbjbMiKA9temvuZZDDpkaw=\n",

@@ -8,7 +8,6 @@ import { Client, Conflict, OutcomeUnknown, POLICY, Refused, refusalOf, Unavailab
 import { DepositRequestSchema, LedgerService } from "motherlode-client/ledger/v1/ledger_pb";
 import { SpinService } from "motherlode-client/spin/v1/spin_pb";
 
-// Internal module of the package.
 import { Asking, policyOf } from "./node_modules/motherlode-client/dist/retry.js";
 
 const { deposit, getRequest, cancelRequest, listRounds } = LedgerService.method;
@@ -69,7 +68,6 @@ for (const code of CODES) {
     request.attemptMs();
     if (LOST.includes(code)) request.waitMs(refused(code));
     else assert.throws(() => request.waitMs(refused(code)), Refused);
-    // With a reason, other codes are never retried.
     if (code !== Code.Unavailable && code !== Code.DeadlineExceeded) assert.throws(() => request.waitMs(refused(code, "A_REASON")));
   });
 }
@@ -82,7 +80,6 @@ test("tries and time are bounded", () => {
   at.ms = 9_000;
   assert.equal(request.attemptMs(), 1_000);
   request.waitMs(refused(Code.Unavailable));
-  // After a late timer the attempt is short, but still limited.
   at.ms = 10_001;
   assert.equal(request.attemptMs(), 1);
   assert.throws(() => request.waitMs(refused(Code.Unavailable)), (thrown) => thrown instanceof OutcomeUnknown && thrown.requestId === "d-1");
@@ -117,7 +114,6 @@ test("PL-33: what a broken connection or answer looks like to Connect is a lost 
   for (const code of CODES) {
     const told = refusalOf(new ConnectError("read ECONNRESET", code), "r");
     assert.ok(told.isLost, Code[code]);
-    // The error keeps the service's status.
     assert.equal(refusalOf(new ConnectError("no", code, { "grpc-status": `${code}` })).code, code);
   }
   assert.ok(refusalOf(new ConnectError("", Code.Aborted)) instanceof Unavailable);

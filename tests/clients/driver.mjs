@@ -31,7 +31,6 @@ async function call({ target, policy, service, method, request, timeoutMs }) {
     for await (const first of client[service][method](message, options)) return { answer: toJson(described.output, first) };
   } catch (thrown) {
     const { requestId, code, reason, fields, metadata, cause } = thrown;
-    // Streams throw Connect's errors.
     const streamed = described.methodKind === "unary" ? undefined : refusalOf(thrown).reason;
     return { thrown: { kinds: parents(thrown), requestId, code, reason, fields, metadata, cause: cause?.constructor?.name, streamed } };
   } finally {

@@ -83,7 +83,6 @@ def bearer(context):
 class Breaking:
     """Resets the first connections at their first answer."""
 
-    # HTTP/2's first frames are shorter, an answer with a round is longer.
     GREETING_BYTES = 200
 
     def __init__(self, target, breaks):

@@ -24,7 +24,6 @@ HERE = Path(__file__).parent
 NODE = 20
 PATIENT = {"totalMs": 120_000, "attemptMs": 60_000, "firstWaitMs": 10}
 EXAMPLES = re.findall(r"```ts\n(.*?)```", (TYPESCRIPT / "README.md").read_text(), re.S)
-# The registry is unreachable or incomplete.
 UNREACHABLE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|E40[34]|E50\d|ETARGET)\b")
 
 
@@ -65,7 +64,6 @@ def user(tarball):
     installed.mkdir(parents=True)
     with tarfile.open(tarball) as files:
         files.extractall(installed, filter="data")
-    # Node and the compiler search the parent folders.
     installed.joinpath("package").rename(folder / "unpacked")
     installed.rmdir()
     (folder / "unpacked").rename(installed)
@@ -271,7 +269,6 @@ def test_pl_27_over_tls_with_a_token(protected, driver):
     with pytest.raises(Thrown) as thrown:
         driver.ask(OpenAccountResponse(), {**right, "token": "another"}, "openAccount", opening, service="ledger")
     assert (thrown.value.kinds[0], thrown.value.reason) == ("Unauthenticated", "TOKEN_UNKNOWN")
-    # An untrusted certificate is not retried.
     untrusted = {key: value for key, value in right.items() if key != "ca"}
     with pytest.raises(Thrown) as thrown:
         driver.ask(OpenAccountResponse(), untrusted, "openAccount", opening, policy={"attemptsMax": 2}, service="ledger")

@@ -85,7 +85,6 @@ def nats(tmp_path):
     )
     with (tmp_path / "nats.log").open("w") as log:
         server = subprocess.Popen([SERVER, "-c", file], stdout=log, stderr=log)
-        # A ledger exits if NATS is unreachable at its start.
         wait_until(lambda: listens(host, 4222) and listens(host, 8222), tmp_path / "nats.log")
         yield host
         server.kill()
@@ -99,7 +98,6 @@ def configure(folder, nats):
         more = ["-addext", "basicConstraints=critical,CA:FALSE"]
         command = ["openssl", *CERTIFICATE.format(role).split(), *more, *files]
         subprocess.run(command, check=True, capture_output=True)
-    # Each certificate is self-signed.
     roots = "".join((folder / role / "tls.crt").read_text() for role in ROLES)
     tokens = {role: f"a token of {role}" for role in ("spin", "jackpot")}
     for role, token in tokens.items():

@@ -13,7 +13,6 @@ from wins import Lines, at_stops, count
 REELS, ROWS = 5, 3
 CELLS = REELS * ROWS
 VALUES = range(1, 19)
-# Cells are numbered by reel and read by row.
 READING_ORDER = [reel * ROWS + row for row in range(ROWS) for reel in range(REELS)]
 COLOURS = {"red heart": "red", "red diamond": "red", "black spade": "black", "black club": "black"}
 TURNS_MAX = 10

@@ -154,5 +154,4 @@ def client(service):
 @pytest.fixture
 def player(request):
     name = re.sub(r"[^A-Za-z0-9._~-]+", "-", request.node.name.removeprefix("test_"))
-    # Long names are cut; the number makes them unique.
     return f"{name[:40]}.{next(PLAYERS)}"

@@ -104,7 +104,6 @@ pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
     stores
 }
 
-/// Constant key, so that failures are reproducible.
 #[must_use]
 pub fn dealer() -> Dealer {
     scripted(Dealer::from_master(*b"the same for all tests, for good"))

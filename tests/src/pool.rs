@@ -9,7 +9,6 @@ use motherlode_state::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamI
 use std::collections::{BTreeMap, VecDeque};
 
 pub const POOL: &str = "bewitched";
-/// One EUR in 1e-9 EUR.
 const EUR: i128 = 1_000_000_000;
 const SEED: i128 = 20_000 * EUR;
 

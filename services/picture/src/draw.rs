@@ -29,7 +29,6 @@ use motherlode_proto::round::v1::{
 use motherlode_slots::GameInfo;
 use motherlode_state::Currency;
 
-/// Ends with a line feed.
 #[must_use]
 pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: bool) -> String {
     let pen = Pen::new(colour);

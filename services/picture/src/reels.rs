@@ -143,7 +143,6 @@ fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup
     let known = cells::cell(spin, reel, row).and_then(|symbol| game.symbols.get(symbol));
     let Some(known) = known else { return Markup::default() };
     let not_zero = |name: char, place: usize| if place > 0 { format!(" {name}=\"{place}\"") } else { String::new() };
-    // Most elements of a page are cells: `/>` is shorter than an end tag.
     PreEscaped(format!("<use href=\"#C{}\"{}{}/>", sprite::id(known), not_zero('x', reel), not_zero('y', row)))
 }
 

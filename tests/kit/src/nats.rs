@@ -16,7 +16,6 @@ use std::{
 const STARTS_MAX: usize = 5;
 const FORMING_MAX: Duration = Duration::from_secs(60);
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
-/// The server's ports may be taken for a while.
 const RESTARTS_MAX: usize = 50;
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 const KEY_FILE: &str = "stream.key";
@@ -197,7 +196,6 @@ impl Cluster {
     }
 
     fn start_once(folder: &Path) -> Result<Self, String> {
-        // Servers with the same cluster name join each other.
         static CLUSTERS: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), CLUSTERS.fetch_add(1, Ordering::Relaxed));
         let free = || TcpListener::bind("127.0.0.1:0").expect("a port is free");

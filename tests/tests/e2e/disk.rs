@@ -323,7 +323,6 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let account = client.fund("alice", EUR, 1_000_000).await;
     deposit(&mut client, &account, "last").await.unwrap();
     server.stop().await.unwrap();
-    // The last append was interrupted: the last bytes of the block are zero.
     let folder = log_folder(data.path(), 0);
     let segment = folder.join("00000000000000000001.log");
     let mut bytes = fs::read(&segment).unwrap();

@@ -91,7 +91,6 @@ struct World {
     server: Server,
     client: Client,
     balances: [i64; 2],
-    /// One krona in 1e-4 EUR.
     krona: i128,
     suspended: bool,
     pool: Pool,

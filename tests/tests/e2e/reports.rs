@@ -99,7 +99,6 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
         ["game neptune at operator acme", "off", "on", "(anyone) for ann", "reel 3 stuck"],
         ["game neptune at operator acme", "on", "off", "(anyone) for ann", "reel 3 stuck"],
     ];
-    // The oldest event is the opening of the pool. Another test covers large wins.
     let found: Vec<_> = all.iter().filter(|event| event.kind() != Kind::LargeWin).collect();
     assert_eq!(found[..7].iter().map(|event| content(event)).collect::<Vec<_>>(), expected);
     assert_eq!((found.len(), found[7].subject.as_str(), found[7].before.as_str()), (8, "pool bewitched", ""));

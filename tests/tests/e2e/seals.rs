@@ -160,7 +160,6 @@ impl Reader {
     fn finds(&self, secrets: &[[u8; 32]], sealed: &Sealed) -> Option<&str> {
         let leads = |bytes: &[u8]| {
             let bytes = bytes32(bytes);
-            // The secrets of this test do not begin with four zero bytes.
             bytes[..4] != [0; 4]
                 && (secrets.contains(&bytes)
                     || (bytes != sealed.seal

@@ -183,6 +183,5 @@ fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_i
         assert!(printed.contains(&place) && printed.contains("event"), "{arguments:?}: {printed}");
     }
     assert_eq!(stored(data.path(), HOME), all);
-    // Commands that do not decode events still work.
     assert!(run(&["log", "verify", folder]).status.success());
 }

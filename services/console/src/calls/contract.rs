@@ -14,7 +14,6 @@ pub(super) static METHODS: LazyLock<BTreeMap<(&'static str, &'static str), Metho
     };
     let methods = MESSAGES.services().flat_map(|service| service.methods().filter(here).collect::<Vec<_>>());
     let named = |method: MethodDescriptor| {
-        // The text is leaked once per method.
         let name = |name: &str| -> &'static str { Box::leak(name.to_owned().into_boxed_str()) };
         ((name(method.parent_service().name()), name(method.name())), method)
     };

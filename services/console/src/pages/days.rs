@@ -145,7 +145,6 @@ fn thinned(days: &[Day]) -> Vec<&Day> {
 
 fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
     let days = thinned(days);
-    // Floats are accurate enough for a picture; the table is exact.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (exact, spread) = (number(exact), number(spread));
     let float = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));

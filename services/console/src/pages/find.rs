@@ -74,7 +74,6 @@ async fn partitions(visit: &Visit) -> Result<u32, Failure> {
     match visit.api.ledger().get_log_status(GetLogStatusRequest {}).await {
         Ok(status) => Ok(status.into_inner().partition_count.max(1)),
         Err(status) if status.code() == Code::Unauthenticated => Err(status.into()),
-        // The record's page reports the failure.
         Err(_) => Ok(1),
     }
 }

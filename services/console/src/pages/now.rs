@@ -53,7 +53,6 @@ async fn going(visit: &Visit) -> Result<Markup, Failure> {
     Ok(live::part(visit, Some("/live/now"), jackpots::REFRESH_S, content))
 }
 
-/// The page must load without the jackpot process.
 async fn figures(visit: &Visit) -> Result<Markup, Failure> {
     match jackpots::tiles(visit).await {
         Err(Failure::Refused(status)) if status.code() != Code::Unauthenticated => {

@@ -206,7 +206,6 @@ pub(super) fn table<M: prost::Message>(
         "parquet" => ("application/vnd.apache.parquet", Format::Parquet),
         "jsonl" => {
             let line = |mut text: String, of: &M| {
-                // Writing to a string cannot fail.
                 let _ = writeln!(text, "{}", json::value(message, of));
                 text
             };

@@ -186,7 +186,6 @@ fn without_escapes(text: &str) -> String {
     parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
-/// A newer service or a damaged log can have such outcomes.
 #[test]
 fn no_outcome_stops_the_drawing() {
     let odd = [

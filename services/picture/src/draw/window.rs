@@ -167,7 +167,6 @@ fn value_of(mark: &Mark) -> String {
     }
 }
 
-/// Further line wins are grouped.
 const LISTED_MAX: usize = 10;
 
 pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: Pen) -> Vec<String> {

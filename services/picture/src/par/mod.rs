@@ -205,7 +205,6 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
 
 fn rates(par: &Par) -> Markup {
     let rows = par.rates.iter().map(|rate| {
-        // The phrase "once in N spins" has no meaning for a mean win.
         let comes = rate.title.starts_with("chance") || rate.title.contains("of a paid spin");
         let small = rate.value > Exact::from_integer(0.into()) && rate.value < Exact::from_integer(1.into());
         let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };
