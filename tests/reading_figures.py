@@ -322,7 +322,7 @@ def highest_rate(motherlode, address):
 
 
 def load(motherlode, address, rounds, rate):
-    """Unary calls; returns rounds per second and p99 in milliseconds."""
+    """Plays by unary calls; returns rounds per second and p99 in milliseconds."""
     command = [motherlode, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--concurrency", "32"]
     command += ["--players", "500", "--format", "json", *(["--rate", str(rate)] if rate else [])]
     said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -13,7 +13,7 @@ use prost::Message;
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::metadata::MetadataMap;
 
-/// Client seeds per wish. The rarest outcomes occur about once in 10,000 steps.
+/// Maximum number of client seeds tried per wish. The rarest outcomes occur about once in 10,000 steps.
 const TRIES_MAX: usize = 400_000;
 
 pub(crate) const KEY: &str = "motherlode-force";

@@ -46,7 +46,7 @@ class Refused(Exception):
 
 
 class Service:
-    """Shared by threads. `lost` counts retries by status."""
+    """Shared by threads. `lost` counts retried calls by status."""
 
     def __init__(self, address, ca, token, name=None, answer_s=5.0):
         credentials = grpc.composite_channel_credentials(

@@ -71,7 +71,7 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(html! { div.windows { figure { (drawn) figcaption { (caption) } } } })
 }
 
-/// Short captions omit the kind of free spins after the first.
+/// In short captions, free spins after the first omit the kind of spin.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();

@@ -219,7 +219,7 @@ impl Wallet {
             }
             Fault::Late => {
                 let late = self.clone();
-                // Registered before the check, so that no notification is lost.
+                // The waiter is registered before the check, so that no notification is lost.
                 let told = Arc::clone(&self.1).notified_owned();
                 tokio::spawn(async move {
                     told.await;
