@@ -24,7 +24,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
         DepositRequest { request_id: "deposit-1".into(), account: Some(account.clone()), amount_minor: 10_000 };
     ledger.deposit(request).await?;
 
-    // The game's description has its bets.
     let request = GetGameRequest { game: "dwarf-mine".into(), ..Default::default() };
     let game = spins.get_game(request).await?.into_inner();
     let stake = Stake {

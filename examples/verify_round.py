@@ -203,7 +203,7 @@ def proven(proof, vkey):
     for some in found:
         positions = [position for position, _, _ in some]
         check(positions == sorted(set(positions)), "the records are not in the log's order")
-    # The file's own proof covers the last record; a record named by its hash needs no path.
+    # The file's own proof covers the last record. A record whose hash is in a proven record needs no path.
     last = int(index.removeprefix("index ")) + 1
     check(records and records[-1][0] == last and not records[-1][2], "the index belongs to another record")
     check(all(position < last for position, _, _ in sealing), "the index belongs to another record")

@@ -19,7 +19,7 @@ from tlog_scales import backend, reader, signing
 from tlog_scales.tiles import leaf_hash
 
 HERE = Path(__file__).parent
-# Debian's golang-go and golang-golang-x-mod-dev.
+# Go needs Debian's packages golang-go and golang-golang-x-mod-dev.
 GO_PATH = Path("/usr/share/gocode")
 BINARY = os.environ["MOTHERLODE_BIN"]
 
@@ -30,7 +30,6 @@ def by_tlog_scales(prefix, vkey):
     checkpoint = log.get_checkpoint()
     checkpoint.verify(signing.Vkey.from_string(vkey))
     size, root = checkpoint.size, checkpoint.root_hash
-    # Many records share subtrees.
     log.mth = functools.lru_cache(1 << 16)(log.mth)
     assert log.calculate_root_hash() == root
     for index in range(size):

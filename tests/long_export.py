@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 PLAYERS = 5_000
-# Megabytes. Peaks vary between runs, and the shorter log does not fill a row group of Parquet.
+# Bounds in megabytes. Peaks vary between runs, and the shorter log does not fill a row group of Parquet.
 BOUND, MORE = 128, 16
 WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl", "parquet"]
 

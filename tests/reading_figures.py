@@ -42,7 +42,7 @@ PLAYERS = 5_000
 CONSOLES = 50
 TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
-# Maximum ratio of p99, median of the turns.
+# Maximum of the median ratio of p99 over the turns.
 RATIO_MAX = 1.2
 # Readers have the same priority as bets.
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"
@@ -97,7 +97,7 @@ def told(what, of, median, longest, base):
 
 
 def page_of_sixty(scripted):
-    """The page of a round with 60 free spins, and its call."""
+    """Measures the page of a round with 60 free spins, and the call behind it."""
     with tempfile.TemporaryDirectory() as data, serving(scripted, data) as (address, console):
         client = Client(address)
         alice = client.fund("alice")
@@ -191,7 +191,7 @@ def bets_beside(motherlode, share, who, beside):
         for told, all_of in [("p50", all_p50), ("p99", all_p99)]:
             within, without = (statistics.median(all_of[watched]) for watched in [True, False])
             print(f"  {told}, median of the turns: {within:.2f} ms with {who}, {without:.2f} ms without: {within / without:.2f}")
-        # How p99 changes between halves without other load.
+        # Noise: ratio of p99 between parts without other load.
         noise = [max(pair) / min(pair) for pair in zip(all_p99[False], all_p99[False][1:])]
         median, quarters = statistics.median(ratios), statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         print(f"  ratio: median {median:.2f}, half of the turns {quarters[0]:.2f} to {quarters[2]:.2f}, all {min(ratios):.2f} to {max(ratios):.2f}")
@@ -322,7 +322,7 @@ def highest_rate(motherlode, address):
 
 
 def load(motherlode, address, rounds, rate):
-    """Unary calls; returns rounds per second and p99 in milliseconds."""
+    """Plays by unary calls; returns rounds per second and p99 in milliseconds."""
     command = [motherlode, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--concurrency", "32"]
     command += ["--players", "500", "--format", "json", *(["--rate", str(rate)] if rate else [])]
     said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

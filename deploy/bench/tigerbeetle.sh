@@ -26,7 +26,6 @@ work=$(mktemp -d -p "${FOLDER:-target}")
 work=$(cd "$work" && pwd)
 served=
 ended() {
-    # The service writes to the folder until it has ended.
     [ -z "$served" ] || { kill "$served" 2>/dev/null && wait "$served" 2>/dev/null; } || true
     rm -rf "$work"
 }
@@ -55,7 +54,7 @@ rounds_of_tigerbeetle() {
         sed -n 's/^load accepted = \([0-9.]*\) tx.*/\1/p' | awk '{ print $1 / 3 }'
     grep -q '^load accepted' "$work/tigerbeetle.out" || { cat "$work/tigerbeetle.out" "$work/tigerbeetle.log" >&2; return 1; }
 }
-# The benchmark takes a count instead of a time: enough for some seconds on two cores.
+# The benchmark takes a number of transfers instead of a time: this one lasts some seconds on two cores.
 single=$((6000 * seconds)) batched=$((300000 * seconds))
 for turn in $(seq "$turns"); do
     for nth in 0 1 2; do

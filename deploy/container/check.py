@@ -135,7 +135,6 @@ def copy(stage, stages, rest):
     to = stage.root / target.lstrip("/")
     if "from" not in flags:
         assert sources == ["."]
-        # Files in git that .dockerignore admits.
         to.mkdir(parents=True, exist_ok=True)
         let_in = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
         archive = subprocess.Popen(["git", "-C", ROOT, "archive", "HEAD", *let_in], stdout=subprocess.PIPE)
@@ -200,7 +199,7 @@ class Container:
         (place,) = stage.volumes
         user = stage.user
         root = stage.root
-        # Own namespaces, read-only root, only the volume and the configuration of this machine.
+        # The container has its own namespaces and a read-only root; only the volume and the configuration are of this machine.
         setup = (
             f"ip link set lo up && mount --bind {root} {root} && mount --bind {volume} {root}{place} && "
             f"mount -t proc proc {root}/proc && mount -o remount,bind,ro {root} && "
@@ -244,7 +243,7 @@ HEALTH = ["--service=motherlode.spin.v1.SpinService", *TARGET]
 
 def check(stage, work, program):
     volume, configuration = work / "volume", stage.root / "etc/motherlode"
-    # A new volume takes its content and its owner from the image.
+    # A new volume gets the content and the owner of the folder in the image.
     run("cp", "--archive", "--no-target-directory", stage.root / stage.volumes[0].lstrip("/"), volume)
     configure(configuration, program)
     (stage.root / "proc").mkdir(exist_ok=True)

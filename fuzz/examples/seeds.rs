@@ -31,7 +31,7 @@ fn frames(path: &str, message: &[u8]) -> Vec<u8> {
         [&length[1..], &[kind, flags, 0, 0, 0, 1], body].concat()
     };
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap_or_default()], text.as_bytes()].concat();
-    // HPACK: method and scheme by static index, the others by the index of their names.
+    // HPACK encodes method and scheme by static index, and other headers by the static index of their names.
     let headers = [
         &[0x83, 0x86, 0x04][..],
         &text(path),
@@ -44,12 +44,10 @@ fn frames(path: &str, message: &[u8]) -> Vec<u8> {
         &text("trailers"),
     ];
     let prefix = [&[0][..], &u32::try_from(message.len()).unwrap_or_default().to_be_bytes(), message].concat();
-    // The first byte selects the preface.
     [&[0][..], &frame(1, 4, &headers.concat()), &frame(0, 1, &prefix)].concat()
 }
 
 fn main() -> io::Result<()> {
-    // One record per set of event kinds.
     let mut kinds = BTreeSet::new();
     for (log, text) in golden::LOGS.iter().enumerate() {
         for (number, bytes) in golden::records(text).iter().enumerate() {
@@ -71,7 +69,6 @@ fn main() -> io::Result<()> {
         }
         write("snapshot", &format!("{log}"), &half)?;
     }
-    // Examples of the specifications.
     let (key, hash) = (
         "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k",
         "PlRNCrwHpqhGrupue0L7gxbjbMiKA9temvuZZDDpkaw=\n",

@@ -14,11 +14,11 @@ const ELEMENTS_MAX: u8 = 3;
 pub static POOL: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("the descriptors are whole"));
 
-/// In the order of the contract.
+/// Methods in the order of the contract.
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
-/// Texts that mean something in some field, and texts that nearly do.
+/// Texts valid in some field, and nearly valid texts.
 const TEXTS: [&str; 48] = [
     "acme",
     "demo",

@@ -8,7 +8,7 @@ use motherlode_spin::Dealer;
 use std::{net::SocketAddr, sync::LazyLock};
 use tokio::runtime::Runtime;
 
-/// Never stopped; its index is in a temporary folder.
+/// The service is never stopped; its index is in a temporary folder.
 pub static SERVICE: LazyLock<Service> = LazyLock::new(Service::start);
 
 pub struct Service {

@@ -16,7 +16,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// The books are folded as by a replay and as by the writer.
+/// The books are folded twice: as by a replay, and as by the writer.
 #[derive(Default)]
 pub struct Story {
     books: Books,

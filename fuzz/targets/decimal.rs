@@ -1,4 +1,4 @@
-//! Decimals: each accepted text is written back as the same figure.
+//! Each accepted decimal is written back as text of an equal number.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -10,7 +10,6 @@ use tokio::{
 };
 
 const BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-/// Enough for an idle connection.
 const LISTEN: Duration = Duration::from_millis(3);
 
 async fn send(bytes: &[u8]) {

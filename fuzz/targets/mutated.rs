@@ -1,4 +1,4 @@
-//! A damaged log that opens has an exact prefix of its records; after a crash it has all acknowledged ones.
+//! A damaged log that opens has an exact prefix of its records; after a crash, all acknowledged records.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

@@ -1,4 +1,4 @@
-//! Each accepted text is written back unchanged, so nothing has two names.
+//! Each accepted name is written back unchanged, so no object has two names.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -10,7 +10,6 @@ use motherlode_proto::{
 use motherlode_slots::{Awaiting, Carried, Choice, Draws, Game, Outcome, Picked, Seed, Stake, Terms, games};
 use prost::Message;
 
-/// Above the steps of any round.
 const STEPS_MAX: usize = 400;
 
 fn choice(choose: &mut Unstructured<'_>, rule: Option<Choice>) -> Result<Choice> {

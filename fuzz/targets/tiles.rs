@@ -1,4 +1,4 @@
-//! Each accepted text is written back unchanged, and proves nothing.
+//! Each accepted text is written back unchanged, and is no valid proof.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

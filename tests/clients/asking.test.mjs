@@ -8,7 +8,6 @@ import { Client, Conflict, NotSent, OutcomeUnknown, POLICY, Refused, refusalOf, 
 import { DepositRequestSchema, LedgerService } from "motherlode-client/ledger/v1/ledger_pb";
 import { SpinService } from "motherlode-client/spin/v1/spin_pb";
 
-// Internal module of the package.
 import { Asking, policyOf } from "./node_modules/motherlode-client/dist/retry.js";
 
 const { deposit, getRequest, cancelRequest, listRounds } = LedgerService.method;
@@ -69,7 +68,6 @@ for (const code of CODES) {
     request.attemptMs();
     if (LOST.includes(code)) request.waitMs(refused(code));
     else assert.throws(() => request.waitMs(refused(code)), Refused);
-    // With a reason, other codes are never retried.
     if (code !== Code.Unavailable && code !== Code.DeadlineExceeded) assert.throws(() => request.waitMs(refused(code, "A_REASON")));
   });
 }
@@ -133,7 +131,6 @@ test("PL-33: what a broken connection or answer looks like to Connect is a lost 
   for (const code of CODES) {
     const told = refusalOf(new ConnectError("read ECONNRESET", code), "r");
     assert.ok(told.isLost, Code[code]);
-    // The service's status is kept.
     assert.equal(refusalOf(new ConnectError("no", code, { "grpc-status": `${code}` })).code, code);
   }
   assert.ok(refusalOf(new ConnectError("", Code.Aborted)) instanceof Unavailable);

@@ -31,7 +31,6 @@ async function call({ target, policy, service, method, request, timeoutMs }) {
     for await (const first of client[service][method](message, options)) return { answer: toJson(described.output, first) };
   } catch (thrown) {
     const { requestId, code, reason, fields, metadata, cause } = thrown;
-    // Errors of streams are Connect's.
     const streamed = described.methodKind === "unary" ? undefined : refusalOf(thrown).reason;
     return { thrown: { kinds: parents(thrown), requestId, code, reason, fields, metadata, cause: cause?.constructor?.name, streamed } };
   } finally {

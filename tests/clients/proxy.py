@@ -13,7 +13,7 @@ from google.rpc import error_details_pb2, status_pb2
 PASS = "pass"
 # The service has committed, but the caller gets UNAVAILABLE, or nothing.
 LOSE, SILENT = "lose", "silent"
-# The service is not called: UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
+# The service is not called, and the caller gets UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
 DOWN, BUSY = "down", "busy"
 BUSY_S = 0.2
 
@@ -83,7 +83,6 @@ def bearer(context):
 class Breaking:
     """Resets the first connections at their first answer."""
 
-    # HTTP/2's first frames are shorter, an answer with a round is longer.
     GREETING_BYTES = 200
 
     def __init__(self, target, breaks):

@@ -66,7 +66,6 @@ def test_the_examples_and_the_package_are_typed(built, tmp_path):
 
 
 def test_it_is_ready_to_publish(built, pytestconfig):
-    # Warnings about bytecode depend on the machine.
     warnings = [line for line in pytestconfig.said.splitlines() if re.search("warning|deprecat", line, re.I)]
     assert [line for line in warnings if "byte-compiling is disabled" not in line] == []
     (wheel,), (source,) = (built / "dist").glob("*.whl"), (built / "dist").glob("*.tar.gz")

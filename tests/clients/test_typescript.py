@@ -25,7 +25,6 @@ HERE = Path(__file__).parent
 NODE = 20
 PATIENT = {"totalMs": 120_000, "attemptMs": 60_000, "firstWaitMs": 10}
 EXAMPLES = re.findall(r"```ts\n(.*?)```", (TYPESCRIPT / "README.md").read_text(), re.S)
-# The registry is unreachable or incomplete.
 UNREACHABLE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|E40[34]|E50\d|ETARGET)\b")
 
 
@@ -66,7 +65,6 @@ def user(tarball):
     installed.mkdir(parents=True)
     with tarfile.open(tarball) as files:
         files.extractall(installed, filter="data")
-    # Node and the compiler search the parent folders.
     installed.joinpath("package").rename(folder / "unpacked")
     installed.rmdir()
     (folder / "unpacked").rename(installed)

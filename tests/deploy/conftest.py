@@ -11,7 +11,7 @@ BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlod
 
 @pytest.fixture
 def takes():
-    """`--help` at a command's end prevents any effect."""
+    """With `--help` at its end, a command has no effect."""
 
     def takes(arguments):
         asked = subprocess.run([BINARY, *arguments, "--help"], capture_output=True, text=True, timeout=60)

@@ -56,7 +56,6 @@ def test_mf_e6_each_role_mounts_its_own_secrets_alone():
     assert shared not in text, "a secret in the secret that all roles mount"
     listed = (FOLDER / "kustomization.yaml").read_text()
     files = {line.split()[1]: line for line in listed.splitlines() if line.startswith("#   motherlode-")}
-    # The jackpot role has no draw keys.
     assert all(word in files["motherlode-ledger"] for word in ("nats.creds", "stream.key", "draws"))
     assert "node.token" not in files["motherlode-ledger"]
     assert all(word in files["motherlode-spin"] for word in ("node.token", "draws"))

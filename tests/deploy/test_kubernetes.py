@@ -96,7 +96,7 @@ def test_a_services_ports_are_its_pods_ports(objects):
 
 
 def test_every_pod_is_restricted(objects):
-    """The namespace enforces Pod Security Standards, `restricted`."""
+    """The namespace enforces the level `restricted` of the Pod Security Standards."""
     makers = [found for found in objects if pod(found)]
     assert makers
     for found in makers:

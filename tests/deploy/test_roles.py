@@ -85,7 +85,6 @@ def nats(tmp_path):
     )
     with (tmp_path / "nats.log").open("w") as log:
         server = subprocess.Popen([SERVER, "-c", file], stdout=log, stderr=log)
-        # A ledger exits if NATS is unreachable at its start.
         wait_until(lambda: listens(host, 4222) and listens(host, 8222), tmp_path / "nats.log")
         yield host
         server.kill()
@@ -99,7 +98,6 @@ def configure(folder, nats):
         more = ["-addext", "basicConstraints=critical,CA:FALSE"]
         command = ["openssl", *CERTIFICATE.format(role).split(), *more, *files]
         subprocess.run(command, check=True, capture_output=True)
-    # Each certificate is its own root.
     roots = "".join((folder / role / "tls.crt").read_text() for role in ROLES)
     tokens = {role: f"a token of {role}" for role in ("spin", "jackpot")}
     for role, token in tokens.items():
@@ -108,7 +106,7 @@ def configure(folder, nats):
     key.write_text("5a" * 32)
     key.chmod(0o600)
     text = (FOLDER / "motherlode.toml").read_text()
-    # The one secret that two roles share.
+    # The draw keys are the only secret that two roles share.
     text = text.replace("/etc/motherlode/role/draws", f"{folder}/draws")
     text = re.sub(r"(?m)^url = .*", f'url = "nats://{nats}:4222"\nreplicas = 1', text)
     text = re.sub(r"(?s)monitor = \[.*?\]", f'monitor = ["http://{nats}:8222"]', text)

@@ -8,7 +8,7 @@ import pytest
 from conftest import BINARY, DEPLOY
 
 UNIT = DEPLOY / "systemd/motherlode.service"
-# In tenths, from 0 (sealed) to 100; a unit without hardening has 96.
+# Exposure in tenths, from 0 (sealed) to 100; a unit without hardening has 96.
 EXPOSURE_MAX = 15
 NO_SYSTEMD = "no systemd-analyze: the unit is not verified"
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason=NO_SYSTEMD)

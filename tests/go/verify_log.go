@@ -18,7 +18,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A log reads each tile (c2sp.org/tlog-tiles) once.
 type log struct {
 	prefix string
 	tiles  map[string][]byte
@@ -31,7 +30,6 @@ func (l *log) SaveTiles([]tlog.Tile, [][]byte) {}
 func (l *log) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	var all [][]byte
 	for _, tile := range tiles {
-		// The paths omit the height of tiles.
 		data, err := l.get("tile/" + strings.TrimPrefix(tile.Path(), "tile/8/"))
 		if err != nil {
 			return nil, err
@@ -94,7 +92,6 @@ func remember(tree tlog.Tree, tiles tlog.TileReader) (*remembered, error) {
 	return r, nil
 }
 
-// Each entry has 32 bytes after its length.
 func (l *log) entries(from, size int64) ([][]byte, error) {
 	tile := tlog.Tile{H: 8, L: 0, N: from / 256, W: 256}
 	if size-from < 256 {

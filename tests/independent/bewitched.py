@@ -24,7 +24,7 @@ class Bewitched:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def returns(self):
-        """Exact, by part, in bets. The jackpot's part is its seed."""
+        """Exact return in bets, by part. The jackpot's part is its seed."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         scatters = count_chances(self.strips, [self.scatter], ROWS).items()
         scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters)

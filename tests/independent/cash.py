@@ -12,7 +12,7 @@ from math import factorial, lcm, prod
 from expanding import CRYSTALS
 
 FIFTHS = 5
-# ISO 4217; others have 2.
+# Decimal places of ISO 4217; other currencies have 2.
 DIGITS = {"JPY": 0, "KWD": 3}
 
 
@@ -31,13 +31,13 @@ def rounded(coins, worth):
 class Drawn:
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # By crystals landed before and here, with a common denominator.
+        # Chances by crystals that landed on earlier reels and on this one, with a common denominator.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number
         self.landed = [
             [int(chance * self.of / self.all ** (number - n)) for n, chance in enumerate(row)] for row in chances
         ]
-        # Ways to show these symbols on the other cells, by crystals.
+        # Number of ways in which the other cells show these symbols, by crystals.
         weights = [cells.symbols.get(symbol, 0) for symbol in symbols]
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 

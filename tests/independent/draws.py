@@ -5,7 +5,7 @@ import hmac
 
 
 def sha256(*lines) -> bytes:
-    """Text has a line feed, bytes are lower-case hex."""
+    """Hashes lines: each ends with a line feed, and bytes are written as lower-case hex."""
     text = "".join(f"{line.hex() if isinstance(line, bytes) else line}\n" for line in lines)
     return hashlib.sha256(text.encode()).digest()
 

@@ -82,7 +82,7 @@ class DwarfMine:
         return RESIDUES[odds]
 
     def windows(self):
-        """Chance, columns and new rows of the paid spin's windows, by reels with a Bonus symbol."""
+        """Yields chance, columns and new rows of the paid spin's windows, for each set of reels with a Bonus symbol."""
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
             reels = [

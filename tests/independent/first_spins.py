@@ -47,7 +47,6 @@ def first_spins(game):
         return after, won
 
     known, states, total, spins, cost, found = {}, {(1, ()): 1.0}, 0.0, 0.0, 0.0, {}
-    # Afterwards less than 10^-20 of players have a locked feature.
     for number in range(1, 6_001):
         after = {}
         for state, share in states.items():

@@ -16,7 +16,7 @@ def micros(values):
 
 
 class GameFile:
-    """Symbols are numbered in the file's order, as in outcomes."""
+    """Symbols have the numbers of outcomes, which follow the file's order."""
 
     def __init__(self, name, version):
         content = (GAMES / name / f"{version}.toml").read_bytes()
@@ -26,7 +26,7 @@ class GameFile:
         self.symbols = self.data["symbols"]
         self.codes = [symbol["code"] for symbol in self.symbols]
         stake = self.data["stake"]
-        # By currency, or the file's coin values for all.
+        # Coin values by currency, or one list in the file for all currencies.
         offered = ladders(stake.get("ladders", name))
         own = {currency: stake["coin_values"] for currency in offered} if "coin_values" in stake else offered
         self.coin_micros = {currency: micros(values) for currency, values in own.items()}

@@ -8,7 +8,7 @@ def columns(strips, rows):
 
 
 def highest_lines(lines, columns, wild):
-    """Bound of an unfinished line: Wilds on its other reels."""
+    """The bound of an unfinished line assumes Wilds on its other reels."""
     best = 0
     reels = len(columns)
     rows = lines.file.lines
@@ -35,7 +35,7 @@ def highest_lines(lines, columns, wild):
 
 
 def highest_ways(pays, columns):
-    """Each symbol's longest run pays, times its counts on the reels."""
+    """Returns the highest win on ways: each symbol's longest run pays, times its counts on the reels."""
     symbols = list(pays)
     counts = [sorted({tuple(column.count(symbol) for symbol in symbols) for column in reel}) for reel in columns]
     most = [[max(of[place] for of in reel) for place in range(len(symbols))] for reel in counts]

@@ -31,7 +31,7 @@ class HoldAndWin:
         self.from_here = cache(self.from_here)
 
     def starting(self, chances):
-        """Per spin; `chances` are of (outer, middle) Bonus symbols."""
+        """Value of the feature per spin; `chances` has the chance of each pair (outer, middle) of numbers of Bonus symbols."""
         return sum(chance * self.from_here(*held, RESPINS) for held, chance in chances.items() if sum(held) >= 6)
 
     def from_here(self, outer, middle, left):

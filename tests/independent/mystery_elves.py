@@ -13,7 +13,6 @@ from wins import Lines, at_stops, count
 REELS, ROWS = 5, 3
 CELLS = REELS * ROWS
 VALUES = range(1, 19)
-# Cells are numbered by reel and read by row.
 READING_ORDER = [reel * ROWS + row for row in range(ROWS) for reel in range(REELS)]
 COLOURS = {"red heart": "red", "red diamond": "red", "black spade": "black", "black club": "black"}
 TURNS_MAX = 10
@@ -21,7 +20,7 @@ TURNS_MAX = 10
 
 class MysteryElves:
     NAME = "mystery-elves"
-    # A card's face beyond its colour (ME-17), symbols that are not held, Bonus symbols without the feature.
+    # Without effect: a card's face beyond its colour (ME-17), symbols that are not held, Bonus symbols without the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):
@@ -37,7 +36,7 @@ class MysteryElves:
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
-        """Exact, by part, in bets; the bought feature's in its price."""
+        """Exact return by part, in bets; that of the bought feature in its price."""
         bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
         return {**self.spin_returns(self.strips), "buy_feature": bought}
 
@@ -163,7 +162,7 @@ class Round(rounds.Round):
         return paid + sum(turned[cell] for cell in acting)
 
     def offer_gamble(self):
-        """The win, or the rest after HALVE, within the limit (ME-14)."""
+        """Offers to gamble the win, or its rest after HALVE, within the limit (ME-14)."""
         if self.risked is None:
             self.risked = self.won_minor
         within = 0 < self.risked <= self.terms["gamble_max_minor"]
@@ -175,7 +174,7 @@ class Round(rounds.Round):
         return super().offers(choice) and not (without and without())
 
     def passes(self):
-        """Limits the win at risk; in version 1.0 the possible result."""
+        """Returns whether the win at risk is above the limit; in version 1.0, whether the doubled win is."""
         counts = {"win": self.risked, "result": 2 * self.risked}[self.game.gamble["limit_on"]]
         return counts > self.terms["gamble_max_minor"]
 

@@ -101,7 +101,7 @@ class Round(rounds.Round):
         return self.outcome({"free_spins": sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def objects(self, objects, shown):
-        """An amount for each object of the first pending line (NP-10, NP-11)."""
+        """Checks and pays an amount for each object of the first pending line (NP-10, NP-11)."""
         run, data, coins = self.treasures.pop(0), self.file.data["treasure"], self.stake["coins_per_line"]
         expect(len(set(objects)) == run and set(objects) <= set(range(data["objects"])), f"objects {objects}")
         amounts = [coins_shown for _, coins_shown in shown["reveals"]]

@@ -25,7 +25,7 @@ CHOICES = {
 
 
 class Disagreement(AssertionError):
-    """The two implementations differ."""
+    """The engine and this implementation differ."""
 
 
 def expect(holds, what):
@@ -34,7 +34,7 @@ def expect(holds, what):
 
 
 def played(game, rounds, seed):
-    """The engine's game description, and its rounds as lists of steps."""
+    """Returns the engine's game description, and its rounds as lists of steps."""
     command = [PLAYER, game.NAME, game.file.version, str(rounds), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield json.loads(process.stdout.readline())

@@ -12,7 +12,7 @@ from rounds import played
 
 ROUNDS = int(os.environ.get("MOTHERLODE_TESTS_ROUNDS", "20000"))
 ROUNDS_OF_OLD = ROUNDS // 5
-# Rounds to search, rounds per sequence, changes per kind of figure.
+# Number of rounds to search, of rounds per sequence, and of changes per kind of figure.
 SEARCHED, TAKEN, CHANGED = 20_000, 2, 10
 
 each_game = pytest.mark.parametrize("name", GAMES)
@@ -69,7 +69,7 @@ def varied(game):
 
 
 def figures(rounds):
-    """Places and some values of each kind of figure."""
+    """Collects the places and some values of each kind of figure."""
     places, seen = defaultdict(list), defaultdict(list)
 
     def walk(steps, number, value, path, kind):
@@ -82,7 +82,7 @@ def figures(rounds):
                 walk(steps, number, inner, (*path, key), f"{kind}.{key}" if kind else key)
         if isinstance(value, list):
             for place, inner in enumerate(value):
-                # Spins of a step have the same kind, figures of a win do not.
+                # All spins of a step are one kind of figure, but each figure of a win is its own kind.
                 walk(steps, number, inner, (*path, place), f"{kind}[{'' if isinstance(path[-1], str) else place}]")
 
     for steps in rounds:
@@ -98,7 +98,7 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """A value from elsewhere, and the next number; no whole windows, which could have been drawn."""
+    """Returns wrong values: one from another place, and the next number. Whole windows could have been drawn."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

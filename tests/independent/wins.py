@@ -1,4 +1,4 @@
-"""A window is a list of reels from the left, each a list of symbols from the top."""
+"""Wins of a window. A window is a list of reels from the left, each a list of symbols from the top."""
 
 from fractions import Fraction
 from functools import cache
@@ -21,7 +21,7 @@ def count(window, symbols):
 
 
 def minor(coins, coin_micros, minor_micros):
-    """DM-17: half to even, as Python rounds fractions."""
+    """Rounds half to even (DM-17), as Python rounds fractions."""
     return round(coins * Fraction(coin_micros) / minor_micros)
 
 
@@ -46,7 +46,7 @@ class Lines:
         return highest, found[highest]
 
     def wins(self, window, lines, coins, shown):
-        """Of two combinations with the same pay, takes the shown one."""
+        """Of two combinations with equal pay, takes the combination shown in the outcome."""
         named = {line: (symbol, length) for kind, line, symbol, length, _ in shown if kind == "line"}
         cells, wins = flat(window), []
         for line, on_line in enumerate(self.on[:lines]):

@@ -40,7 +40,7 @@ class WitchFeature:
         }
 
     def returns(self):
-        """Exact, by part and number of unlocked features, in bets."""
+        """Exact return in bets, by part and number of unlocked features."""
         return returns(self)
 
     def round(self, stake, terms):

@@ -31,12 +31,12 @@ class Means:
         return mean_of_cells(strips, lambda cells: self.game.lines.best(cells)[0])
 
     def replaced(self, strips, by):
-        """By set of a line's cells replaced."""
+        """Mean win of a line, by the set of its replaced cells."""
         sets = [some for number in range(REELS + 1) for some in combinations(range(REELS), number)]
         return {s: self.line([by[reel] if reel in s else strips[reel] for reel in range(REELS)]) for s in sets}
 
     def scattered(self, means, number):
-        """Mean with `number` random cells of the window replaced."""
+        """Mean win if `number` random cells of the window are replaced."""
         elsewhere = REELS * ROWS - REELS
         ways = sum(mean * comb(elsewhere, number - len(on)) for on, mean in means.items() if len(on) <= number)
         return Fraction(ways, comb(REELS * ROWS, number))
@@ -45,7 +45,7 @@ class Means:
         return mean([(self.scattered(means, number), weight) for number, weight in counts])
 
     def mega_wild(self):
-        """Over all places of one 3x3 Wild or two 2x2, and all lines (WF-10)."""
+        """Mean win over all lines and all places of one 3x3 Wild or two 2x2 Wilds (WF-10)."""
         figures = self.data["mega_wild"]
         one = [self.laid(wild) for wild in squares(3)]
         two = [self.laid(a | b) for a, b in combinations(squares(2), 2) if not a & b]
@@ -65,7 +65,7 @@ class Means:
         return Fraction(wins, prod(map(len, strips)))
 
     def standing(self, reel, strip, stop):
-        """By paying symbol, a bit set of lines with it or a Wild at the stop."""
+        """Returns for each paying symbol a bit set of the lines that show it or a Wild at the stop."""
         (column,) = at_stops([strip], [stop], ROWS)
         shows = [column[line[reel]] for line in self.game.file.lines]
         paying, wild = self.game.lines.paying, self.game.wild
@@ -78,7 +78,7 @@ def squares(side):
 
 
 def returns(game):
-    """By part with all features unlocked, and in total with 1, 2 or 3 (WF-21)."""
+    """Return by part with all features unlocked, and in total with 1, 2 or 3 of them (WF-21)."""
     means, data = Means(game), game.file.data
     times = mean(data["multiplier"]["counts"])
     features = {

@@ -1,4 +1,4 @@
-"""Debian's chromium; without it, console tests are skipped."""
+"""Finds Debian's chromium. Tests of the console are skipped without a browser."""
 
 import os
 import shutil

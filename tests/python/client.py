@@ -69,7 +69,7 @@ def bet(request_id, account, coin_value="0.01", lines=15, coins_per_line=1, **mo
 
 
 def choice_for(awaiting, guess=None):
-    """The player's choice, if one is awaited; with a guess, doubles the win."""
+    """Returns the player's choice if the round awaits a choice. With a guess, the choice is to double the win."""
     if awaiting == round_pb2.AWAITING_PICK:
         return round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
     if awaiting == round_pb2.AWAITING_FREE_SPINS:

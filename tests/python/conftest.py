@@ -52,7 +52,7 @@ def give_draw_key(data):
         return
     file.parent.mkdir(parents=True)
     file.touch(mode=0o600)
-    # A key of a previous day would be rotated at once (PL-28).
+    # A draw key of a previous day would be rotated at once (PL-28).
     file.write_text(f"{time.time_ns() // 1_000_000} {'5c' * 32}\n")
 
 
@@ -154,5 +154,4 @@ def client(service):
 @pytest.fixture
 def player(request):
     name = re.sub(r"[^A-Za-z0-9._~-]+", "-", request.node.name.removeprefix("test_"))
-    # Long names are cut; the number makes them unique.
     return f"{name[:40]}.{next(PLAYERS)}"

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from motherlode.log.v1 import log_pb2
 from motherlode.proof.v1 import proof_pb2
 
-# PARTLY: valid, but seals are not shown.
+# PARTLY: the proof is valid, but does not show all seals.
 PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
 
 
@@ -18,7 +18,7 @@ def written(proof):
 
 
 def proven(proof):
-    """Older form: each record whole, with its position."""
+    """Makes a proof of the older form, with each record whole and its position."""
     records, text = written(proof), b""
     for record in [*records.sealing, *records.records]:
         own, begun = record.record, len(text)
@@ -39,7 +39,7 @@ def with_records(lines, records):
 
 
 def log_of(vkey, records, named=()):
-    """A new log, signed with a new key of the same name. Records have paths, except at `named` positions."""
+    """Makes a new log, signed with a new key of an equal name. Records have paths, except those at `named` positions."""
     name = vkey.partition("+")[0]
     signer = Ed25519PrivateKey.generate()
     public = b"\x01" + signer.public_key().public_bytes_raw()

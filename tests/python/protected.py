@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Protected:
-    """`operators`: roles of each token by "operator/name"."""
+    """`operators` has the roles of each token by "operator/name"."""
 
     def __init__(self, folder, operators):
         self.certificate, self.key = folder / "cert.pem", folder / "key.pem"
@@ -31,7 +31,7 @@ class Protected:
             self.config += f'[[operators]]\nid = "{operator}"\n' + "".join(credentials)
 
     def client(self, address, name=None, token=None):
-        """By default with TLS alone."""
+        """Connects a client; by default with TLS, but without a token."""
         credentials = grpc.ssl_channel_credentials(self.certificate.read_bytes())
         token = self.tokens[name] if name else token
         if token is not None:

@@ -8,7 +8,7 @@ from scipy.special import gammaincc
 
 # Expected draws per class, for chi-square.
 EXPECTED_MIN = 10
-# Larger bounds are divided into ranges.
+# Numbers of a larger bound are divided into ranges.
 CLASSES_MAX = 64
 
 
@@ -32,7 +32,7 @@ def fit(counts, chances):
 
 
 def classes(numbers, bound):
-    """Each number is a class if there are few."""
+    """If there are few numbers, each is a class."""
     of = min(bound, CLASSES_MAX)
     sizes = np.array([-(-(place + 1) * bound // of) - -(-place * bound // of) for place in range(of)])
     return numbers * of // bound, sizes / bound
@@ -71,7 +71,7 @@ def poker(numbers, bound):
 
 def different_chances(chances, hand=5):
     """Probabilities of 1 to `hand` different classes: each class takes any subset of the places left."""
-    # Probability by places left and different classes.
+    # Probability of each number of different classes, by places left.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:
@@ -89,7 +89,7 @@ def runs(numbers, bound):
     longest = min(bound, 10)
     at_least = [comb(bound, length) / bound**length for length in range(1, longest + 1)]
     chances = -np.diff([*at_least, 0.0])
-    # Ends of ascents; the number after a counted run is skipped.
+    # Ends of ascending runs; the number after a counted run is skipped.
     ends = np.append(np.flatnonzero(np.diff(numbers) <= 0), len(numbers) - 1)
     lengths, start = [], 0
     for end in ends.tolist():

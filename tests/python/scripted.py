@@ -147,7 +147,7 @@ SCRIPTS = {
     },
 }
 
-# Rules without a visible round.
+# Rules that no round makes visible.
 ELSEWHERE = {
     "bewitched": "BW-25 BW-26 BW-27 BW-28 BW-29 BW-30",
     "dwarf-mine": "DM-18 DM-19 DM-20 DM-22 DM-23 DM-24 DM-25 DM-26",
@@ -156,7 +156,7 @@ ELSEWHERE = {
     "witch-feature": "WF-04 WF-19 WF-20 WF-21 WF-22",
 }
 
-# By game; `platform` is test_console_platform.py.
+# Kinds of outcomes by game; `platform` has those of test_console_platform.py.
 KINDS = {
     "bewitched": "spin BASE, spin FREE, awaits PICK, awaits FREE_SPINS, awaits DOUBLE, awaits NOTHING, choice pick, choice double, choice collect, "
     "choice start_free_spins, prize multiple, prize free_spins, prize jackpot, jackpot PAID, witch WHITE, witch DARK, card RED_HEART, "
@@ -168,7 +168,7 @@ KINDS = {
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
     "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
-    # A round cannot await its own bet; expiry needs a controlled clock.
+    # Not shown: a round cannot await its own bet, and expiry needs a controlled clock.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }
 

@@ -56,7 +56,7 @@ def runs(bits):
 
 
 LONGEST_RUNS = (
-    # Minimum bits, block, shortest class, probabilities: 2.4.4, 3.4.
+    # Minimum bits, block length, length of the shortest class, and probabilities (sections 2.4.4 and 3.4).
     (750_000, 10_000, 10, (0.0882, 0.2092, 0.2483, 0.1933, 0.1208, 0.0675, 0.0727)),
     (6_272, 128, 4, (0.1174, 0.2430, 0.2493, 0.1752, 0.1027, 0.1124)),
     (128, 8, 1, (0.2148, 0.3672, 0.2305, 0.1875)),
@@ -120,7 +120,7 @@ def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
     return gammaincc(blocks / 2, chi_square / 2)
 
 
-# From the suite's code; 3.8 is too inaccurate for a million bits.
+# Probabilities from the suite's code; those of section 3.8 are too inaccurate for a million bits.
 OVERLAPPING = (0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865)
 
 
@@ -173,7 +173,7 @@ def complexities(blocks):
     return length[:rows]
 
 
-# 3.10: 1/96, 1/32, ...
+# Probabilities of section 3.10: 1/96, 1/32, ...
 COMPLEXITY = (0.010417, 0.03125, 0.125, 0.5, 0.25, 0.0625, 0.020833)
 
 

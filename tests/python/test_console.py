@@ -43,7 +43,6 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     paths += [f"round/{name}" for name in rounds]
     paths += [f"player/{rounds[0].rpartition('/')[0]}"]
     for path in paths:
-        # Live updates would disturb axe.
         assert page.goto(address + path + "?live=off").status == 200, path
         look(page, path.replace("/", "-") or "now")
     assert blocked == [], "the policy blocks nothing that the pages need"
@@ -94,7 +93,6 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
     context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = enter(context, address)
     asked = []
-    # Browsers load icons at any time.
     page.on("request", lambda request: None if request.url.endswith("/icon.svg") else asked.append(request.url))
     for name in rounds:
         page.goto(f"{address}round/{name}")

@@ -224,7 +224,7 @@ def test_pl_19_pictures_for_the_readme(browser, featured):
     folder.mkdir(parents=True, exist_ok=True)
     context = patient(browser, viewport={"width": 1040, "height": 720}, color_scheme="light")
     page = enter(context, address)
-    # WebP is a third of PNG; Playwright has it only by this protocol.
+    # A WebP file has a third of the size of PNG; Playwright makes WebP only by the DevTools protocol.
     devtools = context.new_cdp_session(page)
     for name, path in {"round": f"round/{rounds['bewitched-free-spins']}", "jackpot": "jackpots/bewitched?live=off"}.items():
         assert page.goto(address + path).status == 200

@@ -112,7 +112,6 @@ def play_through(tutorial, folder):
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
 def test_every_command_of_a_tutorial_works_as_written(tutorial, tmp_path):
     assert len(steps(tutorial.read_text())) > 4, "its commands are found"
-    # The network namespace ends with the process.
     child = os.fork()
     if child == 0:
         status = 1

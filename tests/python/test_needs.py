@@ -20,7 +20,6 @@ def machine(tmp_path):
         folder = tmp_path / "-".join(tools)
         folder.mkdir()
         for tool in tools:
-            # A wrapper does not run from another folder.
             found = sys._base_executable if tool == "python3" else shutil.which(tool)
             (folder / tool).symlink_to(Path(found).resolve())
         command = [ROOT / script, *([] if script == ".ci/run" else ["python"])]

@@ -39,7 +39,6 @@ def test_pl_19_the_page_of_a_round_says_what_the_round_says(client, player, game
     coin_value, lines, coins = STAKES[game]
     stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins)
     witch = round_pb2.WITCH_WHITE if game == "bewitched" else round_pb2.WITCH_UNSPECIFIED
-    # Skipping the bought feature makes automatic steps.
     stake.buy_feature = game == "mystery-elves"
     request = spin_pb2.SpinRequest(request_id="r", account=alice, game=game, stake=stake, witch=witch)
     played = client.spin(request)

@@ -141,7 +141,6 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     with pytest.raises(verify_round.Unproven):
         verify_round.verify(changed, vkey)
 
-    # After a stop, the log alone gives the same proofs.
     assert service.terminate() == 0
     data = tmp_path / "data"
     if (data / "log").is_dir():
@@ -205,7 +204,6 @@ def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):
             found = verify_round.verify("".join(lines), vkey)
         except verify_round.Unproven:
             continue
-        # Accepted with equal records, or without showing seals.
         believed += 1
         assert found == proven or any(where is None for _, _, where in found[-1]), at
     assert believed < 10

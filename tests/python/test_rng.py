@@ -12,9 +12,9 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 SIGNIFICANCE = 1e-6
-# As in SP 800-22; a single test fails one in a hundred.
+# Values of SP 800-22: a single test of a perfect generator fails once in a hundred.
 SEQUENCES, BITS, ALPHA = 100, 1_000_000, 0.01
-# Cards, small wheels, a die, reels of 30 to 120 stops, weights of prizes.
+# Bounds as of cards, small wheels, a die, reels of 30 to 120 stops, and weights of prizes.
 BOUNDS = (2, 3, 5, 30, 32, 37, 64, 120, 1_000, 1_000_003, 3 << 30)
 DRAWS_PER_SEED = 64
 
@@ -43,7 +43,7 @@ def verdicts(p_values):
 
 
 def worst(test, sequences):
-    """Least verdict; each column is a template, state or direction."""
+    """Returns the least verdict; each column has the p-values of one template, state or direction."""
     found = [p_values for p_values in map(test, sequences) if len(p_values)]
     return min((verdict for column in np.array(found).T for verdict in verdicts(column)), default=None)
 
@@ -146,7 +146,7 @@ def test_pl_28_sp_800_22_finds_a_bad_generator(bad):
 
 
 def modulo(bound, random):
-    """A byte's remainder: low numbers are more frequent."""
+    """The remainder of a byte: low numbers are more frequent."""
     return random.integers(0, 256, 1_000_000) % bound
 
 

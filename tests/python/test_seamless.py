@@ -184,7 +184,6 @@ def rounds_reconciled(database, client, player):
     for *_, refunded, voided, ended, closings, opened, closed in kept:
         assert (refunded, voided, ended, closings) == (0, "", "PLAYED", 1), closed
         assert opened.startswith(f"debit/acme/{player}/") and closed.startswith(("credit/", "close/"))
-    # A rolled back bet opened no round.
     opened = {row[8] for row in kept}
     debits = read(database, f"SELECT id, ended FROM transactions WHERE player = '{player}' AND id LIKE 'debit/%'")
     assert opened == {name for name, ended in debits if ended == "applied"}
@@ -205,7 +204,6 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
     alice = account("alice")
     client.ledger.OpenAccount(ledger_pb2.OpenAccountRequest(request_id="open", account=alice))
     net = 0
-    # A long run has 5,000.
     rounds = int(os.environ.get("MOTHERLODE_WALLET_ROUNDS", "30"))
     for number in range(rounds):
         net += played(client, alice, number)
@@ -261,7 +259,7 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
 
 
 def sent(address, path, body, *, key=KEY, moment=None, nonce="0" * 32, signed=None):
-    """`signed` is the signed body, if not the sent one."""
+    """`signed` is the signed body, if it differs from the sent body."""
     moment = str(moment if moment is not None else time.time_ns() // 1_000_000)
     digest = hashlib.sha256((signed or body).encode()).hexdigest()
     text = f"motherlode/wallet/v1\nPOST\n{path}\n{moment}\n{nonce}\n{digest}\n"

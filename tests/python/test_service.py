@@ -131,7 +131,7 @@ def test_pl_13_descriptions_say_what_can_be_staked_gambled_and_bought(client):
         name: ((game.lines_min, game.lines_max), (game.coins_per_line_min, game.coins_per_line_max), game.gambles_max)
         for name, game in games.items()
     }
-    # BW-01, BW-22; ME-01, ME-15; NP-01; WF-01.
+    # Values of the rules BW-01, BW-22; ME-01, ME-15; NP-01; WF-01.
     assert said == {
         "bewitched": ((1, 15), (1, 10), 5),
         "dwarf-mine": ((1, 1), (25, 25), 0),
@@ -216,7 +216,7 @@ def test_pl_06_the_log_passes_its_audit(start):
 
 
 class Reflection(ProtoReflectionDescriptorDatabase):
-    """Python's package has only v1alpha, with v1's messages."""
+    """Python's package of gRPC's reflection has only v1alpha, whose messages are those of v1."""
 
     def __init__(self, channel):
         super().__init__(channel)
@@ -236,7 +236,7 @@ def test_reflection_lists_the_services_and_their_methods(client):
 
 
 def test_pl_28_the_program_that_is_shipped_has_no_script_and_forces_no_outcome(client, player):
-    """The tests' dealer refuses an unknown wish; the shipped program ignores it."""
+    """The tests' dealer refuses an unknown wish; the shipped program ignores wishes."""
     assert not client.reports.GetIdentity(report_pb2.GetIdentityRequest()).test_build
     alice = client.fund(player)
     wish = [("motherlode-force", "no-such-outcome")]

@@ -16,7 +16,7 @@ def bits(text):
 
 
 def split(low, high):
-    """Part of the sum of 1/n! as numerator and product."""
+    """Returns a part of the sum of 1/n! as numerator and denominator."""
     if high - low == 1:
         return 1, high
     middle = (low + high) // 2
@@ -51,14 +51,14 @@ def test_an_example_of_the_document(test, text, arguments, wanted):
 
 
 def test_the_excursions_of_the_document():
-    """2.14.4 and 2.15.4 have only state 1; 2.14.4 rounds probabilities to four places."""
+    """Sections 2.14.4 and 2.15.4 have only state 1; section 2.14.4 rounds probabilities to four places."""
     example = bits("0110110101")
     excursions = sp800_22.random_excursions(example, judged=False)
     assert excursions[list(EXCURSIONS).index(1)] == pytest.approx(0.502529, abs=1e-4)
     assert sp800_22.random_excursions_variant(example, judged=False)[9] == pytest.approx(0.683091, abs=1.5e-6)
 
 
-# Appendix B, examples of 2.x.8.
+# Figures of appendix B, and of the examples in sections 2.x.8.
 OF_E = {
     sp800_22.frequency: [0.953749],
     sp800_22.block_frequency: [0.211072],

@@ -1,4 +1,4 @@
-"""The commands that a start prints work."""
+"""Commands printed by the service at its start can be run."""
 
 import hashlib
 import json
@@ -109,7 +109,6 @@ def test_uf_09_a_laboratory_computes_the_digest_of_the_configuration_by_itself(s
     config = '[limits]\nqueue_length_max = 77\n\n[demo]\nbalance_minor = 5_000\n\n[report.operators]\n"acme" = 3\n"ä" = 2\n'
     service = start(config=config)
     stated = service.client().reports.GetIdentity(report_pb2.GetIdentityRequest()).configuration_sha256
-    # The printed digest covers the last line break.
     file = tmp_path / "config.toml"
     printed = subprocess.run([BINARY, "config", "--canonical", "--config", file], stdout=subprocess.PIPE, check=True).stdout
     assert hashlib.sha256(printed).hexdigest() == stated

@@ -80,7 +80,6 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
         };
         let (step, round) = (format!("{id}.{}", steps.len()), last.round_id.clone());
         let chosen = match (client.choose(&step, &round, choice, None).await, next_choice(&last)) {
-            // One minor unit cannot be halved.
             (Err(status), Some(collect)) if gamble && status.code() == Code::InvalidArgument => {
                 client.choose(&step, &round, collect, None).await
             }

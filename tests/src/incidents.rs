@@ -2,7 +2,6 @@ use crate::{Client, Server, pool::POOL};
 use motherlode_proto::jackpot::v1::{DeclareIncidentRequest, Incident};
 use std::time::Duration;
 
-/// Covers the hour before `until_ms`, Unix ms.
 #[must_use]
 pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
     // Cut to whole seconds, a time in a minute's first second would exclude that minute.

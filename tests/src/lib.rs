@@ -46,18 +46,18 @@ pub fn config(data: &Path) -> Config {
     config.store = store(data);
     config.partitions = partitions();
     config.limits.segment_bytes = 1 << 20;
-    // Sweeps once at the start, then only if a test starts one.
+    // The service sweeps expired rounds once at the start, then only if a test starts a sweep.
     config.interruption.sweep_ms = 3_600_000;
     config
 }
 
-/// `MOTHERLODE_TESTS_PARTITIONS` (`tests/run partitions`), or one.
+/// Number of partitions: `MOTHERLODE_TESTS_PARTITIONS` (`tests/run partitions`), or 1.
 fn partitions() -> u32 {
     let wanted = env::var("MOTHERLODE_TESTS_PARTITIONS").ok();
     wanted.map_or(1, |wanted| wanted.parse().expect("MOTHERLODE_TESTS_PARTITIONS is a number"))
 }
 
-/// The data folder, or a stream at `MOTHERLODE_TESTS_STORE` (`tests/run jetstream`).
+/// Store of a log: the data folder, or a stream at `MOTHERLODE_TESTS_STORE` (`tests/run jetstream`).
 fn store(data: &Path) -> config::Store {
     let Ok(url) = env::var("MOTHERLODE_TESTS_STORE") else { return config::Store::default() };
     let name = data.to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
@@ -104,7 +104,6 @@ pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
     stores
 }
 
-/// Constant key, so that failures are reproducible.
 #[must_use]
 pub fn dealer() -> Dealer {
     scripted(Dealer::from_master(*b"the same for all tests, for good"))

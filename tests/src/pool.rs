@@ -9,7 +9,6 @@ use motherlode_state::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamI
 use std::collections::{BTreeMap, VecDeque};
 
 pub const POOL: &str = "bewitched";
-/// One EUR in 1e-9 EUR.
 const EUR: i128 = 1_000_000_000;
 const SEED: i128 = 20_000 * EUR;
 
@@ -32,7 +31,7 @@ pub struct Model {
 #[derive(Default)]
 struct Partition {
     left: BTreeMap<u64, i128>,
-    /// Hits without an award: position, logged time, coin in 1e-6.
+    /// Hits without an award: position, logged time, coin value in 1e-6 EUR.
     hits: VecDeque<(u64, i64, i128)>,
     pooled_position: u64,
     coins: BTreeMap<(StreamId, u64), CoinValue>,

@@ -18,7 +18,7 @@ fn give_draw_key(data: &Path) -> io::Result<()> {
     }
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;
-    // A key of a previous day would be rotated at once (PL-28).
+    // A draw key of a previous day would be rotated at once (PL-28).
     let made = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
     let mut file = File::options().create_new(true).write(true).mode(0o600).open(folder.join("draws"))?;
     writeln!(file, "{} {}", made.as_millis(), "5c".repeat(32))
@@ -91,7 +91,7 @@ impl Process {
     pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();
         let mut text = vec![0; usize::try_from(length).expect("it fits into memory")];
-        // A seek would move the position at which the process writes.
+        // Reads without a seek, which would move the position at which the process writes.
         self.log.read_exact_at(&mut text, 0).expect("a file can be read");
         let text = String::from_utf8_lossy(&text);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);

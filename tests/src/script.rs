@@ -13,7 +13,7 @@ use prost::Message;
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::metadata::MetadataMap;
 
-/// Client seeds per wish. The rarest outcomes occur about once in 10,000 steps.
+/// Maximum number of client seeds tried per wish. The rarest outcomes occur about once in 10,000 steps.
 const TRIES_MAX: usize = 400_000;
 
 pub(crate) const KEY: &str = "motherlode-force";
@@ -55,9 +55,9 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
 
 /// Parses a wish with a value:
 ///
-/// - `spin KIND`: a window of this kind; `rows N`: its rows; `times N`: its multiplier; `features N`: at least N kinds
+/// - `spin KIND`: a window of this kind; `rows N`: with N rows; `times N`: with multiplier N; `features N`: N or more kinds
 ///   of windows in the step.
-/// - `mark KIND` or `mark KIND=VALUE`: a mark on a cell; `marks N`: at least N on one window.
+/// - `mark KIND` or `mark KIND=VALUE`: a mark on a cell; `marks N`: at least N marks on one window.
 /// - `win LINE`, `win WAYS`, `win SCATTER`.
 /// - `left N`: at least N free spins left; `more N`: a free spin that awards N.
 /// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: the bonus's prize.

@@ -20,16 +20,14 @@ enum Parts {
 
 impl Server {
     pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
-        // Restarts load a snapshot; services in other processes replay the whole log.
         let mut options = Options { snapshot_commits: 20, ..options };
-        // With few players in memory, eviction is constant (`tests/run players`).
+        // With few players in memory, the service evicts players constantly (`tests/run players`).
         if let Ok(players) = env::var("MOTHERLODE_TESTS_PLAYERS") {
             options.players_max = players.parse().expect("MOTHERLODE_TESTS_PLAYERS is a number");
         }
         let mut config = config.clone();
         seamless::give_wallets(&mut config);
         let config = &config;
-        // The tests' gateway has no TLS.
         let split = env::var("MOTHERLODE_TESTS_ROLES").is_ok_and(|roles| roles == "split") && config.tls.is_none();
         let parts = match split {
             true => Parts::Split(Box::new(Split::start(config, stores, options, dealer).await)),

@@ -24,7 +24,7 @@ pub(crate) struct Split {
     jackpot: Server,
     pub(crate) address: SocketAddr,
     gateway: JoinHandle<()>,
-    /// The ledger's, because a test's single thread may block on it.
+    /// Runtime of the ledger, because a test's single thread may block on the ledger.
     runtime: Option<Runtime>,
 }
 

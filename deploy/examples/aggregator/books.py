@@ -13,7 +13,7 @@ PAGE_SIZE = 100
 class Round:
     bet: int
     win: int
-    # By step, before the round's end (ME-16).
+    # Amounts credited by step, before the round's end (ME-16).
     credited: dict
     jackpot: int
     open: bool
@@ -39,7 +39,7 @@ class Books:
     deposits: dict = field(default_factory=dict)
     withdrawals: dict = field(default_factory=dict)
     rounds: dict = field(default_factory=dict)
-    # Rounds whose answer had a pending award.
+    # Rounds whose answer said that an award was pending.
     pending: set = field(default_factory=set)
     client_seeds: dict = field(default_factory=dict)
 

@@ -9,7 +9,7 @@ def sha256(*lines):
 
 
 def faults(round, client_seeds):
-    """`client_seeds` has the sent ones by round and step."""
+    """`client_seeds` has the client seeds sent, by round and step."""
     found = []
     for step in round.steps:
         at, draw = (round.round_id, step.number), step.draw

@@ -10,7 +10,7 @@ PIECE = 1 << 16
 
 class Lossy:
     def __init__(self, target, pieces, silence_s):
-        """About `pieces` pieces per connection; every third is silent for `silence_s` before it is cut."""
+        """Forwards about `pieces` pieces per connection; every third connection is silent for `silence_s` before it is cut."""
         self.target, self.pieces, self.silence_s = target, pieces, silence_s
         self.random = random.Random(pieces)
         self.cut = 0
@@ -45,7 +45,7 @@ class Lossy:
 
 
 def copy(source, sink, pieces):
-    """True if the number of pieces was reached, false if an end closed first."""
+    """Returns true if the number of pieces was reached, false if one side closed the connection first."""
     try:
         while piece := source.recv(PIECE):
             if pieces == 0:

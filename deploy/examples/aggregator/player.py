@@ -23,7 +23,7 @@ class Player:
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        # Of the answer with the next draw's seal.
+        # Position in the newest answer with the next draw's seal.
         self.position = 0
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
@@ -96,7 +96,7 @@ class Player:
             self.choices[before] += 1
 
     def choice(self, outcome, before):
-        """None if the round is settled."""
+        """Returns None if the round is settled."""
         made = round_pb2.Choice
         match outcome.awaiting:
             case round_pb2.AWAITING_NOTHING:

@@ -50,7 +50,6 @@ def tour(service, direct, connect, operator, game, rounds):
     stake = round_pb2.Stake(
         coin_value=described.coin_values[0], lines=described.lines_max, coins_per_line=described.coins_per_line_min
     )
-    # Required before the first spin (BW-05).
     more = {"witch": round_pb2.WITCH_WHITE} if game == "bewitched" else {}
     player = Player(service, operator, described)
     player.deposit()

@@ -18,12 +18,12 @@ from signed import Signatures
 from motherlode.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 
 
-# Column of a round for each kind of credit.
+# Column of the table of rounds for each kind of credit.
 PAID = {"CREDIT_KIND_JACKPOT": "jackpots", "CREDIT_KIND_REFUND": "refunded"}
 
 
 def ended(round):
-    """How a round ended: PLAYED, ABANDONED or VOIDED; nothing while it's open."""
+    """How a round ended: PLAYED, ABANDONED or VOIDED; empty while the round is open."""
     return wallet_pb2.RoundEnd.Name(round.end).removeprefix("ROUND_END_") if round.closed else ""
 
 

@@ -51,7 +51,7 @@ class Books:
             account = Account(execute, player, currency)
             known = account.known(transaction)
             if known and known[:2] != (player, currency):
-                # A rollback cannot be refused, and this one must not be applied: the wallet's operator has to act.
+                # A wallet cannot refuse a rollback, but this one must not be applied: the operator has to act.
                 raise ValueError(f"the rollback of {transaction} names another account")
             if known and known[3] == "rolled back":
                 return DONE_BEFORE, account.balance, ""
@@ -62,7 +62,7 @@ class Books:
             return DONE, account.balance, ""
 
     def is_first(self, nonce, ms, oldest_ms):
-        """Whether a nonce is new; deletes nonces from before a time."""
+        """Returns whether a nonce is new. Deletes nonces older than a time."""
         with self.database.transaction("") as execute:
             execute("DELETE FROM nonces WHERE ms < ?", (oldest_ms,))
             return execute("INSERT INTO nonces VALUES (?, ?) ON CONFLICT DO NOTHING", (nonce, ms)).rowcount == 1
@@ -89,7 +89,7 @@ class Account:
         self.execute(query, values)
 
     def note(self, transaction, round, end, column=None, minor=0):
-        """Adds money to a round, and its end. A free round that was not opened here begins with its first call."""
+        """Adds an amount to a round, and records its end. A free round that was not opened here begins with its first call."""
         if round.campaign_id:
             self.open(round.opening_transaction_id, round, 0)
         if column:
@@ -100,7 +100,7 @@ class Account:
         if end == "VOIDED":
             query = "UPDATE rounds SET voided = ? WHERE id = ? AND voided = ''"
             self.execute(query, (transaction, round.round_uuid))
-        # The void of a round that was over closes it no second time.
+        # The void of an ended round does not close the round again.
         query = "UPDATE rounds SET closed = ?, ended = ? WHERE id = ? AND closed = ''"
         self.execute(query, (transaction, end, round.round_uuid))
         self.execute("UPDATE rounds SET closings = closings + 1 WHERE id = ?", (round.round_uuid,))

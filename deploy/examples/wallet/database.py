@@ -60,7 +60,6 @@ class Postgres:
         self.free = queue.SimpleQueue()
         for _ in range(self.CONNECTIONS):
             self.free.put(None)
-        # Several wallets may start at once.
         with self.transaction("") as execute:
             for statement in TABLES:
                 execute(statement)

@@ -15,7 +15,7 @@ IDLE_SECONDS = 30
 
 
 class Aborted(Exception):
-    """Ends the call without an answer of the wallet."""
+    """Raised to end a call without an answer of the wallet."""
 
 
 class Context:
@@ -54,7 +54,7 @@ class Server(ThreadingHTTPServer):
 
 
 def serve(wallet, signatures, listen, pair, connections_max):
-    """`pair` has certificate and private key, or is empty."""
+    """`pair` is a certificate and its private key, or empty."""
     calls = {name: getattr(wallet_pb2, f"{name}Request") for name in CALLS}
 
     class Handler(BaseHTTPRequestHandler):

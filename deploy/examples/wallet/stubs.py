@@ -8,7 +8,6 @@ import grpc_tools
 from grpc_tools import protoc
 
 PROTO = Path(__file__).resolve().parents[3] / "proto"
-# Kept until the process ends.
 FOLDER = tempfile.TemporaryDirectory(prefix="motherlode-wallet-")
 
 

@@ -26,7 +26,7 @@ async function sha256(...parts) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
 
-// Size and root of a signed checkpoint.
+// Returns size and root hash of a signed checkpoint.
 async function checkpoint(note, key) {
   const [, name, id, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(key) ?? [];
   check(name, "the key is malformed");
@@ -72,7 +72,7 @@ async function rootOf(entry, index, size, path) {
   return reached;
 }
 
-// A varint and its end.
+// Returns a varint and its end.
 function varint(message, at) {
   for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
     check(at < message.length, "a message is cut off");
@@ -105,7 +105,7 @@ function* fields(message) {
   }
 }
 
-// Messages or values at a path of field numbers.
+// Yields the messages or values at a path of field numbers.
 function parts(message, first, ...rest) {
   const found = [];
   for (const [number, value] of fields(message)) {
@@ -161,7 +161,7 @@ function whole(number, records) {
   return { steps: steps.length, settled: has(8) };
 }
 
-// Draw number, seed and seal's place for each sealed step; null if the proof lacks the seal.
+// Returns draw number, seed and the seal's position for each sealed step; null if the proof lacks the seal.
 async function draws(roundId, number, settled, records, sealing) {
   const seals = new Map();
   const [used, dealt] = [[], []];
@@ -213,7 +213,7 @@ async function verify(proof, key, wanted, tell) {
   const inOrder = (all) => all.every(({ position }, at) => position > (at === 0 ? 0 : all[at - 1].position));
   const [sealing, records] = await recordsOf(found, 3, 1);
   check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
-  // The file proves the last record; records named by a proven one need no path.
+  // The file proves the last record. A record whose hash is in a proven record needs no path.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
   check(ends && sealing.every(({ position }) => position < last.position), "the index belongs to another record");

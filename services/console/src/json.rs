@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// Proto field names; null for an unknown message.
+/// Converts a message, with the protos' field names; an unknown message becomes null.
 pub(crate) fn value(name: &str, message: &impl Message) -> serde_json::Value {
     from_bytes(name, &message.encode_to_vec()).unwrap_or_default()
 }
@@ -17,7 +17,7 @@ pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> 
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
 }
 
-/// Converts a message with its default values, since `on: false` is what a switch-off says.
+/// Converts a message with its default values, since `on: false` switches a part off.
 pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }

@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
 
-/// Pages of the navigation, each with the call that permits it.
+/// Pages of the navigation: a page is listed if the session may make the given call.
 const PAGES: [(&str, &str, &str); 7] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),

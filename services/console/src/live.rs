@@ -49,7 +49,7 @@ pub(crate) fn answer(part: Markup) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], part.into_string()).into_response()
 }
 
-/// Returns a part made within the last second for the same rights, or makes it.
+/// Returns a part made within the last second for a caller with equal rights, or makes a new part.
 pub(crate) async fn shared(
     visit: &Visit,
     made: impl Future<Output = Result<Markup, Failure>>,

@@ -20,7 +20,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// `hosts` are additional host names; `message_bytes_max` limits JSON messages.
+    /// Serves the console. `hosts` are additional host names; `message_bytes_max` limits JSON messages.
     #[must_use]
     pub fn new(
         backend: Backend,

@@ -15,9 +15,9 @@ pub struct Bounds {
     pub idle_ms_max: i64,
     /// Longest time since the log-in.
     pub lasts_ms_max: i64,
-    /// Most sessions per operator; beyond it, the longest idle session of the credential with the most ends.
+    /// Maximum sessions per operator. A further session ends the longest idle one of the credential with the most.
     pub per_operator_max: usize,
-    /// Most sessions in all; beyond it, a session of the operator with the most ends.
+    /// Maximum sessions in all. A further session ends one of the operator with the most.
     pub all_max: usize,
 }
 
@@ -39,7 +39,7 @@ impl Who {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
 
-    /// Returns whether the session may make a call; without operators it may make all.
+    /// Returns whether the session may make a call; if no operators are configured, it may make all.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
         let of_platform = self.operator == motherlode_runtime::config::PLATFORM;
@@ -96,7 +96,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Also notes the time, from which the session's idle time counts.
+    /// Also stores the time of this use, from which the idle time counts.
     pub(crate) fn find(&self, id: &str) -> Option<Session> {
         let (now_ms, name) = ((self.clock)(), digest(id));
         let mut open = self.open.lock();

@@ -32,14 +32,14 @@ pub(crate) fn words(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
 }
 
-/// `0.9460` as `94.60 %`, without rounding.
+/// Formats `0.9460` as `94.60 %`, without rounding.
 pub(crate) fn percent(share: &str) -> String {
     let (sign, digits) = share.strip_prefix('-').map_or(("", share), |digits| ("-", digits));
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return share.to_owned();
     }
-    // A figure rounded to zero can keep its sign.
+    // A negative figure rounded to zero can keep its sign.
     let sign = if digits.bytes().all(|byte| byte == b'0' || byte == b'.') { "" } else { sign };
     let part = format!("{part:0<2}");
     let (before, after) = part.split_at(2);

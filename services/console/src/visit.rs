@@ -14,7 +14,7 @@ use motherlode_runtime::{config::PLATFORM, connections::Peer};
 use std::{sync::Arc, time::Duration};
 use tonic::Status;
 
-/// Without and with TLS. Browsers accept the `__Host-` prefix only over TLS, from this host and for all paths.
+/// Names of the cookie without and with TLS. The `__Host-` prefix is valid only over TLS, from this host and for all paths.
 const COOKIE: &str = "motherlode_console";
 const SECURE_COOKIE: &str = "__Host-motherlode_console";
 const OF_PARTS: &str = "/live/";
@@ -40,7 +40,7 @@ impl Visit {
         own.is_empty() || own == operator
     }
 
-    /// Whether the credential sees all operators: the platform's, or any without operators.
+    /// Whether the credential sees all operators: one of the platform, or any if no operators are configured.
     pub(crate) fn sees_all(&self) -> bool {
         self.owns(PLATFORM)
     }
@@ -62,7 +62,7 @@ impl FromRequestParts<App> for Visit {
         let session = cookie(app, &parts.headers)
             .and_then(|id| if of_part { app.sessions.look(id) } else { app.sessions.find(id) })
             .ok_or_else(logged_out)?;
-        // The connection counts for the session's operator, as that of a call does.
+        // The connection counts for the session's operator, as a gRPC call's connection does.
         if let Some(connection) = parts.extensions.get::<Arc<Peer>>().and_then(|peer| peer.connection()) {
             connection.belongs_to(session.who.holder()).map_err(|refusal| Failure::from(Status::from(refusal)))?;
         }

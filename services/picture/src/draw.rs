@@ -29,7 +29,6 @@ use motherlode_proto::round::v1::{
 use motherlode_slots::GameInfo;
 use motherlode_state::Currency;
 
-/// Ends with a line feed.
 #[must_use]
 pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: bool) -> String {
     let pen = Pen::new(colour);
@@ -172,7 +171,7 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// Returns the secured half, credited at once since 1.0.1 (ME-16). A step without windows that leaves the gamble open
+/// Returns the secured half, which rules since 1.0.1 credit at once (ME-16). A step without windows that leaves the gamble open
 /// is such a half.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {

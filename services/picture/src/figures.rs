@@ -30,7 +30,7 @@ pub fn grouped(number: &str) -> String {
     text + fraction
 }
 
-/// `1,234.50 EUR`
+/// Formats money as `1,234.50 EUR`.
 #[must_use]
 pub fn cash(money: &Money) -> String {
     match money.currency_code.parse::<Currency>() {
@@ -39,7 +39,7 @@ pub fn cash(money: &Money) -> String {
     }
 }
 
-/// `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`
+/// Formats minor units as `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`.
 #[must_use]
 pub fn minor(amount: Minor, currency: Currency) -> String {
     format!("{} {currency}", grouped(&amount.to_decimal(currency)))

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const GUTTERS: (usize, usize) = (56, 40);
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
-/// Maximum unnumbered lines next to each other; more overlap.
+/// Maximum unnumbered lines drawn next to each other; further lines overlap.
 const APART_MAX: usize = 8;
 
 /// Returns the drawings of a round's symbols, to be embedded once before its windows.
@@ -71,7 +71,7 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(html! { div.windows { figure { (drawn) figcaption { (caption) } } } })
 }
 
-/// Short captions omit the kind of free spins after the first.
+/// In short captions, free spins after the first omit the kind of spin.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();
@@ -255,7 +255,7 @@ fn joined(points: &[Point]) -> String {
     points.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Encodes a line as start and relative moves.
+/// Encodes a line as its start and relative moves.
 fn stroke(points: &[Point]) -> String {
     let begin = points.first().map_or_else(String::new, |(x, y)| format!("M{x} {y}"));
     let level = |pair: &[Point]| pair[0].1 == pair[1].1;

@@ -24,7 +24,7 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Windows as pictures; in the bet's section, the symbols that they use.
+    /// Windows as pictures; the bet's section has the drawings of their symbols instead.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }
@@ -36,7 +36,7 @@ impl Section {
     }
 }
 
-/// Windows need the round's model.
+/// Makes the sections of a page. Windows are drawn only if this program has the game.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)

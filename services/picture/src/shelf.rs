@@ -1,4 +1,4 @@
-//! Collections as pictures; missing symbols are rings.
+//! Collections as pictures; a missing symbol is a ring.
 
 use crate::{
     draw::{
@@ -64,7 +64,7 @@ pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
     collected.map(sprite::id).collect()
 }
 
-/// Picture and description of a collection in the newest version; by keys if this program lacks the game.
+/// Returns picture and description of a collection by the newest rules; its keys and values if this program lacks the game.
 #[must_use]
 pub fn draw(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
     match motherlode_slots::latest(game) {

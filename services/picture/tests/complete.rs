@@ -335,7 +335,7 @@ fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     outcome
 }
 
-/// Checks every picture; returns occurrences of each feature.
+/// Checks every picture; returns how often each feature occurred.
 fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -> BTreeMap<String, u64> {
     let mut terms = Terms::plain(carried);
     (terms.double, terms.gamble_max_minor) = (game.info().doubles_max > 0, 12_500_000);
@@ -420,7 +420,7 @@ fn pl_19_np_12_pictures_of_neptune_leave_nothing_out() {
     all_of("neptune", &[], false, 800, &["Base", "Free", "unopened"]);
 }
 
-/// With all features unlocked.
+/// The player has unlocked all features.
 #[test]
 fn pl_19_wf_15_pictures_of_witch_feature_leave_nothing_out() {
     let features = ["HighSymbols", "RandomWilds", "MultiplierRespin", "MegaWild", "Explosion"];

@@ -1,4 +1,4 @@
-//! Contract of [`Store`] and [`Reader`], as tests that every store runs.
+//! Contract of [`Store`] and [`Reader`], as tests that run against every store.
 
 use std::{sync::Arc, thread};
 

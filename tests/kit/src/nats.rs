@@ -16,12 +16,11 @@ use std::{
 const STARTS_MAX: usize = 5;
 const FORMING_MAX: Duration = Duration::from_secs(60);
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
-/// The server's ports may be taken for a while.
 const RESTARTS_MAX: usize = 50;
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 const KEY_FILE: &str = "stream.key";
 
-/// `MOTHERLODE_NATS_SERVER`, or where `tests/run` installs it.
+/// Path of the server: `MOTHERLODE_NATS_SERVER`, or where `tests/run` installs it.
 #[must_use]
 pub fn binary() -> PathBuf {
     if let Some(named) = env::var_os("MOTHERLODE_NATS_SERVER") {
@@ -161,7 +160,7 @@ impl Node {
         self.folder.join(KEY_FILE)
     }
 
-    /// Log with one replica, including the override.
+    /// Configuration of a log with one replica, including the override that one replica needs.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let allow_unsafe = AllowUnsafe { replicas: true, ..AllowUnsafe::default() };
@@ -185,7 +184,7 @@ pub struct Cluster {
 impl Cluster {
     #[must_use]
     pub fn start(folder: &Path) -> Self {
-        // Another process may take a route's port before its server starts.
+        // Another process may take the port of a route before the server starts.
         let mut why = String::new();
         for attempt in 0..STARTS_MAX {
             match Self::start_once(&folder.join(attempt.to_string())) {
@@ -197,7 +196,6 @@ impl Cluster {
     }
 
     fn start_once(folder: &Path) -> Result<Self, String> {
-        // Servers with the same cluster name join each other.
         static CLUSTERS: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), CLUSTERS.fetch_add(1, Ordering::Relaxed));
         let free = || TcpListener::bind("127.0.0.1:0").expect("a port is free");
@@ -269,7 +267,7 @@ fn spawn(folder: &Path, settings: &str) -> Result<(Child, String, String), Strin
             break;
         }
     }
-    // A full pipe would block the server.
+    // Reads all output, since a full pipe would block the server.
     let mut log = fs::OpenOptions::new().create(true).append(true).open(folder.join("server.log"));
     let log = log.as_mut().map_err(|error| error.to_string())?.try_clone().map_err(|error| error.to_string())?;
     thread::spawn(move || std::io::copy(&mut output, &mut { log }));

@@ -4,7 +4,7 @@
 use serde::{Serialize, Serializer, ser};
 use std::{collections::BTreeMap, fmt};
 
-/// Whether any state had a value in a field, by `Type.field`.
+/// For each `Type.field`: whether any state had a value in the field.
 #[derive(Debug, Default)]
 pub struct Shape(BTreeMap<String, bool>);
 

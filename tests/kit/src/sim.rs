@@ -85,7 +85,7 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Counted from 0. The operation may be done in part; it and all later ones fail.
+    /// Stops the disk at an operation, counted from 0. It may be done in part; it and all later operations fail.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }
@@ -183,7 +183,7 @@ impl State {
         }
     }
 
-    /// Returns the error of a failing operation, and how much of it is done, below `bound`.
+    /// Returns the error of a failing operation, and how much of the operation is done, below `bound`.
     fn fault(&mut self, bound: usize) -> Option<(io::Error, usize)> {
         let Faults { percent, chance } = self.faults.as_mut()?;
         let fails = chance.below(100) < *percent;
@@ -196,7 +196,7 @@ impl State {
         fails.then_some((error, done))
     }
 
-    /// At the stop, changes the name only if the operation's number is odd.
+    /// Changes a name; at the stop, only if the operation's number is odd.
     fn name(&mut self, naming: Naming) -> io::Result<()> {
         let go = self.begin()?;
         if let Some((error, done)) = self.fault(2) {

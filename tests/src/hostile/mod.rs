@@ -146,7 +146,7 @@ impl Target {
             let last = pieces.len().saturating_sub(1);
             for (number, piece) in pieces.into_iter().enumerate() {
                 if number > 0 {
-                    // The first ping may be written before the piece, the second is not.
+                    // The first ping may be written before the piece, but the second ping is not.
                     pings.ping(Ping::opaque()).await?;
                     pings.ping(Ping::opaque()).await?;
                 }
@@ -212,7 +212,7 @@ pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) 
             body.send_data(message.clone(), true)?;
             begun.push((response, body));
         }
-        // The service has read everything sent before this ping.
+        // At the answer, the service has read everything sent before this ping.
         pings.ping(h2::Ping::opaque()).await?;
         Ok::<_, h2::Error>((send, begun))
     };

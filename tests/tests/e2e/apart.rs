@@ -269,7 +269,6 @@ async fn what_does_not_fit_the_log_that_is_there_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let (installation, [at_a, at_b]) = Installation::new(data.path());
     let (a, b) = tokio::join!(installation.start(0, at_a), installation.start(1, at_b));
-    // A player's partition depends on the number of partitions.
     let mut other =
         Config { role: Role::Spin, partitions: 2, data: data.path().join("x"), ..installation.configs[0].clone() };
     other.ledger.write_partitions = BTreeSet::new();

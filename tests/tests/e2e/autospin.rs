@@ -137,7 +137,7 @@ async fn bw_23_the_double_is_not_offered_in_a_series() {
     server.stop().await.unwrap();
 }
 
-/// Uses the service's stream directly: unread spins are not played.
+/// Reads the service's stream directly: the service does not play unread spins.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Bytes waiting to be sent are charged to the operator (UF-04).
+//! Bytes that wait to be sent count for their operator's limit (UF-04).
 
 use crate::PROGRAM;
 use futures_util::future::join_all;

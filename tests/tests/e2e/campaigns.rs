@@ -384,7 +384,7 @@ async fn pl_18_a_voided_free_round_is_played_again() {
     checked(data.path());
 }
 
-/// PL-07, PL-16: rounds on a stream, in a series, in a session with a loss limit below one bet, and concurrent ones.
+/// PL-07, PL-16: rounds on a stream, in a series, in a session with a loss limit below one bet, and concurrent rounds.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     let data = tempfile::tempdir().unwrap();

@@ -314,7 +314,7 @@ async fn uf_10_the_mark_of_an_older_index_is_still_read() {
     assert!(refused.contains(&*index.to_string_lossy()), "it names the files to delete: {refused}");
 }
 
-/// The index is ahead of the log: not even the log's torn tail is cut.
+/// If the index is ahead of the log, the start does not even cut the log's torn tail.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let data = tempfile::tempdir().unwrap();
@@ -323,7 +323,6 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let account = client.fund("alice", EUR, 1_000_000).await;
     deposit(&mut client, &account, "last").await.unwrap();
     server.stop().await.unwrap();
-    // The last append was interrupted: its last bytes are zero.
     let folder = log_folder(data.path(), 0);
     let segment = folder.join("00000000000000000001.log");
     let mut bytes = fs::read(&segment).unwrap();

@@ -241,7 +241,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     server.stop().await.unwrap();
 }
 
-/// A restored older copy uses positions again.
+/// A service on a restored older copy of the log uses positions again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     let data = tempfile::tempdir().unwrap();

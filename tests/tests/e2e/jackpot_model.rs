@@ -48,7 +48,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Award of a hit by BW-16 and BW-17 in minor units; `minor` is the value of one in 1e-9 EUR.
+    /// Returns the award of a hit (BW-16, BW-17) in minor units; `minor` is the value of a minor unit in 1e-9 EUR.
     fn hit(&mut self, coin_micros: i128, minor: i128, now_ms: i64) -> i128 {
         let part = |whole: i128| whole * coin_micros * minor / 10_i128.pow(14);
         let close = self.hit_ms.is_some_and(|last| last / 3_000 == now_ms / 3_000);
@@ -65,7 +65,7 @@ impl Pool {
         award
     }
 
-    /// BW-19: returns contributions from K within the cycle, then from R, then from H.
+    /// BW-19: returns contributions from K (increments) within the cycle, then from R (reserve), then from H (house).
     fn give_back(&mut self, contributed: i128, in_cycle: i128) {
         let from_increments = in_cycle.min(self.increments);
         let from_reserve = (contributed - from_increments).min(self.reserve);
@@ -91,7 +91,6 @@ struct World {
     server: Server,
     client: Client,
     balances: [i64; 2],
-    /// One krona in 1e-4 EUR.
     krona: i128,
     suspended: bool,
     pool: Pool,

@@ -92,7 +92,6 @@ impl Protected {
     }
 
     fn configure(&self, name: &str, lines: &[String]) -> PathBuf {
-        // The certificate is for a name, so the addresses must not be numbers.
         let (url, monitor) = (self.node.url().replace("127.0.0.1", "localhost"), self.node.monitor());
         let key = self.node.key_file();
         let file = self.folder.path().join(format!("{name}.toml"));

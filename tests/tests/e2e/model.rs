@@ -76,7 +76,7 @@ impl Model {
         let coins = i128::from(stake.lines * stake.coins_per_line) * if stake.buy_feature { 70 } else { 1 };
         let micros = i64::try_from(stake.coin_value.parse::<CoinValue>().unwrap().0).unwrap();
         let bet = i64::try_from(coins * i128::from(micros) / 10_000).unwrap();
-        // 0.5 % of the bet: a cent is 10^7 nano, the krona's rate counts 10^-4.
+        // Contribution of 0.5 % of the bet: a cent is 10^7 nano, the krona's rate is in units of 10^-4.
         let rate = if key.1 == "SEK" { self.krona } else { 10_000 };
         let free = !request.campaign_id.is_empty();
         let pays = game.name() == POOL && !self.suspended && !free && key.1 != PLAY;
@@ -115,7 +115,7 @@ impl Model {
             (mark.kind(), game.info().symbols[mark.value as usize % game.info().symbols.len()].name.to_lowercase())
         });
         if game.name() == "dwarf-mine" {
-            // DM-14: one gift in all currencies, and one in play money.
+            // DM-14: a player gets one gift in all currencies together, and one in play money.
             let had = self.crystals.iter().any(|((name, _, scope), (_, given))| {
                 *given && *name == shelf.0 && (scope == PLAY) == (shelf.2 == PLAY)
             });
@@ -150,7 +150,7 @@ impl Model {
             if feature == *unlocked {
                 *unlocked = (feature + 1).min(4);
             }
-            // Three equal potions that unlock nothing leave a new collection empty.
+            // A new collection stays empty after three equal potions that unlock nothing.
             if new && potions.is_empty() && *unlocked == 1 {
                 self.potions.remove(shelf);
             }
@@ -210,7 +210,7 @@ impl Model {
         self.taken(&shelf, id, now);
     }
 
-    /// Removes the round's pieces. If the service's values differ but are possible, uses those.
+    /// Removes the round's pieces from a collection. If the service's values differ but are possible, uses the service's values.
     fn taken(&mut self, shelf: &Shelf, round: &str, now: &BTreeMap<String, i64>) {
         let of = |key: &str| now.get(key).copied().unwrap_or(0);
         if let Some((crystals, given)) = self.crystals.get_mut(shelf) {

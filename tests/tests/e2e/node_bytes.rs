@@ -1,4 +1,4 @@
-//! Bound of the writer's memory for other processes' proposals (PL-44).
+//! The writer limits the memory for proposals of other processes (PL-44).
 
 use crate::PROGRAM;
 use motherlode_proto::{

@@ -53,7 +53,7 @@ fn plays(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> tok
     })
 }
 
-/// Another process takes a partition's stream; once it is gone, the writer takes all partitions back.
+/// Another process takes a partition's stream; once that process is gone, the writer takes all partitions back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
     let folder = tempfile::tempdir().unwrap();

@@ -35,7 +35,7 @@ async fn cut(operation: u64, seed: u64) {
     players[0].balance_is_served(&mut client).await;
     server.stop().await.unwrap();
 
-    // Another machine without the index: the synced bytes and any part of the rest.
+    // Start on another machine without the index: its disk has the synced bytes and any part of the other bytes.
     let left = disk.after_power_cut(seed);
     let data = tempfile::tempdir().unwrap();
     let server = start_on(&config(data.path()), store_on(&left)).await;

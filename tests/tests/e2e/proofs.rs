@@ -537,7 +537,7 @@ async fn a_witness_cosigns_one_history_of_a_log_and_remembers_it() {
     assert_eq!(proven.cosigned.len(), 1, "{proven:?}");
     honest.stop().await.unwrap();
 
-    // Another log signed with the same key: the witness does not cosign it.
+    // The witness does not cosign another log signed with the log's key.
     let mut unwitnessed = config("split");
     unwitnessed.proofs.witnesses.clear();
     let split = started(&unwitnessed).await.unwrap();

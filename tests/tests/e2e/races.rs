@@ -181,7 +181,7 @@ impl Racer {
 
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
-        // Retried: another racer has the round, the player changes too often, or a lost key resealed a draw.
+        // These are retried: another racer has the round, the player changes too often, or a lost key resealed a draw.
         "ROUND_IN_PROGRESS" | "SEAL_CHANGED" => Ended::Unknown,
         "ALREADY_SETTLED" | "ROUND_VOIDED" => Ended::Over,
         why => {
@@ -343,7 +343,6 @@ async fn pl_28_a_key_file_that_is_lost_in_a_race_costs_one_draw_each_time_and_al
     let race = Race::start(racers(&all, &account));
     for turn in 0..4 {
         race.goes_on(5 + turn * 7).await;
-        // Running processes keep the old keys in memory.
         fs::remove_file(all.keys()).unwrap();
         match turn {
             3 => all.restart_ledger(),

@@ -1,4 +1,4 @@
-//! Repeated requests (PL-11) after the configuration removed their currency or feature.
+//! Requests repeated (PL-11) after a change of the configuration removed their currency or feature.
 
 use motherlode_proto::{
     jackpot::v1::SuspendPoolRequest,

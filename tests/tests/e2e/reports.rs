@@ -99,7 +99,6 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
         ["game neptune at operator acme", "off", "on", "(anyone) for ann", "reel 3 stuck"],
         ["game neptune at operator acme", "on", "off", "(anyone) for ann", "reel 3 stuck"],
     ];
-    // The oldest is the opening of the pool. Another test covers large wins.
     let found: Vec<_> = all.iter().filter(|event| event.kind() != Kind::LargeWin).collect();
     assert_eq!(found[..7].iter().map(|event| content(event)).collect::<Vec<_>>(), expected);
     assert_eq!((found.len(), found[7].subject.as_str(), found[7].before.as_str()), (8, "pool bewitched", ""));
@@ -155,7 +154,7 @@ async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_
     let all = all_events(&mut reports, 500).await;
     let files = data.path().join("index/0.events");
     assert!(all.len() > RATES && files.is_dir(), "{} events", all.len());
-    // Each rate's old value is the previous one: no event is missing, repeated or out of order.
+    // Each event's old rate is the new rate of the previous event: no event is missing, repeated or out of order.
     let rates: Vec<_> = all.iter().filter(|event| event.subject == "rate SEK").collect();
     assert!(rates.len() == RATES && rates.windows(2).all(|pair| pair[0].before == pair[1].after));
     let watch = |after_position| WatchSignificantEventsRequest { after_position, ..Default::default() };
@@ -286,7 +285,7 @@ async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_an
     let all = |rtp: fn(&(String, String, String, String)) -> &str| levels.iter().map(rtp).collect::<Vec<_>>();
     assert_eq!(all(|of| &of.0), ["EUR", "EUR", "JPY", "JPY"]);
     assert_eq!(all(|of| &of.1), ["0.004", "0.01", "0.4", "1"]);
-    // The second implementation gives 0.96777... for 0.4 minor units.
+    // The implementation in tests/independent gives 0.96777... for 0.4 minor units.
     assert_eq!(all(|of| &of.2[..7]), ["0.96777", "0.96800", "0.96777", "0.96800"]);
     assert!(levels[0].3 < levels[1].3 && levels[0].3 == levels[2].3 && levels[1].3 == levels[3].3, "{levels:?}");
     let stake: Vec<_> = found.totals.iter().filter(|of| of.stake.is_none()).map(theory).collect();

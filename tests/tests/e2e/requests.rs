@@ -162,7 +162,6 @@ async fn pl_33_of_a_bet_and_its_cancellation_exactly_one_comes_true() {
             }
         };
         let bet = client.spin(bet(&request_id, &alice, "0.01"), None);
-        // The future polled first sends its call first.
         let (bet, cancel) = match number % 2 {
             0 => tokio::join!(bet, cancel),
             _ => {

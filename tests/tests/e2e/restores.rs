@@ -30,7 +30,7 @@ use tonic::Code;
 const ROUNDS: u32 = 100;
 const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
 
-/// Memory-backed storage of another machine; copies of a data folder do not include it.
+/// Returns memory-backed storage as of another machine; copies of a data folder do not include this storage.
 fn machine() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }

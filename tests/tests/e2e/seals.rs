@@ -156,11 +156,10 @@ impl Reader {
         }
     }
 
-    /// Returns the name of data with a secret, the dealt value, or a key that deals it: any 32 bytes, raw or in hex.
+    /// Returns the name of the first data that contain a secret, the dealt value, or a draw key for it, as 32 bytes or in hex.
     fn finds(&self, secrets: &[[u8; 32]], sealed: &Sealed) -> Option<&str> {
         let leads = |bytes: &[u8]| {
             let bytes = bytes32(bytes);
-            // Secrets do not begin with four zeros.
             bytes[..4] != [0; 4]
                 && (secrets.contains(&bytes)
                     || (bytes != sealed.seal
@@ -248,7 +247,7 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
             let secrets = [KEY, dealt, draw::seed(&dealt, &client_seed, &played.round_id, number.1)];
             let sealed = Sealed { stream: stream.clone(), number: number.0, seal: draw::seal(&dealt) };
             assert_eq!(reader.finds(&secrets, &sealed), None, "{player}");
-            // Control: the search finds each secret, and the key by its draws.
+            // Control: the search does find each secret, and finds the key by its draws.
             for secret in secrets {
                 let mut control = Reader::default();
                 control.has("control", [b"at any place ".as_slice(), &secret, b" of it"].concat());

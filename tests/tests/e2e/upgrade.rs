@@ -24,9 +24,9 @@ use std::{
 /// Golden logs of earlier versions, one record per line, each with a round that awaits a guess. A version that extends
 /// the log adds one; existing ones never change.
 pub const LOGS: [(&str, &[&str]); 5] = [
-    // The first with five games, before reports, voids and switches: commit 6ba7d5f.
+    // The first log with five games, before reports, voids and switches existed (git commit 6ba7d5f).
     ("five-games", &[include_str!("../../golden/five-games.hex")]),
-    // All events of the service on one machine in open mode: commit d920879.
+    // A log with all events of the service on one machine in open mode (git commit d920879).
     ("one-machine", &[include_str!("../../golden/one-machine.hex")]),
     // Two partitions with one pool: terms, a switch, a suspension and a retirement by two actors each, a hit and its
     // award in each partition, a void, a rate: commit bb679cf.
@@ -34,10 +34,10 @@ pub const LOGS: [(&str, &[&str]); 5] = [
         "two-partitions",
         &[include_str!("../../golden/two-partitions-0.hex"), include_str!("../../golden/two-partitions-1.hex")],
     ),
-    // The first with sealed draws: client seeds, every game, a void that reveals, one that cannot after a lost key,
+    // The first log with sealed draws: client seeds, every game, a void that reveals, a void that cannot (its key is lost),
     // automatic steps. The open round's draw has the tests' key.
     ("sealed", &[include_str!("../../golden/sealed.hex")]),
-    // The first whose steps name the records that sealed their draws; three rounds of each game.
+    // The first log whose steps name the records that sealed their draws; it has three rounds of each game.
     ("linked", &[include_str!("../../golden/linked.hex")]),
 ];
 
@@ -157,7 +157,7 @@ fn of_a_later_version(records: &[Bytes]) -> Bytes {
     commit.events.clear();
     commit.balances_after.clear();
     let mut bytes = commit.encode_to_vec();
-    // Field 10, events: one with field 1000, an empty message.
+    // Appends to field 10 (events) an event of the unknown kind 1000, with an empty message.
     bytes.extend([10 << 3 | 2, 3, 0xC2, 0x3E, 0]);
     bytes.into()
 }
@@ -183,6 +183,5 @@ fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_i
         assert!(printed.contains(&place) && printed.contains("event"), "{arguments:?}: {printed}");
     }
     assert_eq!(stored(data.path(), HOME), all);
-    // Commands that do not decode events still work.
     assert!(run(&["log", "verify", folder]).status.success());
 }

@@ -413,7 +413,7 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     assert_eq!(service.house("acme"), 0, "what acme bore is returned");
     assert_eq!(service.house("other"), -40 * 15 * 50_000, "other operators' shares are not");
     assert_eq!(pooled.0 - service.pool(|pool| pool.contributions).0, 40 * 15 * 50_000);
-    // PL-38 (d): 40 voids of 40 rounds raise an alarm.
+    // PL-38 (d): an operator that voids 40 of 40 rounds raises an alarm.
     let shares = ListVoidSharesRequest::default();
     let shares = acme.report.list_void_shares(shares).await.unwrap().into_inner().shares;
     let told = shares.iter().map(|of| (of.operator_id.as_str(), of.rounds, of.voids, of.voids_max, of.alarm));

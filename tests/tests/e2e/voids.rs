@@ -33,7 +33,7 @@ fn holdings(server: &Server, player: &str) -> Holdings {
         balance: state.balance(Currency::EUR).unwrap().0,
         house: holding(Books::House("acme")),
         pool: [server.collected(pool), holding(Books::Reserve(pool)), holding(Books::SeedFunding(pool))],
-        // The picked witch outlasts the round (BW-05).
+        // Leaves out the picked witch (empty scope), which stays after the round (BW-05).
         collections: figures.filter(|((_, scope, _), _)| !scope.is_empty()).collect(),
     }
 }
@@ -148,7 +148,7 @@ fn shuffled(count: usize) -> Vec<usize> {
     order
 }
 
-/// DM-15: with other rounds between voids, each collection is a possible one.
+/// DM-15: with other rounds between the voids, each collection is one that play could have reached.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_what_can_be_collected() {
     let data = tempfile::tempdir().unwrap();

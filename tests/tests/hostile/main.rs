@@ -37,9 +37,9 @@ use tokio::runtime::Runtime;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// Maximum ratio of the honest p99 to that before the attack.
+/// Maximum ratio of the honest operator's p99 under attack to its p99 before the attack.
 const SLOWER_MAX: u32 = 3;
-/// Rate limit per operator, and its burst: the honest operator opens all accounts at once.
+/// Rate limit per operator, and its burst, with which the honest operator opens all accounts at once.
 const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
 /// Niceness of attackers (sched(7)); some threads of the service have 10.

@@ -1,4 +1,4 @@
-//! Cost of a normal and an unsure start, and of a player's first bet after it (PL-40). Prints figures, without a limit.
+//! Measures the cost of a normal and of an unsure start, and of a player's first bet after it (PL-40). Has no limit.
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, account, audited, bet};

@@ -1,4 +1,4 @@
-//! Attacks on the listeners: held connections, and frames without a call.
+//! Attacks on the listeners: connections held open, and frames without a call.
 //!
 //! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack, 60 by default; in five parts, each after a calm one.
 

@@ -234,7 +234,7 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let threads = crate::threads();
     let (counts, mut own, mut slowest) = (Arc::new(Flood::default()), vec![], vec![]);
     for turn in 0..TURNS {
-        // The dealer's script takes the service's time, so calm parts have as many hits.
+        // The dealer's script costs processor time for each hit, so calm parts have as many hits as attacks.
         let hits = tokio::spawn(honest_hits(honest.clone(), format!("calm-{turn}"), all / TURNS));
         let calm = playing.play(all / TURNS).await;
         hits.await.unwrap();

@@ -7,7 +7,7 @@ use crate::{
     root,
 };
 
-/// Layers, lowest first: a folder imports only earlier ones.
+/// Layers, lowest first: a folder imports only from folders listed before it.
 const FLOORS: [(&str, &[&str]); 2] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
     ("engine/state", &["values", "events", "statement", "play", "state", "fold"]),

@@ -8,12 +8,12 @@ use syn::{
     parse::Parser, punctuated::Punctuated,
 };
 
-/// If this variable is set, the page is written instead of compared.
+/// If this environment variable is set, the test writes the page instead of comparing it.
 const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/configuration.md";
 
-/// A name is looked up in its own file first, then in this order.
+/// A type is looked up in the file that names it first, then in these files in order.
 const SOURCES: [&str; 3] =
     ["services/runtime/src/config.rs", "services/runtime/src/jurisdiction.rs", "engine/state/src/play/profile.rs"];
 

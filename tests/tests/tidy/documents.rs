@@ -6,7 +6,7 @@ use std::{
 
 const FILES: [&str; 5] = [".rs", ".py", ".proto", ".toml", ".md"];
 
-/// Generated folders, and files of other projects.
+/// Left out: generated folders, and files of other projects.
 const ELSEWHERE: [&str; 4] = ["target/", "tests/.venv/", "fuzz/corpus/", "fuzz/artifacts/"];
 
 pub(crate) fn paths() -> Vec<PathBuf> {

@@ -7,7 +7,7 @@ use crate::root;
 use fancy_regex::Regex;
 use std::{collections::BTreeMap, fs, path::Path, process::Command, sync::LazyLock};
 
-/// Words except messages and generated pages.
+/// Maximum number of words, except messages and generated pages.
 const WORDS_MAX: usize = 110_000;
 
 const KIND_FACTOR: f64 = 1.5;
@@ -198,7 +198,7 @@ fn slashed(text: &str, has_messages: bool, kind: &'static str) -> Vec<(&'static 
     messages
 }
 
-/// Whether so many matches have a probability below 1 in 100 by Poisson's law with this mean.
+/// Returns whether this many matches or more have a probability below 1 in 100 by a Poisson distribution with this mean.
 fn is_improbable(matches: usize, mean: f64) -> bool {
     let (mut below, mut term) = (0.0, (-mean).exp());
     for count in 0..matches {
@@ -215,7 +215,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Whether a pattern is above its ceiling; below 10,000 words, whether so many matches are improbable at the ceiling.
+    /// Whether a pattern is above its ceiling; in fewer than 10,000 words, whether the matches are improbable at the ceiling.
     fn above(&self, pattern: usize, factor: f64) -> bool {
         let allowed = factor * PATTERNS[pattern].2 * self.words as f64 / 10_000.0;
         let matches = self.places[pattern].len();

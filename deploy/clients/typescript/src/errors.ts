@@ -7,8 +7,8 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google
 
 const DOMAIN = "motherlode";
 
-// Lost answers. A connection that breaks during an answer can appear as Canceled, Unknown or Internal; from the service itself these have a
-// reason.
+// Statuses of lost answers. A connection that breaks during an answer can appear as Canceled, Unknown or Internal. From the
+// service itself these statuses have a reason.
 const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown, Code.Internal]);
 // Refusals before the request id is checked: an earlier, lost attempt can have been applied.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
@@ -64,12 +64,12 @@ export class Refused extends MotherlodeError {
     return this.isLost || AT_THE_DOOR.has(this.code);
   }
 
-  /** Whether a retry can have another answer. */
+  /** Whether a retry can get another answer. */
   get mayPass(): boolean {
     if (this.retryAfterMs !== undefined) {
       return true;
     }
-    // Their outcome is unknown even with a reason.
+    // The outcome of these refusals is unknown even with a reason.
     if (this.code === Code.Unavailable || this.code === Code.DeadlineExceeded) {
       return true;
     }
@@ -104,7 +104,7 @@ export class Unauthenticated extends Refused {}
 /** A limit of the operator is reached. */
 export class ResourceExhausted extends Refused {}
 
-/** A call without effects got no answer in time, or none from the service. */
+/** A read-only call got no answer of the service in time. */
 export class Unavailable extends Refused {}
 
 /** The call was never sent: no connection could be opened, or the client is closed. */
@@ -121,7 +121,7 @@ export class NotSent extends Unavailable {
 /**
  * The deadline has passed, and the request may have been applied.
  *
- * Repeat it with the same `requestId`, look it up by `getRequest`, or end it by `cancelRequest`.
+ * Repeat the request with this `requestId`, look it up by `getRequest`, or end it by `cancelRequest`.
  */
 export class OutcomeUnknown extends MotherlodeError {}
 

@@ -10,7 +10,7 @@ const REPEATABLE = /^(Get|List|Read|CloseSession|CancelJob|AcknowledgeRealityChe
 // Their request id is another request's.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
-/** Returns a unique id; stored before sending, it finds the request after a crash. */
+/** Returns a unique id. A caller that stores the id before sending can look the request up after a crash. */
 export function newRequestId(): string {
   return crypto.randomUUID();
 }
@@ -25,7 +25,7 @@ export interface Policy {
 
 export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, firstWaitMs: 50, waitMsMax: 2_000 };
 
-// Below the limits of timers and of the protocol's deadlines.
+// A day is within the limits of timers and of the protocol's deadlines.
 const DAY_MS = 86_400_000;
 
 function isTime(ms: number): boolean {
@@ -49,7 +49,7 @@ export interface Method<I extends DescMessage> {
 export class Asking<I extends DescMessage> {
   readonly request: MessageShape<I>;
   readonly requestId: string;
-  /** Whether an attempt may have been applied without an answer. */
+  /** Whether the service may have applied an attempt without answering. */
   lost = false;
 
   readonly #method: Method<I>;
@@ -77,9 +77,9 @@ export class Asking<I extends DescMessage> {
   /** Counts an attempt and returns its timeout. */
   attemptMs(): number {
     this.#attempts += 1;
-    // For Connect, 0 is no limit; the protocol has whole milliseconds.
+    // For Connect, 0 means no limit; the protocol needs whole milliseconds.
     const left = Math.max(1, Math.ceil(this.#until - this.now()));
-    // A call that cannot be retried has all the time at once.
+    // The only attempt of a call that cannot be retried gets the whole timeout.
     return this.#mayRepeat ? Math.min(Math.ceil(this.#policy.attemptMs), left) : left;
   }
 

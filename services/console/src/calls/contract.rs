@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 const OF_NODES: &str = "motherlode.log.v1.LogService";
 
-/// Methods by service (unique without its package) and name.
+/// Methods by name of the service, without its package, and name of the method.
 pub(super) static METHODS: LazyLock<BTreeMap<(&'static str, &'static str), MethodDescriptor>> = LazyLock::new(|| {
     // Leaves out services that this program calls but does not serve.
     let here = |method: &MethodDescriptor| {
@@ -14,7 +14,6 @@ pub(super) static METHODS: LazyLock<BTreeMap<(&'static str, &'static str), Metho
     };
     let methods = MESSAGES.services().flat_map(|service| service.methods().filter(here).collect::<Vec<_>>());
     let named = |method: MethodDescriptor| {
-        // Leaked once per method.
         let name = |name: &str| -> &'static str { Box::leak(name.to_owned().into_boxed_str()) };
         ((name(method.parent_service().name()), name(method.name())), method)
     };

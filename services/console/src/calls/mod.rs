@@ -120,7 +120,7 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the token after admission only: a refused call would count twice for its limit.
+    /// Counts the token only after admission, since otherwise a refused call would count twice for the rate limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -132,7 +132,7 @@ impl LetIn {
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        // Services refuse repeated headers.
+        // The services refuse a repeated header.
         for value in request.headers().get_all(name) {
             call.headers_mut().append(name, value.clone());
         }
@@ -149,7 +149,7 @@ async fn one(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-/// A refusal before the first answer is an ordinary one; later it is the last line.
+/// A refusal before the first answer is an ordinary response; a later refusal is the last line.
 async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
     let first = answers.message().await?;
     let body = Answer::new(Lines::new(first, answers, message));

@@ -17,7 +17,7 @@ pub(super) fn refused(status: &Status) -> Response {
     answer
 }
 
-/// JSON for calls, else a page.
+/// Returns JSON for calls, and a page for browsers.
 pub(crate) fn answer(failure: Failure, path: &str) -> Response {
     match path.starts_with("/v1/") || path == "/openapi.json" {
         true => of_failure(failure),
@@ -38,7 +38,7 @@ fn of_failure(failure: Failure) -> Response {
     refused(&here(Refusal::new(Reason::HttpRefused, why).with_code(code)))
 }
 
-/// Logs a refusal that passes no layer.
+/// Logs a refusal that no layer has logged.
 pub(super) fn here(refusal: Refusal) -> Status {
     refusals::note(&Refused::new(&refusal, "_OTHER"));
     refusal.into()

@@ -14,7 +14,6 @@ impl Schemas {
             "google.protobuf.Any" => json!({ "type": "object", "required": ["@type"] }),
             name => {
                 if !self.0.contains_key(name) {
-                    // Inserted before its fields, because messages can be recursive.
                     self.0.insert(name.to_owned(), Value::Null);
                     let schema = self.object(message);
                     self.0.insert(name.to_owned(), schema);

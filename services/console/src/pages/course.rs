@@ -84,9 +84,8 @@ fn shown(days: &[Day]) -> Markup {
     }
 }
 
-/// All lines have one scale from zero; hits are on the line of increments.
+/// All lines use one scale from zero; hits are marked on the line of increments.
 fn drawn(days: &[Day]) -> String {
-    // Accurate enough for a picture; the table is exact.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let each = days.iter().flat_map(|day| LINES.map(|(_, _, of)| number(of(day))));
     let most = each.fold(1.0, f64::max);

@@ -14,7 +14,7 @@ use motherlode_proto::{
 use std::{cmp::Reverse, collections::BTreeMap};
 
 const ROWS: i32 = 500;
-/// Points of a plot, and days in a table.
+/// Number of points of a plot, and of days in a table.
 const POINTS: usize = 60;
 const STAKES: usize = 4;
 /// Half the band's width in standard errors.
@@ -75,7 +75,7 @@ fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
 }
 
 impl Day {
-    /// Rounded down; `None` before a bet.
+    /// Returns the return, rounded down; `None` without a bet.
     fn rtp_millionths(&self) -> Option<i128> {
         (self.bets > 0).then(|| self.wins * 1_000_000 / self.bets)
     }
@@ -145,7 +145,6 @@ fn thinned(days: &[Day]) -> Vec<&Day> {
 
 fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
     let days = thinned(days);
-    // Accurate enough for a picture; the table is exact.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (exact, spread) = (number(exact), number(spread));
     let float = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));

@@ -74,7 +74,6 @@ async fn partitions(visit: &Visit) -> Result<u32, Failure> {
     match visit.api.ledger().get_log_status(GetLogStatusRequest {}).await {
         Ok(status) => Ok(status.into_inner().partition_count.max(1)),
         Err(status) if status.code() == Code::Unauthenticated => Err(status.into()),
-        // The record's page reports the failure.
         Err(_) => Ok(1),
     }
 }
@@ -99,7 +98,7 @@ fn hash(text: &str) -> Option<Sought<'_>> {
     (rest.is_empty() && bytes.len() == 32).then_some(Sought::Hash(bytes))
 }
 
-/// `42`, or `2:42` in partition 2.
+/// Parses a position: `42`, or `2:42` in partition 2.
 fn position(text: &str) -> Option<Sought<'_>> {
     match text.split_once(':') {
         Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), number.parse().ok()?)),

@@ -15,7 +15,7 @@ pub(super) struct Frame {
     window: Option<usize>,
 }
 
-/// The bet, each step's windows if several, each step, the end.
+/// Returns the frames: the bet, each window of a step with several windows, each step, the end.
 pub(super) fn all(round: &Round) -> Vec<Frame> {
     let knows = info(round).is_some();
     let of_step = |(at, step): (usize, &motherlode_proto::round::v1::Step)| {

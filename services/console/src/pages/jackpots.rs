@@ -25,7 +25,7 @@ use motherlode_proto::{
 };
 use motherlode_state::HOME;
 
-/// The counters' interval (BW-14).
+/// The counters update at this interval (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
@@ -194,7 +194,6 @@ async fn drawn(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         visit.api.report().get_pool_statement(GetPoolStatementRequest { pool_id: pool_id.to_owned(), date }).await;
     match asked {
         Ok(told) => course(visit, pool_id, &told.into_inner().date).await,
-        // The statement reports the failure.
         Err(_) => Ok(Markup::default()),
     }
 }

@@ -1,4 +1,4 @@
-//! Audits on the trust page, simulations on a game's page.
+//! Jobs started from pages: audits on the trust page, simulations on a game's page.
 
 use super::parts::{facts, table};
 use crate::{

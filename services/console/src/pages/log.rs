@@ -15,10 +15,10 @@ use std::time::Duration;
 
 const RECORDS: usize = 25;
 const TAIL_S: u32 = 2;
-/// Limits of fields per event and letters per field in a line; the record's page has all.
+/// Limits of fields per event and letters per field in a line; the record's page shows everything.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
-/// Longest search for an operator's records among others.
+/// Most records searched for those of one operator.
 const READ_MAX: Duration = Duration::from_secs(5);
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {

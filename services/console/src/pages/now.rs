@@ -53,7 +53,6 @@ async fn going(visit: &Visit) -> Result<Markup, Failure> {
     Ok(live::part(visit, Some("/live/now"), jackpots::REFRESH_S, content))
 }
 
-/// The page must load without the jackpot process.
 async fn figures(visit: &Visit) -> Result<Markup, Failure> {
     match jackpots::tiles(visit).await {
         Err(Failure::Refused(status)) if status.code() != Code::Unauthenticated => {
@@ -74,7 +73,7 @@ const ALARMING: [SignificantKind; 7] = [
 ];
 const NAMED_MAX: u8 = 5;
 
-/// Stops, partitions without appends, returns outside their bands, and alarming events of the last day.
+/// Returns alerts: stopped parts, partitions without appends, returns outside their bands, alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     let mut told: Vec<Markup> = stops(visit).await;
     if visit.may("GetLogStatus") {

@@ -44,7 +44,7 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, head, rows)
 }
 
-/// The most important figure follows the names, so narrow windows show it.
+/// The first column after the names is the most important, because narrow windows show only these.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, head, rows)
 }

@@ -25,7 +25,7 @@ async fn statement(visit: &Visit, pool_id: &str, date: String) -> Result<Option<
     let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
     match visit.api.report().get_pool_statement(request).await {
         Ok(answer) => Ok(Some(answer.into_inner())),
-        // The pool did not exist, or the day is in the future.
+        // The pool did not exist yet, or the day is in the future.
         Err(status) if status.code() == Code::NotFound => Ok(None),
         Err(status) => Err(status.into()),
     }

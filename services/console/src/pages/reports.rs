@@ -9,7 +9,7 @@ use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, co
 use std::{borrow::Cow, fmt::Write};
 
 const EVENTS: i32 = 50;
-/// Most pages of the service that one page of the console reads.
+/// Maximum pages of a call's answers that one page of the console reads.
 const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
@@ -122,7 +122,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reports", content).await)
 }
 
-/// Returns whether a file would have further rows. A file is complete or refused.
+/// Returns whether a file would have more rows than allowed; such a file is refused.
 pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
     match next_page.is_empty() {
         true => Ok(false),
@@ -192,7 +192,7 @@ pub(super) fn minor(amount: &str) -> Result<Value<'_>, TableError> {
     amount.parse().map(Value::Int).map_err(|_| TableError::Past64Bits)
 }
 
-/// Writes CSV and Parquet by columns, JSON Lines as complete messages.
+/// Writes CSV and Parquet with the table's columns, and JSON Lines with complete messages.
 pub(super) fn table<M: prost::Message>(
     form: &str,
     name: &str,
@@ -206,7 +206,6 @@ pub(super) fn table<M: prost::Message>(
         "parquet" => ("application/vnd.apache.parquet", Format::Parquet),
         "jsonl" => {
             let line = |mut text: String, of: &M| {
-                // Writing to a string cannot fail.
                 let _ = writeln!(text, "{}", json::value(message, of));
                 text
             };

@@ -17,7 +17,7 @@ use motherlode_proto::{
 };
 use std::collections::BTreeSet;
 
-/// Field value for all names, since an empty field is no choice.
+/// Value of the form field that selects all names; an empty field selects nothing.
 const ALL: &str = "*";
 
 pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Result<Markup, Failure> {

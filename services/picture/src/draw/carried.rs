@@ -6,7 +6,7 @@ use motherlode_proto::round::v1::{CarriedFigure, Witch};
 use motherlode_slots::{GameInfo, SymbolRole};
 use motherlode_state::CoinValue;
 
-/// In unlocking order (WF-11).
+/// Features in the order of unlocking (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
 pub(crate) enum Shelf {
@@ -56,7 +56,7 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// Describes changed figures; unknown ones by their key. `<colour>_micros` is the sum of a colour's coin values in millionths,
+/// Describes changed figures; an unknown figure by its key. `<colour>_micros` is the sum of a colour's coin values in millionths,
 /// `red_gifted` the number of gifted red crystals, and `given` marks the gift as given (DM-14).
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =

@@ -130,7 +130,6 @@ fn carried(mark: &Mark) -> String {
         (MarkKind::Mystery, 0) => "?".to_owned(),
         (MarkKind::Multiplier, 0) => "×?".to_owned(),
         (MarkKind::Multiplier, by) => format!("×{by}"),
-        // A position has four characters.
         (_, value @ 0..=99) => format!("{value}x"),
         (_, value) => value.to_string(),
     }

@@ -88,7 +88,7 @@ fn kind(spin: &SpinResult) -> &'static str {
     window::kind(spin).unwrap_or("Spin")
 }
 
-/// Returns whether a window belongs to the series, not to a feature within.
+/// Returns whether a window belongs to the series and not to a feature within the series.
 fn counts(series: &SpinResult, spin: &SpinResult) -> bool {
     spin.kind() == series.kind()
 }
@@ -131,7 +131,7 @@ fn feature(spin: &SpinResult) -> String {
     if spin.multiplier > 1 { format!("{name} ×{}", spin.multiplier) } else { name.to_owned() }
 }
 
-/// Without colour, winners are capitalised.
+/// Without colour, winning symbols are capitalised.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
     let code = window::code(game, index);

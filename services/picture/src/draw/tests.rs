@@ -19,7 +19,7 @@ fn spin(rows: [&str; 3]) -> SpinResult {
     }
 }
 
-/// Line 0 stands for anywhere.
+/// Line 0 means a win anywhere in the window.
 fn line_win(line: u32, symbol: u32, count: u32, coins: u64) -> Win {
     Win { line, symbol, count, coins, ways: 0 }
 }
@@ -186,7 +186,6 @@ fn without_escapes(text: &str) -> String {
     parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
-/// A newer service or a damaged log can have such outcomes.
 #[test]
 fn no_outcome_stops_the_drawing() {
     let odd = [

@@ -26,7 +26,7 @@ pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: us
             let count = usize::try_from(win.count).unwrap_or(usize::MAX);
             reel < count && rows.get(reel).is_some_and(|at| usize::from(*at) == row)
         }
-        // A win on ways covers as many reels as its count.
+        // A win on ways covers as many reels as its `count`.
         None if win.ways > 0 => is(win.symbol) && reel < usize::try_from(win.count).unwrap_or(usize::MAX),
         None => is(win.symbol),
     };
@@ -38,7 +38,7 @@ pub(crate) fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
     Some(game.lines.get(line).map_or(&[], Vec::as_slice))
 }
 
-/// Returns the kind of spin; `None` for the paid one.
+/// Returns the kind of spin; `None` for the paid spin.
 pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     Some(match spin.kind() {
         SpinKind::Unspecified | SpinKind::Base => return None,
@@ -53,7 +53,7 @@ pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     })
 }
 
-/// `before` is the previous window.
+/// Draws a window; `before` is the previous one.
 pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
@@ -167,7 +167,6 @@ fn value_of(mark: &Mark) -> String {
     }
 }
 
-/// Further line wins are grouped.
 const LISTED_MAX: usize = 10;
 
 pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: Pen) -> Vec<String> {

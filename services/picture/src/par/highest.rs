@@ -10,13 +10,13 @@ use motherlode_state::{CoinValue, Currency};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Highest {
-    /// Win in bets, rounded down.
+    /// Highest win in bets, rounded down.
     pub bets: String,
     pub chance: String,
     pub says: &'static str,
-    /// Stake with this win; empty if all stakes have it.
+    /// Stake with this win; empty if all stakes have this win.
     pub at: String,
-    /// Win with the gamble in bets, rounded down; empty without a gamble.
+    /// Highest win in bets including the gamble, rounded down; empty if the game has no gamble.
     pub gambled_bets: String,
     pub gambled_chance: String,
 }
@@ -31,7 +31,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     }
     let minor = |code: &str| Some(minor_micros(code.parse().ok()?));
     let ladders = Ladders::standard(minor).ok()?;
-    // In EUR the limit needs no exchange rate.
+    // The limit applies in EUR, where it needs no exchange rate.
     let limit = |code: &str| {
         let major = if code == Currency::EUR.code() { u64::from(game.gamble_max_eur()) } else { 0 };
         Some((minor(code)?, major * 1_000_000 / minor(code)?.max(1)))

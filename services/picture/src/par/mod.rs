@@ -24,7 +24,7 @@ pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
 use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
-/// Half-widths of bands of a session's return in standard errors, with their percentage of sessions.
+/// Bands of a session's return: half-width in standard errors, and percentage of sessions within the band.
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 
@@ -37,7 +37,7 @@ pub enum SheetPart {
 /// Default coin value; the smallest one if the game does not offer it.
 const COIN_MICROS: u64 = 100_000;
 
-/// Returns a part of the sheet if this program has the same model. May take seconds.
+/// Returns a part of the sheet if this program has the same model of the game. May take seconds.
 #[must_use]
 pub fn part(told: &GetGameResponse, cash: &[CashReport], part: SheetPart) -> Option<Markup> {
     let summary = told.summary.as_ref()?;
@@ -205,7 +205,6 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
 
 fn rates(par: &Par) -> Markup {
     let rows = par.rates.iter().map(|rate| {
-        // "Once in N spins" has no meaning for a mean win.
         let comes = rate.title.starts_with("chance") || rate.title.contains("of a paid spin");
         let small = rate.value > Exact::from_integer(0.into()) && rate.value < Exact::from_integer(1.into());
         let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };

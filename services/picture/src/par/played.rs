@@ -16,7 +16,7 @@ pub struct Played {
     pub carries: bool,
 }
 
-#[allow(clippy::cast_precision_loss)] // An estimate needs at most 53 bits.
+#[allow(clippy::cast_precision_loss)] // An estimate needs no more than the 53 bits of a float.
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }

@@ -89,7 +89,7 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
 pub struct Bands<'a> {
     pub rtp: f64,
     pub std_dev: f64,
-    /// Half-widths in standard errors, the widest first.
+    /// Half-widths of the bands in standard errors, the widest first.
     pub widths: &'a [f64],
     pub decades: (u32, u32),
 }

@@ -52,12 +52,12 @@ impl StakeReport {
 #[derive(Debug, Serialize)]
 pub struct CashReport {
     pub currency: String,
-    /// In the major unit.
+    /// Coin value in the currency's major unit.
     pub coin_value: String,
     pub rtp: String,
     pub rounds_wins: bool,
     pub within: String,
-    /// Upper bound of the difference for collections at a mean coin value.
+    /// Upper bound of the change of the return if collections are paid at a mean coin value.
     pub mixed_at_most: String,
 }
 
@@ -65,7 +65,7 @@ pub const CASH_PROOF: &str = "wins are whole coins, so a coin of whole minor uni
      equals the return in coins; otherwise the effect of rounding, half to even, is computed over all possible windows, at a \
      constant coin value";
 
-/// Key of the increments, which [`Par::rtp`] does not include.
+/// Key of the increments' part of the return, which [`Par::rtp`] does not include.
 pub const INCREMENTS: &str = "jackpot_increments";
 
 /// Returns the parts of [`Par::rtp`], printed so that they add up.

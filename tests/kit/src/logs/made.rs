@@ -29,7 +29,7 @@ pub(super) fn all() -> Vec<Log> {
     worlds.into_iter().map(log).collect()
 }
 
-/// Players of a seamless wallet: every outcome of a debit, paid and unpaid credits.
+/// Makes a log of players of a seamless wallet, with every outcome of a debit, and paid and unpaid credits.
 fn wallet() -> World {
     let mut world = World::new(0);
     for name in ["alice", "bob", "carl"] {

@@ -1,4 +1,4 @@
-//! Made logs with values of the fields that are empty in the first ones.
+//! Further made logs, with values in fields left empty by the logs of `made`.
 
 use super::{
     Log,

@@ -51,7 +51,6 @@ async fn pl_21_pl_23_audits_and_simulations_are_started_and_watched_on_pages() {
     let page = browser.get("/trust").await;
     let started = browser.submit(&page, "/jobs/audit", &[]).await;
     assert_eq!((started.status, started.header("location")), (303, "/trust"), "{}", started.body);
-    // The log is in memory, but an audit reads files.
     let found = until(&mut browser, "/live/audits", "It failed").await;
     assert!(found.body.contains("no such folder") && !found.body.contains("hx-get"), "{}", found.body);
     assert!(found.body.contains("Audit 1") && found.body.contains("c0"), "who started it: {}", found.body);

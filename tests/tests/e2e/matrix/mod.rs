@@ -211,7 +211,6 @@ impl Service {
             client.spin.close_round(close).await.unwrap();
         }
         if row.path.ends_with("RetirePool") {
-            // The previous row resumed the pool; only a suspended one can be retired.
             let (request_id, pool_id, why) = ("again".to_owned(), "extra".to_owned(), "test".to_owned());
             let suspend = SuspendPoolRequest { request_id, pool_id, reason: why.clone(), actor: why };
             let mut platform = Client::on(self.connections["platform"].clone());

@@ -73,7 +73,6 @@ pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8
         .body(())?;
     let (answer, mut body) = client.ready().await?.send_request(request, false)?;
     let length = u32::try_from(message.len())?.to_be_bytes();
-    // The service may close the stream before it has read all.
     let _ = body.send_data([&[0], &length[..], message].concat().into(), true);
     let answer = answer.await?;
     connection.abort();

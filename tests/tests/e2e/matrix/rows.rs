@@ -33,7 +33,7 @@ pub struct Names {
 pub struct Row {
     pub path: &'static str,
     pub request: fn(&Names) -> Vec<u8>,
-    /// Refusal of unknown names; `None` if the call names nothing, or creates the name.
+    /// Expected refusal of unknown names; `None` if the call names nothing, or creates what it names.
     pub unknown: Option<(Code, &'static str)>,
     pub fields: bool,
 }
@@ -53,7 +53,7 @@ const NO_CHANGE: Option<(Code, &str)> = Some((NotFound, "CHANGE_UNKNOWN"));
 const NO_POOL: Option<(Code, &str)> = Some((NotFound, "POOL_UNKNOWN"));
 const NO_GAME: Option<(Code, &str)> = Some((NotFound, "GAME_UNKNOWN"));
 
-/// Ordered so that each call finds the effects that it needs.
+/// The rows are ordered so that each call finds the effects that it needs.
 pub const ROWS: &[Row] = &[
     row("/motherlode.spin.v1.SpinService/Spin", NO_ACCOUNT, |it| bet(it).encode_to_vec()),
     row("/motherlode.spin.v1.SpinService/Choose", NO_ROUND, |it| choose(it).encode_to_vec()),

@@ -93,7 +93,7 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
                 ));
             }
             until(|| world.wallet.books().calls > calls + 5, "the wallet is called again").await;
-            // One call hangs, and a few whose end the wallet has not noticed.
+            // One call hangs, besides a few ended calls whose end the wallet has not noticed.
             assert!(world.wallet.books().hanging.1 < 5);
             for number in 0..5 {
                 client.play_out(bet(&format!("r{number}"), &bob, "0.10")).await.unwrap();

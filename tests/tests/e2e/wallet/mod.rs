@@ -31,7 +31,7 @@ use world::{World, until};
 
 const DEBIT_MS: i64 = 15_000;
 
-/// Bets with a deadline. If it expires before the service's refusal arrives, repeats the request to get the reason.
+/// Bets with a deadline. If the deadline expires before the refusal arrives, repeats the request to get the reason.
 async fn bet_within(client: &mut Client, request: SpinRequest, ms: u64) -> Result<u32, Status> {
     let mut more = 0..10;
     loop {

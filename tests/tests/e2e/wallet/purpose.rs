@@ -1,5 +1,5 @@
-//! Calls to an operator's wallet state their purpose, and report the end of each round (PL-39). What arrived is compared with the
-//! log by [`World::reconciled`].
+//! Calls to an operator's wallet state their purpose, and report the end of each round (PL-39). [`World::reconciled`]
+//! compares the received calls with the log.
 
 use super::{
     DEBIT_MS, bet_within, cancelled,

@@ -23,7 +23,7 @@ use std::{
 };
 use tokio::{net::TcpListener, runtime::Runtime, task::JoinHandle, time::sleep};
 
-/// `MOTHERLODE_WALLET_SCHEDULES` sets more (`tests/run wallet`).
+/// `MOTHERLODE_WALLET_SCHEDULES` sets a larger number of schedules (`tests/run wallet`).
 const SCHEDULES: u64 = 3;
 const PLAYERS: usize = 4;
 const ROUNDS: usize = 6;

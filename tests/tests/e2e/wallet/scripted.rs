@@ -30,15 +30,15 @@ pub enum Fault {
     /// Applied.
     LostAnswer,
     Doubled,
-    /// Answered with UNKNOWN, not applied.
+    /// The call is answered with UNKNOWN and not applied.
     Unsure,
-    /// Never answered, not applied.
+    /// The call is never answered and not applied.
     Hangs,
-    /// Applied and answered with a false balance.
+    /// The call is applied and answered with a false balance.
     Lies(i64),
-    /// Applied on [`Wallet::catch_up`], never answered.
+    /// The call is applied on [`Wallet::catch_up`] and never answered.
     Late,
-    /// Applied at once, answered on [`Wallet::catch_up`].
+    /// The call is applied at once and answered on [`Wallet::catch_up`].
     AnswersLate,
     Huge,
     Empty,
@@ -219,7 +219,7 @@ impl Wallet {
             }
             Fault::Late => {
                 let late = self.clone();
-                // Registered before the check, so that no notification is lost.
+                // The waiter is registered before the check, so that no notification is lost.
                 let told = Arc::clone(&self.1).notified_owned();
                 tokio::spawn(async move {
                     told.await;

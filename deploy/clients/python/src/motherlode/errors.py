@@ -93,7 +93,7 @@ class ResourceExhausted(Refused):
 
 
 class Unavailable(Refused):
-    """A call without effects got no answer of the service in time."""
+    """A read-only call got no answer of the service in time."""
 
 
 class NotSent(Unavailable):
@@ -103,7 +103,7 @@ class NotSent(Unavailable):
 class OutcomeUnknown(MotherlodeError):
     """The deadline has passed, and the request may have been applied.
 
-    Repeat it with the same `request_id`, look it up by `GetRequest`, or end it by `CancelRequest`.
+    Repeat the request with this `request_id`, look it up by `GetRequest`, or end it by `CancelRequest`.
     """
 
 
@@ -124,7 +124,7 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
     """Converts gRPC's own error, such as a stream's, to a refusal."""
-    # Raised errors are calls too, except those of tests.
+    # gRPC raises errors that are also calls; only errors made by tests are not.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
     trailing = getattr(error, "trailing_metadata", lambda: ())() or ()
@@ -154,6 +154,6 @@ def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, st
             elif detail.Unpack(retry):
                 retry_after_s = max(0.0, retry.retry_delay.ToMilliseconds() / 1000)
     except DecodeError:
-        # Details of another sender, such as a proxy.
+        # Another sender, such as a proxy, may attach unreadable details.
         pass
     return info, fields, retry_after_s

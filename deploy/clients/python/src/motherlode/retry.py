@@ -13,8 +13,8 @@ import grpc
 
 from motherlode.errors import NotSent, OutcomeUnknown, Refused
 
-# Lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL; from the service
-# itself these have a reason.
+# Statuses of lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL. From the
+# service itself these statuses have a reason.
 LOST = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
@@ -35,7 +35,7 @@ LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """Returns a unique id; stored before sending, it finds the request after a crash."""
+    """Returns a unique id. A caller that stores the id before sending can look the request up after a crash."""
     return str(uuid.uuid4())
 
 
@@ -76,7 +76,7 @@ class Asking:
         """Counts an attempt and returns its timeout."""
         self.attempts += 1
         left = max(0.0, self.until - self.clock())
-        # A call that cannot be retried has all the time at once.
+        # The only attempt of a call that cannot be retried gets the whole timeout.
         return min(self.policy.attempt_s, left) if self.may_repeat() else left
 
     def may_repeat(self) -> bool:
@@ -101,10 +101,10 @@ class Asking:
 
 
 def may_pass(refused: Refused) -> bool:
-    """Whether a retry can have another answer."""
+    """Whether a retry can get another answer."""
     if refused.retry_after_s is not None:
         return True
-    # Their outcome is unknown even with a reason.
+    # The outcome of these refusals is unknown even with a reason.
     if refused.code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
         return True
     return refused.code in LOST and not refused.reason
