@@ -35,11 +35,7 @@ pub enum ProofsError {
          replica, the disk. If it is lost, continue what is left as another log: move the key {} away{}, so that holders of \
          the old key see where the old log ended. Then start once with `serve --restored`: no revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
     )]
-    Contradiction {
-        found: Contradiction,
-        key: PathBuf,
-        named: bool,
-    },
+    Contradiction { found: Contradiction, key: PathBuf, named: bool },
     #[error("proofs: the tree in {} can't be opened: {error}", folder.display())]
     Files { folder: PathBuf, error: String },
     #[error("proofs: witness {url}: {fault}")]
