@@ -150,7 +150,7 @@ async fn pl_30_of_processes_that_write_partitions_each_proves_its_own_and_says_w
         for refused in refused {
             let refused = refused.unwrap_err();
             assert_eq!((refused.code(), reason(&refused)), (Code::Unavailable, "PROOFS_ELSEWHERE".into()));
-            assert!(refused.message().contains("the process that writes it"), "{refused:?}");
+            assert!(refused.message().contains("the process that writes the partition"), "{refused:?}");
         }
     }
     for server in [spin, a, b] {
