@@ -107,7 +107,9 @@ mod tests {
         for position in 1..=40_u8 {
             assert!(held(position.into(), position - 1).unwrap());
             let refused = held(position.into(), 99).unwrap_err().to_string();
-            let place = format!("partition 7, position {position}: the snapshot of this start names a record other than the signed one");
+            let place = format!(
+                "partition 7, position {position}: the snapshot of this start names a record other than the signed one"
+            );
             assert!(refused.starts_with(&place), "{refused}");
         }
         assert!(held(0, 99).unwrap(), "there was no snapshot");
