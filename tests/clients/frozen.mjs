@@ -1,4 +1,4 @@
-// Plays a round per line of standard input, with one client.
+// Deposits 1 per line of standard input, with one client.
 import { createInterface } from "node:readline";
 
 import { Client } from "motherlode-client";
@@ -6,13 +6,12 @@ import { Client } from "motherlode-client";
 const [address, playerId] = process.argv.slice(2);
 const client = new Client({ address, plain: true });
 const account = { operatorId: "demo", playerId, currencyCode: "EUR" };
-const stake = { coinValue: "0.01", lines: 15, coinsPerLine: 1 };
 
-async function play() {
-  await client.spin.spin({ account, game: "neptune", stake }, { timeoutMs: 15_000 });
-  console.log("played");
+async function deposit() {
+  await client.ledger.deposit({ account, amountMinor: 1n }, { timeoutMs: 15_000 });
+  console.log("done");
 }
 
-await play();
-for await (const _ of createInterface({ input: process.stdin })) await play();
+await deposit();
+for await (const _ of createInterface({ input: process.stdin })) await deposit();
 client.close();

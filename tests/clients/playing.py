@@ -5,7 +5,7 @@ import pytest
 from proxy import Proxy
 
 from motherlode import Client, Policy, Target
-from motherlode.ledger.v1.ledger_pb2 import DepositRequest, ListRoundsRequest, OpenAccountRequest
+from motherlode.ledger.v1.ledger_pb2 import DepositRequest, GetAccountRequest, ListRoundsRequest, OpenAccountRequest
 from motherlode.round.v1.round_pb2 import Account, Stake
 from motherlode.spin.v1.spin_pb2 import SpinRequest
 
@@ -43,3 +43,8 @@ def between(service, *acts, method="Spin"):
 def rounds(service, account):
     with Client(plain(service.address), PATIENT) as client:
         return client.ledger.ListRounds(ListRoundsRequest(account=account)).rounds
+
+
+def balance(service, account):
+    with Client(plain(service.address), PATIENT) as client:
+        return client.ledger.GetAccount(GetAccountRequest(account=account)).balance.amount_minor

@@ -13,11 +13,11 @@ import zipfile
 
 import pytest
 from conftest import PYTHON
-from playing import PATIENT, account, bet, between, plain, rounds
+from playing import PATIENT, account, balance, bet, between, plain, rounds
 from proxy import BUSY, BUSY_S, DOWN, LOSE, SILENT, Breaking, Freezing
 
 from motherlode import AsyncClient, Client, Conflict, NotSent, OutcomeUnknown, Policy, Target, Unauthenticated
-from motherlode.ledger.v1.ledger_pb2 import FollowLogRequest, GetRequestRequest, OpenAccountRequest, RequestOutcome
+from motherlode.ledger.v1.ledger_pb2 import DepositRequest, FollowLogRequest, GetRequestRequest, OpenAccountRequest, RequestOutcome
 from motherlode.job.v1.job_pb2 import ListJobsRequest
 from motherlode.round.v1.round_pb2 import Account
 from motherlode.spin.v1.spin_pb2 import SpinRequest
@@ -140,24 +140,25 @@ def test_pl_33_what_is_unknown_at_the_deadline_can_be_looked_up(service, account
 
 def test_a_silent_connection_is_replaced_within_its_calls_deadline(service, account):
     freezing = Freezing(service.address)
+    deposit = DepositRequest(account=account, amount_minor=1)
     try:
         with Client(plain(freezing.address)) as client:
-            client.spin.Spin(bet(account))
+            client.ledger.Deposit(deposit)
             freezing.freeze()
-            client.spin.Spin(bet(account), timeout=RECOVERY_S)
+            client.ledger.Deposit(deposit, timeout=RECOVERY_S)
             freezing.freeze()
-            client.spin.Spin(bet(account), timeout=RECOVERY_S)
+            client.ledger.Deposit(deposit, timeout=RECOVERY_S)
 
         async def asynchronous():
             async with AsyncClient(plain(freezing.address)) as client:
-                await client.spin.Spin(bet(account))
+                await client.ledger.Deposit(deposit)
                 freezing.freeze()
-                await client.spin.Spin(bet(account), timeout=RECOVERY_S)
+                await client.ledger.Deposit(deposit, timeout=RECOVERY_S)
 
         asyncio.run(asynchronous())
     finally:
         freezing.close()
-    assert len(rounds(service, account)) == 5
+    assert balance(service, account) == 10_005
 
 
 def test_pl_33_a_call_without_a_connection_is_not_sent(service, protected, ask, tmp_path):
