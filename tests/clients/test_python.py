@@ -196,23 +196,23 @@ def test_a_client_is_not_used_after_its_close(service):
 def test_calls_of_many_threads_during_a_close_end_without_a_crash(service, account):
     ends = []
 
-    def play(client, first):
+    def deposit(client, first):
         try:
             while True:
-                client.spin.Spin(bet(account))
+                client.ledger.Deposit(DepositRequest(account=account, amount_minor=1))
                 first.set()
         except (NotSent, OutcomeUnknown) as ended:
             ends.append(ended)
 
     for _ in range(5):
         client, first = Client(plain(service.address), PATIENT), threading.Event()
-        players = [threading.Thread(target=play, args=(client, first)) for _ in range(8)]
-        for player in players:
-            player.start()
+        threads = [threading.Thread(target=deposit, args=(client, first)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
         first.wait(timeout=60)
         client.close()
-        for player in players:
-            player.join()
+        for thread in threads:
+            thread.join()
     assert len(ends) == 40
 
 
