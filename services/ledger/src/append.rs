@@ -55,7 +55,8 @@ impl Proposal {
         })
     }
 
-    pub(crate) fn leaves_open(&self) -> Option<&str> {
+    /// Returns the operator, if the proposal begins a round and does not end it.
+    pub(crate) fn leaves_open(&self) -> Option<&SmolStr> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
         // The proposal of the debit has checked the limit.

@@ -343,11 +343,6 @@ impl Handle {
                 (refusal, _) => refusal,
             }));
         }
-        let most = self.slots.open_rounds_max;
-        let opens = proposal.leaves_open();
-        if opens.is_some_and(|operator| self.books(|books| books.open_count(operator)) >= most) {
-            return Err(Err(AppendError::OpenRounds { most }));
-        }
         let slot = self.slots.take(&proposal.stream, is_remote).ok_or(Err(AppendError::Busy))?;
         Ok((name, checked_to, slot))
     }

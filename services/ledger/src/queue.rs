@@ -80,13 +80,11 @@ const NODES: &str = "(nodes)";
 #[derive(Clone)]
 pub(crate) struct QueueSlots {
     quota: Arc<Mutex<Quota>>,
-    pub(crate) open_rounds_max: usize,
 }
 
 impl QueueSlots {
     pub(crate) fn new(options: &Options) -> Self {
-        let quota = Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators)));
-        Self { quota, open_rounds_max: options.open_rounds_max }
+        Self { quota: Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))) }
     }
 
     /// Takes a slot. Only proposals on players' streams or from other processes need one.

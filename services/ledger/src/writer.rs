@@ -24,10 +24,10 @@ use crate::{
 use bytes::Bytes;
 use motherlode_log::{AppendError as Failed, Chained, Position};
 use motherlode_proto::convert::record::{self, Logged, Proposer};
-use motherlode_state::{Books, Commit, Head, SettledRound, Stage, StreamId, Subject};
+use motherlode_state::{Books, Commit, Head, SettledRound, SmolStr, Stage, StreamId, Subject};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, OnceLock, Weak, mpsc::SyncSender},
     time::{Duration, Instant},
 };
@@ -40,6 +40,7 @@ pub(crate) struct Writer {
     shared: Arc<LedgerCore>,
     batch_commits_max: usize,
     has_operators: bool,
+    open_rounds_max: usize,
     waiting_max: usize,
     /// Lock order: this lock, then the books.
     staged: Mutex<Staged>,
@@ -69,6 +70,8 @@ struct Group {
     names: Vec<Name>,
     bytes: usize,
     end: ChainHead,
+    /// Commits that leave a round open, per operator.
+    opening: BTreeMap<SmolStr, usize>,
     waiters: Vec<Waiter>,
 }
 
@@ -125,6 +128,7 @@ impl Writer {
             shared,
             batch_commits_max: options.batch_commits_max.max(1),
             has_operators: options.has_operators,
+            open_rounds_max: options.open_rounds_max,
             waiting_max: options.queue_length_max,
             staged: Mutex::new(staged),
             due: Condvar::new(),
@@ -211,8 +215,7 @@ impl Writer {
                 staged.stage.copy(&books, &proposal.stream, &mut subject);
                 head = subject.head();
             }
-            let (books, shared, has_operators) = (&*books, &*self.shared, self.has_operators);
-            let judging = Judging { books, shared, has_operators, time_ms, name, recalled, proposer, head };
+            let judging = Judging { writer: self, books: &books, time_ms, name, recalled, proposer, head };
             let verdict = judging.judge(&mut staged, subject, proposal, checked_to, commits_max);
             match staged.groups.back_mut() {
                 Some(youngest) => {
@@ -393,7 +396,15 @@ impl Writer {
 
 impl Group {
     fn after(end: ChainHead) -> Self {
-        Self { records: Chained::after(end.hash), logged: vec![], names: vec![], bytes: 0, end, waiters: vec![] }
+        Self {
+            records: Chained::after(end.hash),
+            logged: vec![],
+            names: vec![],
+            bytes: 0,
+            end,
+            opening: BTreeMap::new(),
+            waiters: vec![],
+        }
     }
 
     fn is_full(&self, commits_max: usize) -> bool {
@@ -415,6 +426,10 @@ impl Staged {
         self.groups.back().filter(|_| self.groups.len() > closed)
     }
 
+    fn opening(&self, operator: &str) -> usize {
+        self.groups.iter().filter_map(|group| group.opening.get(operator)).sum()
+    }
+
     fn refused(&self, name: Name, failure: &AppendError) -> AppendError {
         self.trouble.as_ref().map_or_else(|| failure.clone(), |trouble| trouble.failure(name, failure))
     }
@@ -427,9 +442,8 @@ impl Staged {
 }
 
 struct Judging<'a> {
+    writer: &'a Writer,
     books: &'a Books,
-    shared: &'a LedgerCore,
-    has_operators: bool,
     time_ms: i64,
     name: Name,
     recalled: Option<Box<SettledRound>>,
@@ -448,7 +462,8 @@ impl Judging<'_> {
         checked_to: Position,
         commits_max: usize,
     ) -> Verdict {
-        let Self { books, shared, has_operators, time_ms, name, recalled, proposer, head } = self;
+        let Self { writer, books, time_ms, name, recalled, proposer, head } = self;
+        let shared = &*writer.shared;
         let Head { version, position: previous, .. } = head;
         let committed = |name, stream: &StreamId, request_id: &str| match staged.made_by(name, stream, request_id) {
             Some(made) => Ok(Some(made)),
@@ -473,6 +488,11 @@ impl Judging<'_> {
         if proposal.expected_version.is_some_and(|expected| expected != version) {
             return Err(AppendError::Conflict { version });
         }
+        let opening = proposal.leaves_open().cloned();
+        let most = writer.open_rounds_max;
+        if opening.as_ref().is_some_and(|operator| books.open_count(operator) + staged.opening(operator) >= most) {
+            return Err(AppendError::OpenRounds { most });
+        }
         let commit = Commit {
             partition: shared.partition,
             position: staged.end.position + 1,
@@ -484,7 +504,7 @@ impl Judging<'_> {
             time_ms,
             events: proposal.events,
         };
-        if has_operators {
+        if writer.has_operators {
             commit.admit_actors()?;
         }
         let recalled = recalled.as_deref();
@@ -524,6 +544,9 @@ impl Judging<'_> {
         if let Some(youngest) = groups.back_mut() {
             youngest.logged.push(Arc::clone(&logged));
             youngest.names.push(name);
+            if let Some(operator) = opening {
+                *youngest.opening.entry(operator).or_default() += 1;
+            }
             youngest.end = *end;
         }
         Ok(logged)

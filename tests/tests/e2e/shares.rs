@@ -1,3 +1,4 @@
+use futures_util::future::join_all;
 use motherlode_proto::{
     ledger::v1::{
         DepositRequest, GetRoundRequest, GetTransactionRequest, OpenAccountRequest, SetExchangeRateRequest,
@@ -265,18 +266,28 @@ async fn at_b3_open_rounds_of_an_operator_are_bounded_and_those_of_others_are_no
         players.push(account);
     }
     let open = Some(Force::Open);
-    for player in &players[..3] {
-        acme.spin(bet("open", player, "0.01"), open).await.unwrap();
+    let concurrent = players[..4].iter().map(|player| {
+        let (mut client, bet) = (acme.clone(), bet("open", player, "0.01"));
+        async move { client.spin(bet, open).await }
+    });
+    let (mut opened, mut others) = (vec![], vec![]);
+    for (player, answer) in players.iter().zip(join_all(concurrent).await) {
+        match answer {
+            Ok(_) => opened.push(player),
+            Err(refused) => {
+                assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "OPEN_ROUNDS_FULL"));
+                others.push(player);
+            }
+        }
     }
-    let refused = acme.spin(bet("open", &players[3], "0.01"), open).await.unwrap_err();
-    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "OPEN_ROUNDS_FULL"));
+    assert_eq!(opened.len(), 3);
     acme.spin(bet("over", &players[4], "0.01"), Some(Force::Loss)).await.unwrap();
-    acme.spin(bet("open", &players[0], "0.01"), open).await.unwrap();
+    acme.spin(bet("open", opened[0], "0.01"), open).await.unwrap();
     let mut other = client(&server, "other").await;
     let theirs = account_of("other", "a", EUR);
     other.fund_account(&theirs, 10_000).await;
     other.spin(bet("open", &theirs, "0.01"), open).await.unwrap();
-    acme.play_out(bet("open", &players[1], "0.01")).await.unwrap();
-    acme.spin(bet("open", &players[3], "0.01"), open).await.unwrap();
+    acme.play_out(bet("open", opened[1], "0.01")).await.unwrap();
+    acme.spin(bet("open", others[0], "0.01"), open).await.unwrap();
     server.stop().await.unwrap();
 }
