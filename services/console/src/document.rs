@@ -34,6 +34,7 @@ fn with_head(title: &str, more: Markup, body: Markup) -> Markup {
                 title { (title) " · Motherlode" }
                 link rel="icon" href="/icon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/console.css";
+                script src="/keys.js" defer {}
                 (more)
             }
             (body)

@@ -1,7 +1,10 @@
-use crate::{document, fields::query};
+use crate::{
+    document,
+    fields::{Fields, query},
+};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
-use maud::html;
+use maud::{Markup, html};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
@@ -11,6 +14,17 @@ pub(crate) enum Failure {
     LoggedOut(String),
     Refused(Box<Status>),
     Said(StatusCode, &'static str),
+    Form(Box<RefusedForm>),
+}
+
+/// A form that was refused, with its input.
+#[derive(Debug)]
+pub(crate) struct RefusedForm {
+    /// `None` for the code of the status.
+    pub(crate) code: Option<StatusCode>,
+    pub(crate) why: Box<Status>,
+    pub(crate) action: String,
+    pub(crate) fields: Fields,
 }
 
 impl Failure {
@@ -52,20 +66,66 @@ impl IntoResponse for Failure {
             }
             Self::Refused(status) => {
                 let code = http_status(status.code());
-                let why = capital(status.message());
-                document::alone(
-                    code,
-                    title(code),
-                    html! {
-                        p { (why) "." }
-                        p.note { "Reason: " code { (reason(&status)) } }
-                    },
-                )
+                page(code, &refusal(&status))
             }
-            Self::Said(code, why) => document::alone(code, title(code), html! { p { (why) } }),
+            Self::Said(code, why) => page(code, &html! { p { (why) } }),
+            Self::Form(form) => {
+                let code = form.code.unwrap_or_else(|| http_status(form.why.code()));
+                page(code, &html! { (refusal(&form.why)) (again(&form)) })
+            }
         }
     }
 }
+
+/// Also links the front page and searches, so that each failure has a way on.
+fn page(code: StatusCode, content: &Markup) -> Response {
+    let content = html! {
+        (content)
+        form.row action="/find" role="search" {
+            p { label for="search" { "Round, player or position" }
+                input #search name="q" type="search" maxlength="200" autocomplete="off" spellcheck="false"; }
+            p { button type="submit" { "Find" } }
+        }
+        p { a href="/" { "Front page" } }
+    };
+    document::alone(code, title(code), content)
+}
+
+fn refusal(status: &Status) -> Markup {
+    let details = status.get_details_error_info();
+    let needed = details.and_then(|info| (info.reason == "ROLE_MISSING").then(|| info.metadata.get("roles").cloned()));
+    html! {
+        p { (capital(status.message())) "." }
+        @if let Some(Some(roles)) = needed { p { "Needed: " (roles) "." } }
+        p.note { "Reason: " code { (reason(status)) } }
+    }
+}
+
+/// Shows the form with its input: what a person typed can be changed, the rest is hidden.
+fn again(form: &RefusedForm) -> Markup {
+    let typed = |name: &str| TYPED.iter().find(|(typed, _)| *typed == name).map(|(_, label)| *label);
+    html! {
+        form.act method="post" action=(form.action) {
+            @for (name, value) in form.fields.iter() {
+                @match typed(name) {
+                    Some(label) => { label for=(name) { (label) } input id=(name) name=(name) value=(value) maxlength="256"; }
+                    None => { input type="hidden" name=(name) value=(value); }
+                }
+            }
+            button type="submit" { "Try again" }
+        }
+    }
+}
+
+/// Fields in which people type, and their labels.
+const TYPED: [(&str, &str); 6] = [
+    ("reason", "Reason"),
+    ("actor", "Ticket"),
+    ("incident", "Incident"),
+    ("from", "First bets, UTC"),
+    ("until", "After the last bets, UTC"),
+    ("rounds", "Rounds"),
+];
 
 pub(crate) fn reason(status: &Status) -> String {
     let told = status.get_details_error_info().map(|info| info.reason);

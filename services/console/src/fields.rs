@@ -12,6 +12,10 @@ impl Fields {
         self.0.get(name).map_or("", |value| value.trim())
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     pub(crate) fn number<N: std::str::FromStr>(&self, name: &str) -> Option<N> {
         self.get(name).parse().ok()
     }

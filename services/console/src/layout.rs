@@ -36,6 +36,7 @@ pub(crate) async fn live_page(visit: &Visit, title: &str, content: Markup) -> Re
 
 async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
     let banner = stops::banner(visit).await;
+    let (notice, searches) = (visit.session.take_notice(), visit.session.searches());
     let here = |path: &str| match path {
         "/" => visit.path == "/",
         _ => visit.path.starts_with(path),
@@ -56,7 +57,8 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
                 }
                 form.find action="/find" role="search" {
                     label.hidden for="search" { "Find a round, a player or a position" }
-                    input #search name="q" type="search" placeholder="operator/player/round" maxlength="200" autocomplete="off" spellcheck="false";
+                    input #search name="q" type="search" list="searches" placeholder="operator/player/round" maxlength="200" autocomplete="off" spellcheck="false" aria-keyshortcuts="/";
+                    datalist #searches { @for search in &searches { option value=(search) {} } }
                     button type="submit" { "Find" }
                 }
                 (who(visit))
@@ -64,6 +66,7 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
             (banner)
             main #main {
                 h1 { (title) }
+                @if let Some(notice) = notice { p.notice role="status" { (notice) } }
                 (content)
             }
         }

@@ -5,7 +5,7 @@ use crate::{
     guard, live, login,
     pages::{
         check, find, games, incidents, jackpots, jobs, log, now, par, player, reconciliation, reports, revenue, round,
-        switches, trust,
+        statement, switches, trust,
     },
 };
 use axum::{
@@ -20,6 +20,8 @@ use motherlode_picture::STYLE as STYLE_OF_PAGES;
 use std::sync::{Arc, LazyLock};
 
 static STYLE: LazyLock<String> = LazyLock::new(|| [STYLE_OF_PAGES, include_str!("console.css")].concat());
+/// Conveniences; pages do not depend on them.
+const KEYS: &str = include_str!("keys.js");
 const CHECK: &str = include_str!("check.js");
 /// htmx 4.0.1, unmodified; its licence (0BSD) is in the same folder.
 const HTMX: &str = include_str!("../vendor/htmx.min.js");
@@ -37,6 +39,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/round/{operator}/{player}/{number}/void", post(round::void))
         .route("/round/{operator}/{player}/{number}/close", post(round::close))
         .route("/player/{operator}/{player}", get(player::page))
+        .route("/player/{operator}/{player}/statement", get(statement::page))
         .route("/open/{operator}", get(player::open_rounds))
         .route("/jackpots", get(jackpots::page))
         .route("/jackpots/{pool}", get(jackpots::pool))
@@ -71,6 +74,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/openapi.json", get(calls::document))
         .merge(parts())
         .route("/htmx.js", get(|| asset("text/javascript; charset=utf-8", HTMX)))
+        .route("/keys.js", get(|| asset("text/javascript; charset=utf-8", KEYS)))
         .route("/console.css", get(|| asset("text/css; charset=utf-8", &STYLE)))
         .route("/check.js", get(|| asset("text/javascript; charset=utf-8", CHECK)))
         .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))

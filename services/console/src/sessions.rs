@@ -6,7 +6,11 @@ use motherlode_runtime::{
 };
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 use subtle::ConstantTimeEq;
 
 #[derive(Debug, Clone, Copy)]
@@ -48,11 +52,45 @@ impl Who {
     }
 }
 
+/// Recent searches per session.
+const SEARCHES_MAX: usize = 8;
+
 #[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) token: Option<Arc<str>>,
     pub(crate) who: Arc<Who>,
     pub(crate) word: Arc<str>,
+    memory: Arc<Mutex<Memory>>,
+}
+
+/// State between two pages of a session.
+#[derive(Default)]
+struct Memory {
+    /// Result of the last act, for the next page.
+    notice: Option<String>,
+    searches: VecDeque<String>,
+}
+
+impl Session {
+    pub(crate) fn notify(&self, notice: impl Into<String>) {
+        self.memory.lock().notice = Some(notice.into());
+    }
+
+    pub(crate) fn take_notice(&self) -> Option<String> {
+        self.memory.lock().notice.take()
+    }
+
+    pub(crate) fn add_search(&self, text: &str) {
+        let searches = &mut self.memory.lock().searches;
+        searches.retain(|other| other != text);
+        searches.truncate(SEARCHES_MAX - 1);
+        searches.push_front(text.to_owned());
+    }
+
+    /// Returns the recent searches, the latest first.
+    pub(crate) fn searches(&self) -> Vec<String> {
+        self.memory.lock().searches.iter().cloned().collect()
+    }
 }
 
 struct Open {
@@ -80,7 +118,8 @@ impl Sessions {
     pub(crate) fn open(&self, token: Option<&str>, who: Who) -> Result<String, getrandom::Error> {
         let (id, word) = (random()?, random()?);
         let now_ms = (self.clock)();
-        let session = Session { token: token.map(Arc::from), who: Arc::new(who), word: word.into() };
+        let (token, who, word) = (token.map(Arc::from), Arc::new(who), word.into());
+        let session = Session { token, who, word, memory: Arc::default() };
         let mut open = self.open.lock();
         open.retain(|_, of| self.bounds.alive(of, now_ms));
         let name = digest(&id);
@@ -247,6 +286,20 @@ mod tests {
         assert_eq!((alive(&mine), alive(&many), alive(&[third, fourth])), (1, 1, 2), "each has one");
         sessions.end_all(&Who { credential: "support".to_owned(), ..who("acme") });
         assert_eq!((alive(&mine), alive(&many)), (1, 0));
+    }
+
+    #[test]
+    fn a_notice_is_shown_once_and_the_latest_searches_come_first() {
+        let (sessions, _) = on_clock(Bounds::default());
+        let id = sessions.open(None, who("acme")).unwrap();
+        sessions.find(&id).unwrap().notify("Voided.");
+        let session = sessions.find(&id).unwrap();
+        assert_eq!((session.take_notice().as_deref(), session.take_notice()), (Some("Voided."), None));
+        for number in 0..10 {
+            session.add_search(&number.to_string());
+        }
+        session.add_search("5");
+        assert_eq!(sessions.find(&id).unwrap().searches(), ["5", "9", "8", "7", "6", "4", "3", "2"]);
     }
 
     #[test]

@@ -3,16 +3,19 @@
 use crate::{
     api::Api,
     app::App,
-    failure::Failure,
+    failure::{Failure, RefusedForm},
     fields::Fields,
     sessions::{Session, Who, is_word},
 };
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::{
+    extract::{FromRequest, FromRequestParts, Request},
+    response::Redirect,
+};
 use http::{HeaderMap, Method, header, request::Parts};
 use http_body_util::{BodyExt, Limited};
 use motherlode_runtime::{config::PLATFORM, connections::Peer};
 use std::{sync::Arc, time::Duration};
-use tonic::Status;
+use tonic::{Code, Status};
 
 /// Names of the cookie without and with TLS. The `__Host-` prefix is valid only over TLS, from this host and for all paths.
 const COOKIE: &str = "motherlode_console";
@@ -75,6 +78,26 @@ impl FromRequestParts<App> for Visit {
 pub(crate) struct Form {
     pub(crate) visit: Visit,
     pub(crate) fields: Fields,
+}
+
+impl Form {
+    /// Redirects to a page, which shows the notice.
+    pub(crate) fn done(&self, page: &str, notice: impl Into<String>) -> Redirect {
+        self.visit.session.notify(notice);
+        Redirect::to(page)
+    }
+
+    /// Shows the reason, and the form again with its input unless another input cannot help.
+    pub(crate) fn refused(&self, failure: impl Into<Failure>) -> Failure {
+        const IN_VAIN: [Code; 3] = [Code::Unauthenticated, Code::PermissionDenied, Code::NotFound];
+        let (code, why) = match failure.into() {
+            Failure::Refused(status) if !IN_VAIN.contains(&status.code()) => (None, status),
+            Failure::Said(code, why) => (Some(code), Box::new(Status::invalid_argument(why))),
+            other => return other,
+        };
+        let (action, fields) = (self.visit.path.clone(), self.fields.clone());
+        Failure::Form(Box::new(RefusedForm { code, why, action, fields }))
+    }
 }
 
 impl FromRequest<App> for Form {

@@ -28,6 +28,7 @@ pub(crate) fn answer(failure: Failure, path: &str) -> Response {
 fn of_failure(failure: Failure) -> Response {
     let (code, why) = match failure {
         Failure::Refused(status) => return refused(&status),
+        Failure::Form(form) => return refused(&form.why),
         Failure::LoggedOut(_) => (Code::Unauthenticated, "the call needs the header `authorization: Bearer <token>`"),
         Failure::Said(StatusCode::NOT_FOUND, why) => (Code::Unimplemented, why),
         Failure::Said(StatusCode::FORBIDDEN, why) => (Code::PermissionDenied, why),

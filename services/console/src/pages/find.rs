@@ -9,15 +9,23 @@ use crate::{
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use motherlode_proto::{
-    ledger::v1::{GetLogStatusRequest, GetRequestRequest, RequestOutcome, Transaction, request_outcome::State},
+    ledger::v1::{
+        GetLogStatusRequest, GetRequestRequest, ListSwitchesRequest, RequestOutcome, Transaction,
+        request_outcome::State,
+    },
     proof::v1::{FindRecordRequest, FindRecordResponse},
     round::v1::Account,
 };
+use motherlode_runtime::config::PLATFORM;
 use tonic::{Code, Status};
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (asked, currency) = (visit.query.get("q"), visit.query.get("currency"));
-    match sought(asked) {
+    if !asked.is_empty() {
+        visit.session.add_search(asked);
+    }
+    let own = if visit.sees_all() { only_operator(&visit).await } else { visit.who().operator.clone() };
+    match sought(asked, &own) {
         Sought::Nothing => Ok(layout::page(&visit, "Find", form(&visit, Markup::default())).await),
         Sought::Page(path) => Ok(Redirect::to(&path).into_response()),
         Sought::Position(Some(partition), number) => {
@@ -70,6 +78,14 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
+/// Returns the operator if only one is known.
+async fn only_operator(visit: &Visit) -> String {
+    let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
+    let mut operators = answer.map(|answer| answer.into_inner().operator_ids).unwrap_or_default();
+    operators.retain(|operator| operator != PLATFORM);
+    if operators.len() == 1 { operators.swap_remove(0) } else { String::new() }
+}
+
 async fn partitions(visit: &Visit) -> Result<u32, Failure> {
     match visit.api.ledger().get_log_status(GetLogStatusRequest {}).await {
         Ok(status) => Ok(status.into_inner().partition_count.max(1)),
@@ -106,12 +122,26 @@ fn position(text: &str) -> Option<Sought<'_>> {
     }
 }
 
-fn sought(asked: &str) -> Sought<'_> {
-    let name = |part: &&str| {
-        !part.is_empty()
-            && part.len() <= 64
-            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte))
-    };
+/// Returns the path of a page's address.
+fn pasted(asked: &str) -> Option<&str> {
+    let (_, rest) = asked.split_once("://")?;
+    let path = &rest[rest.find('/')?..];
+    let shown = ["/round/", "/player/", "/open/", "/jackpots", "/games", "/log/", "/reports", "/trust"];
+    let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic()) && !path.contains(['\\', '"', '<', '>']);
+    (is_plain && shown.iter().any(|page| path.starts_with(page))).then_some(path)
+}
+
+fn is_name(part: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte);
+    !part.is_empty() && part.len() <= 64 && part.bytes().all(allowed)
+}
+
+/// Parses a search; names without an operator are of `own`, unless that is empty.
+fn sought<'a>(asked: &'a str, own: &'a str) -> Sought<'a> {
+    if let Some(path) = pasted(asked) {
+        return Sought::Page(path.to_owned());
+    }
+    let name = |part: &&str| is_name(part);
     let (named, request) =
         asked.split_once(char::is_whitespace).map_or((asked, ""), |(named, rest)| (named, rest.trim()));
     let parts: Vec<_> = named.split('/').collect();
@@ -120,6 +150,13 @@ fn sought(asked: &str) -> Sought<'_> {
         ([""], _) => Sought::Nothing,
         ([digits], "") if digits.len() == 64 => hash(digits).unwrap_or(Sought::Unclear),
         ([number], "") if position(number).is_some() => position(number).unwrap_or(Sought::Unclear),
+        ([player], "") if whole && !own.is_empty() => Sought::Page(format!("/player/{own}/{player}")),
+        ([player], request) if whole && !own.is_empty() && name(&request) => {
+            Sought::Request { operator: own, player, request }
+        }
+        ([player, number], "") if whole && !own.is_empty() && *player != own && number.parse::<u64>().is_ok() => {
+            Sought::Page(format!("/round/{own}/{player}/{number}"))
+        }
         ([operator, player], "") if whole => Sought::Page(format!("/player/{operator}/{player}")),
         ([operator, player], request) if whole && name(&request) => Sought::Request { operator, player, request },
         ([operator, player, number], "") if whole && number.parse::<u64>().is_ok() => {
@@ -144,7 +181,8 @@ fn form(visit: &Visit, found: Markup) -> Markup {
         section {
             h2 { "Searchable names" }
             (facts(&[
-                ("A round", html! { code { "operator/player/number" } ", as in answers and events" }),
+                ("A page", html! { "the address of a page of this console" }),
+                ("A round", html! { code { "operator/player/number" } ", as in answers and events; the operator can be left out if only one is possible" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
                 ("A request or a transaction", html! { code { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings, for the account in the selected currency" }),
                 ("A record by its hash", html! { "64 hexadecimal digits: SHA-256 of the record, as named by the next record or a log's head" }),
@@ -202,18 +240,22 @@ fn transaction(of: &Transaction) -> Markup {
 mod tests {
     use super::*;
 
+    fn sought_by_all(asked: &str) -> Sought<'_> {
+        sought(asked, "")
+    }
+
     #[test]
     fn pl_20_what_is_looked_for_is_known_by_its_form() {
-        assert_eq!(sought(""), Sought::Nothing);
-        assert_eq!(sought("acme/alice/7"), Sought::Page("/round/acme/alice/7".to_owned()));
-        assert_eq!(sought("acme/alice"), Sought::Page("/player/acme/alice".to_owned()));
-        assert_eq!(sought("42"), Sought::Position(None, 42));
-        assert_eq!(sought("2:42"), Sought::Position(Some(2), 42));
-        assert_eq!(sought(&"0F".repeat(32)), Sought::Hash(vec![15; 32]));
-        assert_eq!(sought(&"0g".repeat(32)), Sought::Unclear);
-        assert_eq!(sought(&"+1".repeat(32)), Sought::Unclear);
+        assert_eq!(sought_by_all(""), Sought::Nothing);
+        assert_eq!(sought_by_all("acme/alice/7"), Sought::Page("/round/acme/alice/7".to_owned()));
+        assert_eq!(sought_by_all("acme/alice"), Sought::Page("/player/acme/alice".to_owned()));
+        assert_eq!(sought_by_all("42"), Sought::Position(None, 42));
+        assert_eq!(sought_by_all("2:42"), Sought::Position(Some(2), 42));
+        assert_eq!(sought_by_all(&"0F".repeat(32)), Sought::Hash(vec![15; 32]));
+        assert_eq!(sought_by_all(&"0g".repeat(32)), Sought::Unclear);
+        assert_eq!(sought_by_all(&"+1".repeat(32)), Sought::Unclear);
         let found = Sought::Request { operator: "acme", player: "alice", request: "d-1" };
-        assert_eq!(sought("acme/alice   d-1"), found);
+        assert_eq!(sought_by_all("acme/alice   d-1"), found);
         for unclear in [
             "acme",
             ":42",
@@ -228,7 +270,34 @@ mod tests {
             "acme/<b>",
             "acme/alice a/b",
         ] {
-            assert_eq!(sought(unclear), Sought::Unclear, "{unclear}");
+            assert_eq!(sought_by_all(unclear), Sought::Unclear, "{unclear}");
+        }
+    }
+
+    #[test]
+    fn pl_20_names_without_an_operator_are_of_the_only_one() {
+        let sought = |asked| sought(asked, "acme");
+        assert_eq!(sought("alice"), Sought::Page("/player/acme/alice".to_owned()));
+        assert_eq!(sought("alice/7"), Sought::Page("/round/acme/alice/7".to_owned()));
+        assert_eq!(sought("acme/7"), Sought::Page("/player/acme/7".to_owned()));
+        assert_eq!(sought("bravo/gina"), Sought::Page("/player/bravo/gina".to_owned()));
+        assert_eq!(sought("alice r-1"), Sought::Request { operator: "acme", player: "alice", request: "r-1" });
+        assert_eq!(sought("42"), Sought::Position(None, 42));
+        assert_eq!(sought("a b/c"), Sought::Unclear);
+    }
+
+    #[test]
+    fn an_address_of_a_page_leads_to_the_page_on_this_console() {
+        for (asked, path) in [
+            ("https://console.example.com/round/acme/alice/7#step-2", "/round/acme/alice/7#step-2"),
+            ("http://127.0.0.1:50080/player/acme/alice?currency=SEK", "/player/acme/alice?currency=SEK"),
+        ] {
+            assert_eq!(sought_by_all(asked), Sought::Page(path.to_owned()));
+        }
+        for unclear in
+            ["https://evil.example", "https://evil.example//round", "https://x/logout", "https://x/round/<b>"]
+        {
+            assert_eq!(sought_by_all(unclear), Sought::Unclear, "{unclear}");
         }
     }
 }

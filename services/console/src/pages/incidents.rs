@@ -1,5 +1,5 @@
 use super::{
-    parts::{act, section, table},
+    parts::{act, proposed, section, table},
     switches::operators,
 };
 use crate::{
@@ -76,7 +76,9 @@ pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<R
     let get = |field: &str| form.fields.get(field).to_owned();
     let time = |field: &str| {
         let time = form.fields.get(field).parse::<Timestamp>();
-        time.map_err(|_| Failure::bad("The interval needs a first and a last time, such as 2026-11-26T10:00:00Z."))
+        time.map_err(|_| {
+            form.refused(Failure::bad("The interval needs a first and a last time, such as 2026-11-26T10:00:00Z."))
+        })
     };
     let incident = Incident {
         incident_id: get("incident"),
@@ -90,6 +92,7 @@ pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<R
     };
     let request =
         DeclareIncidentRequest { request_id: get("request"), pool_id, incident: Some(incident), actor: get("actor") };
-    form.visit.api.pool_changes().declare_incident(request).await?;
-    Ok(Redirect::to(&back))
+    let answer =
+        form.visit.api.pool_changes().declare_incident(request).await.map_err(|status| form.refused(status))?;
+    Ok(form.done(&back, proposed("Declared the incident", answer.into_inner().change_id)))
 }

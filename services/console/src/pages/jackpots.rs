@@ -1,7 +1,7 @@
 use super::{
     course::course,
     incidents::incidents,
-    parts::{act, changes, facts, position, round, section, table},
+    parts::{act, changes, facts, position, proposed, round, section, table},
 };
 use crate::{
     failure::Failure,
@@ -257,14 +257,14 @@ pub(crate) async fn suspend(Path(pool_id): Path<String>, form: Form) -> Result<R
     let get = |field: &str| form.fields.get(field).to_owned();
     let request =
         SuspendPoolRequest { request_id: get("request"), pool_id, reason: get("reason"), actor: get("actor") };
-    form.visit.api.pool_changes().suspend_pool(request).await?;
-    Ok(Redirect::to(&back))
+    let answer = form.visit.api.pool_changes().suspend_pool(request).await.map_err(|status| form.refused(status))?;
+    Ok(form.done(&back, proposed("The pool is suspended", answer.into_inner().change_id)))
 }
 
 pub(crate) async fn resume(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();
     let request = ResumePoolRequest { request_id: get("request"), pool_id, actor: get("actor") };
-    form.visit.api.pool_changes().resume_pool(request).await?;
-    Ok(Redirect::to(&back))
+    let answer = form.visit.api.pool_changes().resume_pool(request).await.map_err(|status| form.refused(status))?;
+    Ok(form.done(&back, proposed("The pool is resumed", answer.into_inner().change_id)))
 }

@@ -191,7 +191,7 @@ fn figures(job: &Job) -> Markup {
 
 pub(crate) async fn audit(form: Form) -> Result<Redirect, Failure> {
     start(&form, Work::Audit(Audit {})).await?;
-    Ok(Redirect::to("/trust"))
+    Ok(form.done("/trust", "The audit has started."))
 }
 
 pub(crate) async fn simulation(form: Form) -> Result<Redirect, Failure> {
@@ -210,7 +210,7 @@ pub(crate) async fn simulation(form: Form) -> Result<Redirect, Failure> {
     let (game, rules_version) = (get("game"), get("version"));
     let back = page_of(&game, &rules_version);
     start(&form, Work::Simulation(Simulation { game, rules_version, stake, rounds, seed: String::new() })).await?;
-    Ok(Redirect::to(&back))
+    Ok(form.done(&back, "The simulation has started."))
 }
 
 fn unclear() -> Failure {
@@ -219,15 +219,16 @@ fn unclear() -> Failure {
 
 async fn start(form: &Form, work: Work) -> Result<(), Failure> {
     let request = StartJobRequest { request_id: form.fields.get("request").to_owned(), work: Some(work) };
-    form.visit.api.job().start_job(request).await?;
+    form.visit.api.job().start_job(request).await.map_err(|status| form.refused(status))?;
     Ok(())
 }
 
 pub(crate) async fn cancel(Path(job_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
-    let answer = form.visit.api.job().cancel_job(CancelJobRequest { job_id }).await?.into_inner();
+    let answer = form.visit.api.job().cancel_job(CancelJobRequest { job_id }).await;
+    let answer = answer.map_err(|status| form.refused(status))?.into_inner();
     let simulation = answer.job.unwrap_or_default().simulation;
     let back = simulation.map_or_else(|| "/trust".to_owned(), |of| page_of(&of.game, &of.rules_version));
-    Ok(Redirect::to(&back))
+    Ok(form.done(&back, "The job is cancelled."))
 }
 
 fn page_of(game: &str, rules_version: &str) -> String {

@@ -19,5 +19,6 @@ pub(crate) mod reports;
 mod returns;
 pub(crate) mod revenue;
 pub(crate) mod round;
+pub(crate) mod statement;
 pub(crate) mod switches;
 pub(crate) mod trust;

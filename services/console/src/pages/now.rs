@@ -165,12 +165,21 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
                 (course("Calls a second", &calls))
                 (tile("p50 latency", &time(told.latency_p50_us)))
                 (tile("p99 latency", &time(told.latency_p99_us)))
-                (tile("Open rounds", &count(told.open_rounds)))
+                div.tile {
+                    span { "Open rounds" }
+                    b { @match own(visit) { Some(path) => a href=(path) { (count(told.open_rounds)) }, None => (count(told.open_rounds)) } }
+                }
             }
             (table("Partitions and their followers, in records", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
         }
     })
+}
+
+/// Path of the open rounds of the credential's own operator.
+fn own(visit: &Visit) -> Option<String> {
+    let operator = &visit.who().operator;
+    (!visit.sees_all() && visit.may("ListOpenRounds")).then(|| format!("/open/{operator}"))
 }
 
 fn readers(partitions: &[PartitionStatus]) -> Markup {
@@ -263,7 +272,8 @@ mod tests {
         let reader = LogReader { name: "spin-1".into(), behind: 1_200, since_time: None };
         let of = PartitionStatus { partition: 3, readers: vec![reader], ..PartitionStatus::default() };
         let told = readers(&[PartitionStatus::default(), of]).into_string();
-        assert!(told.contains("<th scope=\"row\">spin-1</th><td>3</td>") && told.contains("<td>1,200</td>"), "{told}");
+        assert!(told.contains("<th scope=\"row\">spin-1</th><td class=\"n\">3</td>"), "{told}");
+        assert!(told.contains("<td class=\"n\">1,200</td>"), "{told}");
         assert_eq!(readers(&[PartitionStatus::default()]).into_string(), "");
     }
 }

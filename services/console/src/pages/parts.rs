@@ -49,16 +49,20 @@ pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> 
     table_of("scroll figures", label, head, rows)
 }
 
+/// Columns of figures are aligned to the right.
 fn table_of(class: &str, label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
+    let align: Vec<_> = (0..head.len()).map(|column| has_figures(&rows, column).then_some("n")).collect();
+    let align = |column: usize| align.get(column).copied().flatten();
     html! {
         div class=(class) tabindex="0" role="region" aria-label=(label) {
             table {
-                thead { tr { @for title in head { th scope="col" { (title) } } } }
+                thead { tr { @for (at, title) in head.iter().enumerate() { th scope="col" class=[align(at)] { (title) } } } }
                 tbody {
                     @for row in rows {
                         tr {
                             @for (at, cell) in row.into_iter().enumerate() {
-                                @if at == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                                @if at == 0 { th scope="row" class=[align(0)] { (cell) } }
+                                @else { td class=[align(at)] { (cell) } }
                             }
                         }
                     }
@@ -66,6 +70,32 @@ fn table_of(class: &str, label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> 
             }
         }
     }
+}
+
+fn has_figures(rows: &[Vec<Markup>], column: usize) -> bool {
+    let cells =
+        || rows.iter().filter_map(|row| row.get(column)).map(shown).filter(|text| !text.is_empty() && text != "–");
+    cells().next().is_some() && cells().all(|text| is_figure(&text))
+}
+
+/// Text of a cell without its tags.
+fn shown(cell: &Markup) -> String {
+    let texts = cell.0.split('<').enumerate().map(|(at, part)| match at {
+        0 => part,
+        _ => part.split_once('>').map_or("", |(_, text)| text),
+    });
+    texts.collect::<String>().trim().to_owned()
+}
+
+/// Whether a text is a number with at most a unit: `1,200`, `-0.10 EUR`, `94.02 %`.
+fn is_figure(text: &str) -> bool {
+    let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let digits = number.trim_start_matches(['-', '−', '+']);
+    digits.starts_with(|first: char| first.is_ascii_digit())
+        && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b',' || byte == b'.')
+        && (unit.is_empty()
+            || ["%", "ms", "µs", "s"].contains(&unit)
+            || (unit.len() == 3 && unit.bytes().all(|byte| byte.is_ascii_uppercase())))
 }
 
 pub(crate) fn act(
@@ -92,6 +122,14 @@ pub(crate) fn act(
             button type="submit" { (button) }
         }
     })
+}
+
+/// Notice of a change that was made, or that a second actor must approve.
+pub(crate) fn proposed(made: &str, change_id: u64) -> String {
+    match change_id {
+        0 => format!("{made}."),
+        change => format!("Proposed as change {change}: a second actor must approve it."),
+    }
 }
 
 /// Links an event's round for its own operator, otherwise the event's record if permitted.
@@ -215,4 +253,26 @@ pub(crate) fn events(visit: &Visit, events: &[SignificantEvent]) -> Markup {
 
 pub(crate) fn kind(kind: SignificantKind) -> String {
     crate::text::words(kind.as_str_name(), "SIGNIFICANT_KIND_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_figures_are_aligned_to_the_right() {
+        for figure in ["0", "1,200", "-0.10 EUR", "94.02 %", "2.1 ms"] {
+            assert!(is_figure(figure), "{figure}");
+        }
+        for other in ["", "2026-11-27", "2026-11-27T10:00:00Z", "1.6.1 x", "3 of 10", "EUR", "12 rounds"] {
+            assert!(!is_figure(other), "{other}");
+        }
+        let row = |name: &str, position: &str| {
+            vec![html! { (name) }, html! { a href="/log/0/7" { (position) } }, html! { "–" }]
+        };
+        let table = table("Rounds", &["Round", "Position", "Win"], vec![row("acme/alice/1", "7"), row("12", "1,200")]);
+        let text = table.into_string();
+        assert_eq!(text.matches("class=\"n\"").count(), 3, "the head and both cells of one column: {text}");
+        assert!(text.contains("<th scope=\"col\" class=\"n\">Position</th>"), "{text}");
+    }
 }

@@ -44,6 +44,9 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
                 }
             }
         }
+        @if visit.may("ListTransactions") {
+            ul.links { li { a href=(query(&format!("/player/{operator}/{player}/statement"), &[("currency", &account.currency_code)])) { "Statement" } } }
+        }
         (open(&visit, &account).await?)
         (day::today(&visit, &account).await?)
         (collections(&visit, &account).await?)
@@ -213,8 +216,12 @@ fn rounds(visit: &Visit, answer: &ListRoundsResponse) -> Markup {
             when(of.start_time.as_ref()),
             html! { (of.game) },
             html! { (money(of.bet.as_ref())) },
-            html! { (money(of.win.as_ref())) @if !of.jackpots.is_empty() { " + jackpot" } },
-            html! { (words(of.state().as_str_name(), "ROUND_STATE_")) },
+            html! { (money(of.win.as_ref())) },
+            html! {
+                (words(of.state().as_str_name(), "ROUND_STATE_"))
+                @if !of.campaign_id.is_empty() { span.badge title={ "Campaign " (of.campaign_id) } { "free" } }
+                @if !of.jackpots.is_empty() { span.badge { "jackpot" } }
+            },
             html! { (money(of.balance_after.as_ref())) },
         ]
     };
@@ -228,7 +235,7 @@ fn rounds(visit: &Visit, answer: &ListRoundsResponse) -> Markup {
     }
 }
 
-fn further(path: &str, token: &str) -> Markup {
+pub(super) fn further(path: &str, token: &str) -> Markup {
     html! { @if !token.is_empty() { p { a href=(path) rel="next" { "Earlier" } } } }
 }
 

@@ -18,7 +18,7 @@ use http::{HeaderName, HeaderValue};
 use maud::{Markup, html};
 use motherlode_picture::round::{self as picture, Section};
 use motherlode_proto::{
-    ledger::v1::{GetLogStatusRequest, GetRoundRequest, VoidRoundRequest},
+    ledger::v1::{GetLogStatusRequest, GetRoundRequest, VoidRoundRequest, VoidRoundResponse},
     proof::v1::GetRoundProofRequest,
     round::v1::{JackpotWin, Round, RoundState, jackpot_win},
     spin::v1::CloseRoundRequest,
@@ -194,8 +194,8 @@ pub(crate) async fn void(named: Named, form: Form) -> Result<Redirect, Failure> 
     let back = format!("/round/{round_id}");
     let get = |field: &str| form.fields.get(field).to_owned();
     let request = VoidRoundRequest { request_id: get("request"), round_id, reason: get("reason"), actor: get("actor") };
-    form.visit.api.ledger().void_round(request).await?;
-    Ok(Redirect::to(&back))
+    let answer = form.visit.api.ledger().void_round(request).await.map_err(|status| form.refused(status))?;
+    Ok(form.done(&back, voided(&answer.into_inner())))
 }
 
 pub(crate) async fn close(named: Named, form: Form) -> Result<Redirect, Failure> {
@@ -204,8 +204,21 @@ pub(crate) async fn close(named: Named, form: Form) -> Result<Redirect, Failure>
     let get = |field: &str| form.fields.get(field).to_owned();
     let request =
         CloseRoundRequest { request_id: get("request"), round_id, reason: get("reason"), actor: get("actor") };
-    form.visit.api.spin().close_round(request).await?;
-    Ok(Redirect::to(&back))
+    form.visit.api.spin().close_round(request).await.map_err(|status| form.refused(status))?;
+    Ok(form.done(&back, "Closed: the round is finished by the game's rule, and its win is credited."))
+}
+
+fn voided(answer: &VoidRoundResponse) -> String {
+    let VoidRoundResponse { refund, win_taken_back, win_left, change_id, .. } = answer;
+    if *change_id != 0 {
+        return format!("Proposed as change {change_id}: the round is void when the platform approves it.");
+    }
+    let mut notice =
+        format!("Voided: {} refunded, {} taken back.", money(refund.as_ref()), money(win_taken_back.as_ref()));
+    if win_left.as_ref().is_some_and(|left| left.amount_minor != 0) {
+        notice.push_str(&format!(" The balance did not cover {}, which the house loses.", money(win_left.as_ref())));
+    }
+    notice
 }
 
 #[cfg(test)]

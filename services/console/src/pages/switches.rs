@@ -1,4 +1,4 @@
-use super::parts::{act, facts, table};
+use super::parts::{act, facts, proposed, table};
 use crate::{
     failure::Failure,
     fields::Fields,
@@ -7,7 +7,7 @@ use crate::{
     text::count,
     visit::{Form, Visit},
 };
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use motherlode_proto::{
     ledger::v1::{
@@ -141,6 +141,7 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "on" => State::On,
         _ => return Err(Failure::bad("The state must be on or off.")),
     };
+    let named = part(&switch);
     let request = SetSwitchRequest {
         request_id: get("request"),
         switch: Some(switch),
@@ -149,6 +150,8 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         actor: get("actor"),
         preview: false,
     };
-    form.visit.api.ledger().set_switch(request).await?;
-    Ok(Redirect::to("/trust").into_response())
+    let answer = form.visit.api.ledger().set_switch(request).await.map_err(|status| form.refused(status))?;
+    let way = if state == State::On { "on" } else { "off" };
+    let notice = proposed(&format!("Switched {way}: {named}"), answer.into_inner().change_id);
+    Ok(form.done("/trust", notice).into_response())
 }

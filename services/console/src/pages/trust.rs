@@ -125,14 +125,15 @@ pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Re
     let get = |field: &str| form.fields.get(field).to_owned();
     let (request_id, actor) = (get("request"), get("actor"));
     let request = ApproveChangeRequest { request_id, change_id, award_cost, actor };
-    form.visit.api.ledger().approve_change(request).await?;
-    Ok(Redirect::to("/trust"))
+    let answer = form.visit.api.ledger().approve_change(request).await.map_err(|status| form.refused(status))?;
+    let position = answer.into_inner().position;
+    Ok(form.done("/trust", format!("Change {change_id} is approved, and in force from position {position}.")))
 }
 
 pub(crate) async fn reject(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
     let get = |field: &str| form.fields.get(field).to_owned();
     let request =
         RejectChangeRequest { request_id: get("request"), change_id, reason: get("reason"), actor: get("actor") };
-    form.visit.api.ledger().reject_change(request).await?;
-    Ok(Redirect::to("/trust"))
+    form.visit.api.ledger().reject_change(request).await.map_err(|status| form.refused(status))?;
+    Ok(form.done("/trust", format!("Change {change_id} is rejected; nothing is changed.")))
 }

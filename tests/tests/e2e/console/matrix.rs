@@ -58,6 +58,11 @@ const ROWS: &[Row] = &[
     act("/round/{operator}/{player}/{number}/void", "/round/{round}/void", SUPPORT, true, REASON),
     act("/round/{operator}/{player}/{number}/close", "/round/{open}/close", SUPPORT, true, REASON),
     own("/player/{operator}/{player}", "/player/acme/alice", Who::Roles(&["play", "wallet", "support", "audit"])),
+    own(
+        "/player/{operator}/{player}/statement",
+        "/player/acme/alice/statement",
+        Who::Roles(&["wallet", "support", "audit"]),
+    ),
     page("/open/{operator}", "/open/acme", VIEW),
     page("/jackpots", "/jackpots", Who::Any),
     page("/jackpots/{pool}", "/jackpots/bewitched", Who::Any),
@@ -135,6 +140,7 @@ const ROWS: &[Row] = &[
     page("/console.css", "/console.css", Who::Anybody),
     page("/check.js", "/check.js", Who::Anybody),
     page("/htmx.js", "/htmx.js", Who::Anybody),
+    page("/keys.js", "/keys.js", Who::Anybody),
     page("/icon.svg", "/icon.svg", Who::Anybody),
 ];
 

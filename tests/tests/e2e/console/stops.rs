@@ -127,7 +127,7 @@ async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_
         assert!(affected.contains(name), "{name}: {affected}");
     }
     let row = between(affected, "<th scope=\"row\">acme</th>", "</tr>");
-    assert_eq!(row, "<td>1</td><td>1</td>", "alice, and her open round");
+    assert_eq!(row, "<td class=\"n\">1</td><td class=\"n\">1</td>", "alice, and her open round");
     let word = page.hidden("/switches", "word").unwrap();
     let empty = [("word", &*word), ("request", "x"), ("state", "off"), ("reason", "why")];
     let other = [&empty[..], &[("operator", ""), ("game", ""), ("version", ""), ("confirmed", "neptune")]].concat();
@@ -381,6 +381,6 @@ async fn at_d4_the_deciding_figure_stands_directly_after_the_names() {
     assert_eq!(titles(&page)[..4], ["Day", "Operator", "Game", "Revenue"]);
     assert!(page.body.contains("class=\"scroll figures\""));
     let style = browser.get("/console.css").await.body;
-    assert!(style.contains(".console main:has(.figures) { max-width: 118rem; }"));
+    assert!(style.contains(".console main:has(table) { max-width: 118rem; }"));
     service.server.stop().await.unwrap();
 }

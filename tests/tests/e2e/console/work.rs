@@ -1,6 +1,6 @@
 use super::{Browser, Page, rounds, service};
 use motherlode_log::hash;
-use motherlode_proto::convert::play::hex;
+use motherlode_proto::{convert::play::hex, ledger::v1::GetAccountRequest};
 use std::sync::atomic::Ordering;
 
 async fn until(browser: &mut Browser, path: &str, says: &str) -> Page {
@@ -40,6 +40,84 @@ async fn pl_30_a_record_is_found_by_its_hash_by_whom_it_concerns() {
     let mut support = Browser::logged_in(service.server.console(), "acme-support").await;
     let page = support.get(&format!("/find?q={digits}")).await;
     assert_eq!((page.status, page.header("location")), (200, ""), "it needs the role: {}", page.body);
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_19_a_statement_explains_the_balance_by_each_transaction() {
+    let service = service().await;
+    let (alice, over, _) = rounds(&service).await;
+    let mut browser = Browser::logged_in(service.server.console(), "acme-all").await;
+    let page = browser.get("/player/acme/alice").await;
+    assert!(page.body.contains("href=\"/player/acme/alice/statement?currency=EUR\""), "{}", page.body);
+    let page = browser.get("/player/acme/alice/statement?currency=EUR").await;
+    assert_eq!(page.status, 200, "{}", page.body);
+    let cells = page.body.split("<td class=\"n\">").skip(1).map(|rest| rest.split('<').next().unwrap());
+    let cells = cells.filter(|text| text.ends_with(" EUR"));
+    let minor = |shown: &str| -> i64 {
+        let digits: String = shown.chars().filter(|letter| letter.is_ascii_digit() || "-−".contains(*letter)).collect();
+        digits.replace('−', "-").parse().unwrap()
+    };
+    let figures: Vec<_> = cells.map(minor).collect();
+    let (rows, rest) = figures.as_chunks::<2>();
+    assert!(rest.is_empty() && rows.len() >= 3, "a deposit and two bets: {rows:?}");
+    for (later, before) in rows.iter().zip(&rows[1..]) {
+        assert_eq!(later[1], before[1] + later[0], "{rows:?}");
+    }
+    let mut client = service.client("acme-all").await;
+    let request = GetAccountRequest { account: Some(alice) };
+    let balance = client.ledger.get_account(request).await.unwrap().into_inner().balance.unwrap();
+    assert_eq!(rows[0][1], balance.amount_minor);
+    assert!(page.body.contains(&format!("href=\"/round/{over}\"")) && page.body.contains("deposit"));
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_act_is_confirmed_once_and_a_refused_form_comes_back_with_its_input() {
+    let service = service().await;
+    let (_, over, _) = rounds(&service).await;
+    let mut browser = Browser::logged_in(service.server.console(), "acme-all").await;
+    let (page_of, void) = (format!("/round/{over}"), format!("/round/{over}/void"));
+    let page = browser.get(&page_of).await;
+    let refused = browser.submit(&page, &void, &[("reason", "reel 3 stuck"), ("actor", &"T".repeat(65))]).await;
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    for kept in ["value=\"reel 3 stuck\"", "INVALID_FIELD", "action=\"/find\"", "href=\"/\""] {
+        assert!(refused.body.contains(kept), "{kept}: {}", refused.body);
+    }
+    let done = browser.submit(&refused, &void, &[("reason", "reel 3 stuck"), ("actor", "T-7")]).await;
+    assert_eq!(done.status, 303, "{}", done.body);
+    let (page, again) = (browser.get(&page_of).await, browser.get(&page_of).await);
+    let notice = "Voided: 0.15 EUR refunded, 0.00 EUR taken back.";
+    assert!(page.body.contains(notice), "{}", page.body);
+    assert!(!again.body.contains(notice), "once");
+    let mut play = Browser::logged_in(service.server.console(), "acme-play").await;
+    let missing = play.get("/log").await;
+    assert!(missing.status == 403 && missing.body.contains("Needed: audit"), "{}", missing.body);
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_20_names_of_the_own_operator_and_addresses_of_pages_are_found() {
+    let service = service().await;
+    let (_, over, _) = rounds(&service).await;
+    let number = over.rsplit('/').next().unwrap();
+    let mut own = Browser::logged_in(service.server.console(), "acme-all").await;
+    let pasted = format!("https%3A%2F%2Fconsole.example%2Fround%2F{}", over.replace('/', "%2F"));
+    for (typed, place) in [
+        ("alice".to_owned(), "/player/acme/alice".to_owned()),
+        (format!("alice%2F{number}"), format!("/round/{over}")),
+        (pasted.clone(), format!("/round/{over}")),
+    ] {
+        let page = own.get(&format!("/find?q={typed}")).await;
+        assert_eq!((page.status, page.header("location")), (303, place.as_str()), "{}", page.body);
+    }
+    let page = own.get("/find").await;
+    assert!(page.body.contains("<option value=\"alice\">"), "recent searches are offered: {}", page.body);
+    let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
+    let page = bravo.get("/find").await;
+    assert!(!page.body.contains("alice"), "{}", page.body);
+    let page = bravo.get("/find?q=alice").await;
+    assert_eq!(page.header("location"), "/player/bravo/alice");
     service.server.stop().await.unwrap();
 }
 
