@@ -366,7 +366,8 @@ async fn at_d3_a_record_of_a_switch_says_off_and_on() {
 
 fn titles(page: &Page) -> Vec<&str> {
     let head = between(&page.body, "<thead>", "</thead>");
-    head.split("<th scope=\"col\">").skip(1).map(|rest| rest.split('<').next().unwrap()).collect()
+    let titles = head.split("<th scope=\"col\"").skip(1).map(|rest| rest.split_once('>').unwrap().1);
+    titles.map(|rest| rest.split('<').next().unwrap()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
