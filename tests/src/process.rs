@@ -120,6 +120,11 @@ impl Process {
         assert!(sent.expect("a shell is there").success(), "the process is still there");
     }
 
+    /// Sends SIGHUP, for a changed configuration file.
+    pub fn reload(&self) {
+        self.signal("HUP");
+    }
+
     pub async fn terminate(self) -> Option<i32> {
         self.ask_to_stop();
         self.ended().await.0

@@ -13,7 +13,7 @@ use motherlode_proto::{
 use motherlode_runtime::{apart, program};
 use motherlode_slots::games;
 use motherlode_state::{Event, InternalRequest, PoolState, StreamId};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use sha2::{Digest, Sha256};
 use std::{sync::Arc, thread, time::Duration};
 use tokio::task::spawn_blocking;
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Identity {
     version: &'static str,
-    configuration: [u8; 32],
+    configuration: Arc<RwLock<[u8; 32]>>,
     test_build: bool,
 }
 
@@ -34,7 +34,14 @@ impl Identity {
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         program::open();
-        Self { version, configuration: Sha256::digest(configuration).into(), test_build }
+        Self { version, configuration: Arc::new(RwLock::new(Sha256::digest(configuration).into())), test_build }
+    }
+
+    /// Stores a changed configuration's digest. Returns the digests before and after.
+    pub fn reconfigure(&self, configuration: &str) -> (String, String) {
+        let after = Sha256::digest(configuration).into();
+        let before = std::mem::replace(&mut *self.configuration.write(), after);
+        (hex(&before), hex(&after))
     }
 
     pub(crate) fn to_wire(&self) -> wire::GetIdentityResponse {
@@ -46,7 +53,7 @@ impl Identity {
         wire::GetIdentityResponse {
             version: self.version.to_owned(),
             executable_sha256: program::digest().map(|digest| hex(&digest)).unwrap_or_default(),
-            configuration_sha256: hex(&self.configuration),
+            configuration_sha256: hex(&*self.configuration.read()),
             test_build: self.test_build,
             models: games().iter().map(model).collect(),
             caller: None,

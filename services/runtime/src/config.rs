@@ -7,6 +7,7 @@ mod currencies;
 pub(crate) mod error;
 mod operators;
 mod proofs;
+mod reload;
 mod replaced;
 mod role;
 mod rules;

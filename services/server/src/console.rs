@@ -12,7 +12,7 @@ use motherlode_ledger::{Ledgers, Options};
 use motherlode_runtime::{
     Clock, Config, Stop, config,
     connect::{Credentials, connect_lazily},
-    connections::Admission,
+    connections::{Acceptor, Admission},
     lower_priority, stop,
 };
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
@@ -30,6 +30,7 @@ pub(crate) fn start<S>(
     config: &Config,
     service: S,
     ledgers: &Ledgers,
+    tls: Option<Acceptor>,
     admission: Admission,
     stop: &Stop,
 ) -> Result<Option<(SocketAddr, JoinHandle<()>)>, ServeError>
@@ -39,7 +40,7 @@ where
 {
     let Some(listener) = listen(&config.console)? else { return Ok(None) };
     let clock = ledgers.clone();
-    begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), admission, stop).map(Some)
+    begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), tls, admission, stop).map(Some)
 }
 
 /// Serves only the console. Connections to other processes are opened on demand.
@@ -57,7 +58,8 @@ pub(crate) async fn serve(
         config::Console { listen: config.console.listen.or(Some(config::Console::USUAL)), ..config.console.clone() };
     let Some(listener) = listen(&asked)? else { return Ok(()) };
     let (stopper, stop) = stop::channel();
-    let (address, pages) = begin(config, listener, backend, Options::default().clock, admission(config), &stop)?;
+    let (clock, tls) = (Options::default().clock, config.tls.as_ref().map(console_tls).transpose()?);
+    let (address, pages) = begin(config, listener, backend, clock, tls, admission(config), &stop)?;
     phase(Phase::Console(address));
     let signal = signalled.await;
     tracing::info!(signal, "stopping");
@@ -70,10 +72,10 @@ fn begin(
     listener: std::net::TcpListener,
     backend: Backend,
     clock: Clock,
+    tls: Option<Acceptor>,
     admission: Admission,
     stop: &Stop,
 ) -> Result<(SocketAddr, JoinHandle<()>), ServeError> {
-    let tls = config.tls.as_ref().map(console_tls).transpose()?;
     let unbound = |source| ServeError::Bind { address: config::Console::USUAL, source };
     let threads = Threads::start().map_err(ServeError::Threads)?;
     let listener = {

@@ -17,6 +17,7 @@ mod metrics;
 mod names;
 mod not_serving;
 mod refused_starts;
+mod reload;
 mod roles;
 mod serve;
 mod server;
@@ -38,6 +39,7 @@ pub use log::{
     records::{Records, RecordsError},
 };
 pub use refused_starts::note_refused_start;
+pub use reload::{ReloadError, Reloader, Reloads};
 pub use serve::{open_stores, serve};
 pub use server::Server;
 pub use setup::{Phase, bind, check, check_addresses};

@@ -9,7 +9,7 @@ use crate::{
     services::log_service,
     transport::{admission, buffers, tls},
 };
-use motherlode_ledger::{Handle, not_the_writer, taking_over};
+use motherlode_ledger::{Actors, Handle, not_the_writer, taking_over};
 use motherlode_runtime::{
     Config,
     access::Access,
@@ -54,7 +54,7 @@ impl NotServing {
         let mut routes = Routes::builder();
         routes.add_service(health);
         if !written.is_empty() {
-            routes.add_service(log_service(written, config, stop.clone()));
+            routes.add_service(log_service(written, config, Actors::new(&config.operators), stop.clone()));
         }
         let takes = Arc::clone(&takes_over);
         let refusal = move || if takes.load(Ordering::Relaxed) { taking_over() } else { not_the_writer() };

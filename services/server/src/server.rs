@@ -4,6 +4,7 @@
 use crate::{
     error::ServeError,
     metrics::Metrics,
+    reload::Reloader,
     tasks::{Kind, Supervisor, Tasks, fatal},
 };
 use futures_util::future::BoxFuture;
@@ -28,6 +29,7 @@ pub struct Server {
     pub(crate) proofs: Option<Proofs>,
     pub(crate) check: Option<SelfCheck>,
     pub(crate) metrics: Option<Metrics>,
+    pub(crate) reloader: Reloader,
     pub(crate) tasks: Supervisor,
 }
 
@@ -51,6 +53,11 @@ impl Server {
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    #[must_use]
+    pub fn reloader(&self) -> Reloader {
+        self.reloader.clone()
     }
 
     #[must_use]

@@ -10,10 +10,11 @@ use crate::{
     log::layout::{index_folder, log_folder},
     metrics::{Metrics, Source},
     names::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, WALLET},
+    reload::Reloader,
     server::Server,
     setup::bind_at,
     tasks::{Kind, Supervisor},
-    transport::{admission, buffers, tls},
+    transport::{admission, buffers, console_tls, tls},
 };
 use motherlode_jackpot::{JackpotApi, PoolCoordinator};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
@@ -56,6 +57,7 @@ pub(crate) struct Services<'a> {
     config: &'a Config,
     ledgers: Ledgers,
     identity: Identity,
+    actors: Option<Actors>,
     ladders: Arc<Ladders>,
     wallets: Wallets,
     stopper: Stopper,
@@ -81,6 +83,7 @@ impl<'a> Services<'a> {
             config,
             ledgers,
             identity,
+            actors: Actors::new(&config.operators),
             ladders: offer::offered(&config.currencies)?,
             wallets: Wallets::of_config(config)?,
             stopper,
@@ -216,7 +219,7 @@ impl<'a> Services<'a> {
 
     pub(crate) fn log(mut self) -> Self {
         self.names.push(LOG);
-        self.routes.add_service(log_service(self.ledgers.all(), self.config, self.stop.clone()));
+        self.routes.add_service(log_service(self.ledgers.all(), self.config, self.actors.clone(), self.stop.clone()));
         self
     }
 
@@ -258,6 +261,7 @@ impl<'a> Services<'a> {
 
     pub(crate) fn serve(mut self, listener: StdListener) -> Result<Server, ServeError> {
         let (config, limits) = (self.config, &self.config.limits);
+        let console_tls = config.tls.as_ref().map(console_tls).transpose()?;
         let tls = config.tls.as_ref().map(tls).transpose()?;
         let unbound = |source| ServeError::Bind { address: config.listen, source };
         let listener = TcpListener::from_std(listener).map_err(unbound)?;
@@ -278,6 +282,14 @@ impl<'a> Services<'a> {
         let (clock, metrics) = (self.ledgers.clone(), CallMetrics::new(self.calls, exports));
         refusals::start();
         let access = Access::new(&config.operators, Arc::new(move || clock.clock_ms()));
+        let reloader = Reloader {
+            config: config.clone(),
+            access: access.clone(),
+            actors: self.actors,
+            tls: tls.clone(),
+            console_tls: console_tls.clone(),
+            identity: self.identity.clone(),
+        };
         let buffers = buffers(config);
         let direct = self.spin.map(|api| -> Arc<dyn Direct> {
             Arc::new(DirectPlay {
@@ -293,7 +305,10 @@ impl<'a> Services<'a> {
         let layers = Layers { metrics: Some(metrics), access: Some(access), buffers, state };
         let service = layers.around(self.routes.routes());
         let console = match config.role {
-            Role::All => console::start(config, service.clone(), &self.ledgers, self.admission.clone(), &self.stop)?,
+            Role::All => {
+                let admission = self.admission.clone();
+                console::start(config, service.clone(), &self.ledgers, console_tls, admission, &self.stop)?
+            }
             _ => None,
         };
         let (console, pages) = console.unzip();
@@ -354,6 +369,7 @@ impl<'a> Services<'a> {
             abandoned_rounds: self.abandoned_rounds,
             proofs: self.proofs,
             check,
+            reloader,
             tasks: self.tasks,
         })
     }
@@ -362,11 +378,12 @@ impl<'a> Services<'a> {
 pub(crate) fn log_service<'a>(
     ledgers: impl IntoIterator<Item = &'a Handle>,
     config: &Config,
+    actors: Option<Actors>,
     stop: Stop,
 ) -> LogServiceCalls<LogApi> {
     let ladders = offer::offered(&config.currencies).ok();
     let terms = Terms {
-        actors: Actors::new(&config.operators),
+        actors,
         superseded: SupersededRules::new(&config.rules).unwrap_or_default(),
         campaign_caps: config.campaign_caps().collect(),
         campaign_costs: CampaignCosts::new(move |campaign, players, rate| {

@@ -62,6 +62,7 @@ mod proofs;
 mod proofs_apart;
 mod proofs_files;
 mod races;
+mod reload;
 mod repeats;
 mod replica_link;
 mod replicas;

@@ -8,14 +8,24 @@ use motherlode_runtime::{
     config::{Operator, PLATFORM},
 };
 use motherlode_state::{Automatic, Event, HOME, InternalRequest, StreamId};
-use std::collections::BTreeMap;
+use parking_lot::RwLock;
+use std::{collections::BTreeMap, sync::Arc};
 
-#[derive(Debug)]
-pub struct Actors(BTreeMap<String, Roles>);
+#[derive(Debug, Clone)]
+pub struct Actors(Arc<RwLock<BTreeMap<String, Roles>>>);
 
 impl Actors {
     #[must_use]
     pub fn new(operators: &[Operator]) -> Option<Self> {
+        (!operators.is_empty()).then(|| Self(Arc::new(RwLock::new(Self::roles(operators)))))
+    }
+
+    /// Replaces the actors by those of a changed configuration.
+    pub fn replace(&self, operators: &[Operator]) {
+        *self.0.write() = Self::roles(operators);
+    }
+
+    fn roles(operators: &[Operator]) -> BTreeMap<String, Roles> {
         let mut actors = BTreeMap::new();
         for operator in operators {
             for credential in &operator.credentials {
@@ -27,7 +37,7 @@ impl Actors {
                 *roles = *roles | credential.roles;
             }
         }
-        (!operators.is_empty()).then_some(Self(actors))
+        actors
     }
 
     /// Each actor must exist, have the role, and act for its own operator; a change for two actors needs its approval.
@@ -59,7 +69,7 @@ impl Actors {
     }
 
     fn act(&self, actor: &str, roles: Roles, owner: Option<&str>) -> Result<(), AppendError> {
-        let Some(own) = self.0.get(actor) else {
+        let Some(own) = self.0.read().get(actor).copied() else {
             return Err(AppendError::not_allowed(Reason::ActorUnknown, format!("no credential is named {actor:?}")));
         };
         let operator = actor.split_once('/').map(|(operator, _)| operator);

@@ -8,7 +8,7 @@ use motherlode_runtime::{
     config::{Role, Verify},
     stop, telemetry,
 };
-use motherlode_server::{Phase, ServeError, note_refused_start, serve};
+use motherlode_server::{Phase, Reloads, ServeError, note_refused_start, serve};
 use motherlode_spin::Dealer;
 use std::{
     net::SocketAddr,
@@ -18,7 +18,7 @@ use std::{
 
 const LEAVE: Duration = Duration::from_secs(1);
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 lets the system choose. Default 127.0.0.1:50051.
     #[arg(long, value_name = "ADDR", value_parser = address)]
@@ -131,6 +131,9 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let served = runtime.block_on(async {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
         let signalled = stop::signalled().map_err(Failure::found)?;
+        let again = args.clone();
+        let reloads =
+            Reloads::start(move || again.config().map_err(|failure| failure.message)).map_err(Failure::found)?;
         let keys = match config.draw_key_file().filter(|_| config.role != Role::Console) {
             Some(file) => DrawKeys::open(&file).map_err(ServeError::from).map_err(|error| {
                 note_refused_start(&config.data, &error);
@@ -143,6 +146,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         let say = |phase: Phase<'_>| match phase {
             Phase::Serving(server) => {
                 server.identity().announce();
+                reloads.serve(server.reloader());
                 announce::say_serving(server, &config, file, scripted);
             }
             Phase::Standby(listener) => announce::say_standing_by(listener, &config),

@@ -7,6 +7,7 @@ use crate::{
 use motherlode_state::ANYONE;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
+use tokio::sync::watch;
 
 #[derive(Debug, Clone, Default)]
 pub struct Caller(pub(super) Option<Arc<Identity>>);
@@ -19,6 +20,20 @@ pub(super) struct Identity {
     pub(super) digest: Digest,
     pub(super) roles: Roles,
     pub(super) expires_ms: Option<i64>,
+    /// Whether a reload has removed the credential.
+    pub(super) removed: watch::Sender<bool>,
+}
+
+impl Identity {
+    /// Returns whether another identity admits the same calls, except for their rate.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.operator.id == other.operator.id
+            && self.name == other.name
+            && self.kind == other.kind
+            && self.digest == other.digest
+            && self.roles == other.roles
+            && self.expires_ms == other.expires_ms
+    }
 }
 
 #[derive(Debug)]
@@ -125,7 +140,8 @@ pub(super) fn identities(operators: &[config::Operator]) -> Vec<Arc<Identity>> {
             };
             let (roles, expires_ms) = (credential.roles, credential.expires_ms);
             let (operator, name) = (Arc::clone(&operator), credential.name.clone());
-            Some(Arc::new(Identity { operator, name, kind, digest, roles, expires_ms }))
+            let removed = watch::Sender::new(false);
+            Some(Arc::new(Identity { operator, name, kind, digest, roles, expires_ms, removed }))
         });
         credentials.collect::<Vec<_>>()
     };

@@ -1,4 +1,4 @@
-//! Ends a response when its caller's credential expires.
+//! Ends a response when its caller's credential expires or is removed.
 
 use super::caller::Identity;
 use crate::clock::Clock;
@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll, ready},
     time::Duration,
 };
-use tokio::time::{Sleep, sleep};
+use tokio::time::timeout;
 use tonic::{Status, body::Body};
 
 /// Interval at which the expiry is checked again, because the clock may be set meanwhile.
@@ -20,7 +20,7 @@ pub(super) struct Expiring {
     body: Option<Body>,
     identity: Arc<Identity>,
     clock: Clock,
-    wait: Option<Pin<Box<Sleep>>>,
+    wait: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Expiring {
@@ -60,8 +60,12 @@ impl http_body::Body for Expiring {
             if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
                 return Poll::Ready(frame);
             }
-            let left = self.left();
-            let wait = self.wait.get_or_insert_with(|| Box::pin(sleep(left)));
+            let (left, mut removed) = (self.left(), self.identity.removed.subscribe());
+            let wait = self.wait.get_or_insert_with(|| {
+                Box::pin(async move {
+                    let _ = timeout(left, removed.wait_for(|removed| *removed)).await;
+                })
+            });
             ready!(wait.as_mut().poll(context));
             self.wait = None;
         }

@@ -11,13 +11,17 @@ use crate::{
     refusal::Refusal,
 };
 use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
+use parking_lot::RwLock;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use tonic::body::Body;
 
+type Identities = Arc<[Arc<Identity>]>;
+
 #[derive(Clone)]
 pub struct Access {
-    identities: Option<Arc<[Arc<Identity>]>>,
+    /// `None` without operators.
+    identities: Option<Arc<RwLock<Identities>>>,
     clock: Clock,
 }
 
@@ -25,8 +29,18 @@ impl Access {
     /// Creates the layer. Without operators it admits every caller.
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
-        let identities = (!operators.is_empty()).then(|| identities(operators).into());
+        let identities = (!operators.is_empty()).then(|| Arc::new(RwLock::new(identities(operators).into())));
         Self { identities, clock }
+    }
+
+    /// Replaces the credentials, and ends the open streams of removed ones. Without operators nothing changes.
+    pub fn replace(&self, operators: &[Operator]) {
+        let Some(current) = &self.identities else { return };
+        let new: Identities = identities(operators).into();
+        let old = std::mem::replace(&mut *current.write(), Arc::clone(&new));
+        for identity in old.iter().filter(|old| !new.iter().any(|new| new.is_same(old))) {
+            identity.removed.send_replace(true);
+        }
     }
 
     /// Checks in the order of the [module](super)'s documentation.
@@ -41,7 +55,8 @@ impl Access {
             belongs_to(None).map_err(unknown)?;
             return Ok(Caller::ANYONE);
         };
-        let identity = identify(identities, headers, peer).map_err(unknown)?;
+        let identities = Arc::clone(&identities.read());
+        let identity = identify(&identities, headers, peer).map_err(unknown)?;
         let caller = Caller(Some(Arc::clone(identity)));
         let admitted =
             identity.admit(path, (self.clock)(), || belongs_to(Some((&identity.operator.id, &identity.name))));
@@ -61,10 +76,10 @@ impl Access {
         Ok(caller)
     }
 
-    /// Ends the answer when the caller's credential expires.
+    /// Ends the answer when the caller's credential expires or is removed.
     #[must_use]
     pub fn expiring(&self, caller: &Caller, answer: Response<Body>) -> Response<Body> {
-        match caller.0.as_ref().filter(|identity| identity.expires_ms.is_some()) {
+        match &caller.0 {
             Some(identity) => answer.map(|body| Expiring::body(body, Arc::clone(identity), Arc::clone(&self.clock))),
             None => answer,
         }
@@ -130,6 +145,13 @@ impl Identity {
     }
 
     pub(super) fn expired(&self, now_ms: i64) -> Option<Refusal> {
+        if *self.removed.borrow() {
+            let reason = match self.kind {
+                Kind::Token => Reason::TokenUnknown,
+                Kind::Certificate => Reason::CertificateUnknown,
+            };
+            return Some(Refusal::new(reason, "the credential was removed from the configuration"));
+        }
         let expired = self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms);
         let reason = match self.kind {
             Kind::Token => Reason::TokenExpired,

@@ -1,6 +1,8 @@
+use parking_lot::RwLock;
 use std::sync::Arc;
+use tokio::net::TcpStream;
 use tokio_rustls::{
-    TlsAcceptor,
+    Accept, TlsAcceptor,
     rustls::{
         self, RootCertStore, ServerConfig,
         pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
@@ -8,7 +10,22 @@ use tokio_rustls::{
     },
 };
 
-pub type Acceptor = TlsAcceptor;
+/// Accepts TLS connections with the latest certificate.
+#[derive(Clone)]
+pub struct Acceptor(Arc<RwLock<TlsAcceptor>>);
+
+impl Acceptor {
+    /// Takes over another acceptor's certificate and client roots, for later connections.
+    pub fn replace(&self, other: &Self) {
+        let other = other.0.read().clone();
+        *self.0.write() = other;
+    }
+
+    pub fn accept(&self, stream: TcpStream) -> Accept<TcpStream> {
+        let acceptor = self.0.read().clone();
+        acceptor.accept(stream)
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
@@ -47,5 +64,5 @@ pub fn acceptor(
     }
     let mut config = builder.with_single_cert(chain, PrivateKeyDer::from_pem_slice(key)?)?;
     config.alpn_protocols.push(protocol.to_vec());
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok(Acceptor(Arc::new(RwLock::new(TlsAcceptor::from(Arc::new(config))))))
 }

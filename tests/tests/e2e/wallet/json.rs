@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use motherlode_proto::{FILE_DESCRIPTOR_SET, ledger::v1::request_outcome::State, wallet::v1::wallet_service_server};
-use motherlode_runtime::connections::acceptor;
+use motherlode_runtime::connections::{Acceptor, acceptor};
 use motherlode_tests::{bet, reason};
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, ServiceDescriptor};
@@ -25,7 +25,6 @@ use tokio::{
     net::TcpListener,
     task::JoinHandle,
 };
-use tokio_rustls::TlsAcceptor;
 use tonic::{Code, Status};
 use wallet_service_server::WalletService;
 
@@ -51,7 +50,7 @@ pub async fn serve(wallet: &Wallet, tls: Option<(&str, &str)>) -> SocketAddr {
     address
 }
 
-pub fn serve_on(listener: TcpListener, wallet: &Wallet, tls: Option<TlsAcceptor>) -> JoinHandle<()> {
+pub fn serve_on(listener: TcpListener, wallet: &Wallet, tls: Option<Acceptor>) -> JoinHandle<()> {
     let (wallet, nonces) = (wallet.clone(), Nonces::default());
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {

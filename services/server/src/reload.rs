@@ -1,0 +1,112 @@
+//! Applies a changed configuration to a running process: credentials and rates of its operators, and TLS certificates.
+
+use crate::{
+    ServeError, check,
+    transport::{console_tls, tls},
+};
+use motherlode_ledger::Actors;
+use motherlode_report::Identity;
+use motherlode_runtime::{Config, access::Access, connections::Acceptor};
+use parking_lot::Mutex;
+use std::{io, sync::Arc};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    task::spawn_blocking,
+};
+
+#[derive(Clone)]
+pub struct Reloader {
+    pub(crate) config: Config,
+    pub(crate) access: Access,
+    pub(crate) actors: Option<Actors>,
+    pub(crate) tls: Option<Acceptor>,
+    pub(crate) console_tls: Option<Acceptor>,
+    pub(crate) identity: Identity,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    #[error(transparent)]
+    Faulty(#[from] ServeError),
+    #[error("changes of these keys need a restart: {}", .0.join(", "))]
+    NeedsRestart(Vec<String>),
+}
+
+impl Reloader {
+    /// Reads the certificates again and applies the configuration, as a whole. On error nothing changes.
+    pub fn apply(&mut self, changed: Config) -> Result<(), ReloadError> {
+        check(&changed)?;
+        let keys = self.config.restart_keys(&changed);
+        if !keys.is_empty() {
+            return Err(ReloadError::NeedsRestart(keys));
+        }
+        let new = (changed.tls.as_ref().map(tls).transpose()?, changed.tls.as_ref().map(console_tls).transpose()?);
+        for (current, new) in [(&self.tls, new.0), (&self.console_tls, new.1)] {
+            if let (Some(current), Some(new)) = (current, new) {
+                current.replace(&new);
+            }
+        }
+        self.access.replace(&changed.operators);
+        if let Some(actors) = &self.actors {
+            actors.replace(&changed.operators);
+        }
+        let (before, after) = self.identity.reconfigure(&changed.canonical());
+        tracing::info!(before, after, "the changed configuration is in force");
+        self.config = changed;
+        Ok(())
+    }
+}
+
+type Read = dyn Fn() -> Result<Config, String> + Send + Sync;
+
+/// Reads the configuration again at each SIGHUP.
+pub struct Reloads {
+    read: Arc<Read>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    reloader: Option<Reloader>,
+    /// Whether a signal came before the process served.
+    pending: bool,
+}
+
+impl Reloads {
+    pub fn start(read: impl Fn() -> Result<Config, String> + Send + Sync + 'static) -> io::Result<Self> {
+        let mut hangups = signal(SignalKind::hangup())?;
+        let reloads = Self { read: Arc::new(read), state: Arc::default() };
+        let (read, state) = (Arc::clone(&reloads.read), Arc::clone(&reloads.state));
+        tokio::spawn(async move {
+            while hangups.recv().await.is_some() {
+                let (read, state) = (Arc::clone(&read), Arc::clone(&state));
+                if let Err(error) = spawn_blocking(move || state.lock().reload(&*read)).await {
+                    tracing::error!(%error, "a reload of the configuration has failed");
+                }
+            }
+        });
+        Ok(reloads)
+    }
+
+    /// Directs later reloads to the serving process, and makes up for an earlier one.
+    pub fn serve(&self, reloader: Reloader) {
+        let mut state = self.state.lock();
+        state.reloader = Some(reloader);
+        if std::mem::take(&mut state.pending) {
+            state.reload(&*self.read);
+        }
+    }
+}
+
+impl State {
+    fn reload(&mut self, read: &Read) {
+        let Some(reloader) = &mut self.reloader else {
+            self.pending = true;
+            return;
+        };
+        let applied = read().and_then(|changed| reloader.apply(changed).map_err(|error| error.to_string()));
+        if let Err(reason) = applied {
+            tracing::error!(reason, "the changed configuration is refused; nothing has changed");
+        }
+    }
+}
