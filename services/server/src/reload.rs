@@ -1,7 +1,8 @@
 //! Applies a changed configuration to a running process: credentials and rates of its operators, and TLS certificates.
 
 use crate::{
-    ServeError, check,
+    error::ServeError,
+    setup::check,
     transport::{console_tls, tls},
 };
 use motherlode_ledger::Actors;
@@ -27,9 +28,15 @@ pub struct Reloader {
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
     #[error(transparent)]
-    Faulty(#[from] ServeError),
+    Faulty(Box<ServeError>),
     #[error("changes of these keys need a restart: {}", .0.join(", "))]
     NeedsRestart(Vec<String>),
+}
+
+impl From<ServeError> for ReloadError {
+    fn from(error: ServeError) -> Self {
+        Self::Faulty(Box::new(error))
+    }
 }
 
 impl Reloader {
