@@ -21,7 +21,7 @@ class Books:
         with self.database.transaction(player) as execute:
             return Account(execute, player, currency).balance
 
-    def apply(self, transaction, player, currency, minor, note=None):
+    def apply(self, transaction, player, currency, minor, note=None, stores_refusal=True):
         """Applies a debit (negative), a credit, or a call without money (0); returns outcome, balance, and the reason of a refusal.
 
         `note` stores the round of an applied call in the same transaction."""
@@ -37,7 +37,8 @@ class Books:
                 outcome, reason = (DONE_BEFORE, "") if ended == "applied" else (REFUSED, ended)
                 return outcome, account.balance, reason
             if account.balance + minor < 0:
-                account.end(transaction, minor, "INSUFFICIENT_FUNDS")
+                if stores_refusal:
+                    account.end(transaction, minor, "INSUFFICIENT_FUNDS")
                 return REFUSED, account.balance, "INSUFFICIENT_FUNDS"
             account.end(transaction, minor, "applied")
             account.move(minor)

@@ -12,7 +12,7 @@ use crate::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal};
 use motherlode_proto::wallet::v1::ReasonCode;
-use motherlode_state::{Debit, Event, InternalRequest, Minor, StreamId, UnpaidCredit, Wallet, WalletAnswer};
+use motherlode_state::{Debit, DueKind, Event, InternalRequest, Minor, StreamId, UnpaidCredit, Wallet, WalletAnswer};
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem::take,
@@ -226,7 +226,8 @@ fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId) -> Option<T
     {
         return Some(Todo::Skip(due.clone()));
     }
-    owed.next().cloned().map(Todo::Send)
+    let next = owed.next_credit().or_else(|| owed.next_report())?;
+    owed.dues.get(next).cloned().map(Todo::Send)
 }
 
 /// Works for a player until nothing is left or a call fails.
@@ -302,10 +303,16 @@ fn ended(
     due: UnpaidCredit,
     (reported_balance, answer): (Minor, Option<Box<WalletAnswer>>),
 ) -> Proposal {
-    if due.is_close() {
+    let (kind, taken) = (due.kind(), due.reversal());
+    if kind == DueKind::Close {
         return closed(stream, due, false);
     }
-    let UnpaidCredit { request_id, currency, amount, .. } = due;
+    let UnpaidCredit { request_id, currency, amount, closes: round, .. } = due;
+    if kind == DueKind::Reversal {
+        let request = InternalRequest::TakeReversal { request_id: &request_id, currency }.to_string();
+        let event = Event::ReversalTaken { request_id, round, currency, amount: taken, reported_balance, answer };
+        return internal(stream, request, event);
+    }
     let request = InternalRequest::PayCredit { request_id: &request_id, currency }.to_string();
     internal(stream, request, Event::CreditPaid { request_id, currency, amount, reported_balance, answer })
 }

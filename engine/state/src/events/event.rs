@@ -314,6 +314,25 @@ pub enum Event {
         actor: String,
         reason: String,
     },
+    /// Player: the win that a void of a seamless round leaves must be taken back from the operator's wallet (PL-39).
+    ReversalDue {
+        /// Voided in this commit.
+        round: u64,
+        /// Win of the round less the part that the void took back, above 0.
+        amount: Minor,
+    },
+    /// Player.
+    ReversalTaken {
+        /// Request of the void.
+        request_id: SmolStr,
+        round: u64,
+        currency: Currency,
+        amount: Minor,
+        /// Reported balance; 0 for none.
+        reported_balance: Minor,
+        /// Other logged parts of the answer.
+        answer: Option<Box<WalletAnswer>>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

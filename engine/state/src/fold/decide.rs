@@ -141,6 +141,10 @@ impl<'s> Transition<'s, '_> {
             Event::CreditPaid { request_id, currency, amount, .. } => {
                 self.pay_credit(operator, request_id, *currency, *amount)
             }
+            Event::ReversalDue { round, amount } => self.owe_reversal(*round, *amount),
+            Event::ReversalTaken { request_id, round, currency, amount, .. } => {
+                self.take_reversal((operator, account), (request_id, *round), *currency, *amount)
+            }
             Event::CloseReported { request_id, currency, round, skipped } => {
                 self.report_close(request_id, *currency, *round, *skipped)
             }

@@ -19,6 +19,10 @@ pub(super) struct Transition<'s, 'd> {
     /// Confirmed debit, until its round uses it (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
+    /// Round voided by the commit, and its win that the void left with the player.
+    pub left: Option<(u64, Currency, Minor)>,
+    /// The same once it is due from the operator's wallet.
+    pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
     /// Required as the next event (PL-27).
     pub approved: Option<Box<Event>>,
@@ -40,6 +44,8 @@ impl<'s, 'd> Transition<'s, 'd> {
             decided: false,
             debited: None,
             ended: SmallVec::new(),
+            left: None,
+            reversal: None,
             reveal: None,
             approved: None,
             approved_void: None,

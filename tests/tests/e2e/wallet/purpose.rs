@@ -107,11 +107,14 @@ async fn pl_39_voids_jackpots_and_closed_rounds_have_their_own_forms() {
         assert_eq!((credit.kind(), credit.round.unwrap().end()), (CreditKind::Refund, RoundEnd::Voided));
     }
     let of_won = by_void("void-won");
-    if win >= staked {
-        assert!(matches!(of_won.call, WalletRequest::Close(_)), "{of_won:?}");
-    }
-    let kept = of_won.round().win_kept.as_ref().map_or(0, |kept| kept.amount_minor);
-    assert_eq!(kept, (win - staked).max(0), "the operator learns of the win that stays with the player");
+    let back = match &of_won.call {
+        WalletRequest::Debit(debit) if debit.kind() == DebitKind::Reversal => {
+            debit.amount.as_ref().unwrap().amount_minor
+        }
+        call => panic!("{call:?}"),
+    };
+    assert_eq!(back, win - staked, "with the refund, the whole win is taken back");
+    assert_eq!((of_won.round().closed, of_won.round().win_kept.is_none()), (true, true));
     let mut request = bet("hit", &alice, "0.20");
     request.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
@@ -131,6 +134,42 @@ async fn pl_39_voids_jackpots_and_closed_rounds_have_their_own_forms() {
     assert_eq!((jackpot.round().round_id.as_str(), jackpot.round().closed), (last.round_id.as_str(), false));
     assert!(jackpot.round().jackpot_contribution.is_some());
     world.reconciled(&["alice"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_39_a_refused_reversal_is_held_alarmed_and_repeated_and_takes_the_win_back_once() {
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        let mut last = client.spin(bet("won", &alice, "0.10"), Some(Force::Open)).await.unwrap();
+        while let Some(kind) = next_choice(&last) {
+            last = client.choose(&format!("won.{}", last.step), &last.round_id, kind, None).await.unwrap();
+        }
+        world.settled(&["alice"]).await;
+        let (staked, win) = (last.bet.as_ref().unwrap().amount_minor, last.win.as_ref().unwrap().amount_minor);
+        assert!(win > staked, "{win}");
+        world.wallet.fund("alice", win - staked - 1);
+        void(&mut client, "void", &last.round_id).await;
+        let stream = StreamId::player("acme", "alice");
+        let held = || {
+            let player = world.server.ledgers().for_stream(&stream).unwrap().player(&stream).unwrap().unwrap();
+            player.wallet().unwrap().dues.iter().any(|due| due.held)
+        };
+        until(held, "the wallet has not enough money for the reversal").await;
+        assert_eq!(world.wallet.balance("alice"), win - staked - 1);
+        let mut platform = world.client("platform").await;
+        let kinds = vec![i32::from(SignificantKind::WalletCallHeld)];
+        let request = ListSignificantEventsRequest { kinds, ..Default::default() };
+        while platform.report.list_significant_events(request.clone()).await.unwrap().into_inner().events.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        world.wallet.fund("alice", win);
+        world.wallet.script(&[Fault::LostAnswer, Fault::Doubled]);
+        assert_eq!(retry(&mut client, &alice).await, ["reversal/acme/alice/EUR/void"]);
+        world.settled(&["alice"]).await;
+        assert_eq!(world.wallet.balance("alice"), staked, "the refund is a part of the win");
+        world.reconciled(&["alice"]).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -304,6 +304,10 @@ impl Books {
         }
         let after = balance + amount;
         let end = if after < 0 { End::Refused("INSUFFICIENT_FUNDS".into()) } else { End::Applied };
+        // A reversal is repeated after a refusal.
+        if after < 0 && id.starts_with("reversal/") {
+            return refused("INSUFFICIENT_FUNDS");
+        }
         self.order.push(id.into());
         self.transactions.insert(id.into(), Entry { player: player.into(), amount, end: end.clone() });
         match end {
