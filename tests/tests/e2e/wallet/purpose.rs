@@ -368,6 +368,34 @@ async fn pl_39_a_wallet_without_the_call_for_ends_of_rounds_keeps_its_bets() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pl_39_a_wallet_that_leaves_close_round_unanswered_delays_no_credit_and_no_bet() {
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        world.wallet.books().closes_hang = true;
+        let names = ["a", "b", "c", "d", "e", "f"];
+        for name in names {
+            let account = world.player(&mut client, name, 1_000).await;
+            let lost = client.spin(bet("lost", &account, "0.10"), Some(Force::Loss)).await.unwrap();
+            let win = won(&mut client, "won", &account).await;
+            until(|| world.wallet.balance(name) == 1_000 - 300 + win, "the win is credited").await;
+            void(&mut client, "void", &lost.round_id).await;
+            let more = won(&mut client, "more", &account).await;
+            until(|| world.wallet.balance(name) == 1_000 - 450 + win + more, "and the next one").await;
+            assert_eq!(world.wallet.end(&format!("credit/acme/{name}/EUR/void")), None, "it follows its round's end");
+        }
+        world.wallet.books().closes_hang = false;
+        world.settled(&names).await;
+        for name in names {
+            let order = world.wallet.books().order.clone();
+            let place = |id: &str| order.iter().position(|of| of == id).unwrap();
+            let (close, refund) = (format!("close/acme/{name}/1/lost"), format!("credit/acme/{name}/EUR/void"));
+            assert!(place(&close) < place(&refund), "per round the order stays: {order:?}");
+        }
+        world.reconciled(&names).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pl_39_a_wallet_without_close_rounds_is_sent_no_reports() {
     for world in receiving("close_rounds = false").await {
         let mut client = world.client("acme").await;

@@ -125,6 +125,8 @@ pub struct Books {
     pub refuses: BTreeMap<String, ReasonCode>,
     pub declines: Option<ReasonCode>,
     pub is_old: bool,
+    /// Ends of rounds are not answered.
+    pub closes_hang: bool,
     pub is_silent: bool,
     pub tokens: BTreeSet<String>,
 }
@@ -411,6 +413,9 @@ impl WalletService for Wallet {
         let (metadata, _, request) = request.into_parts();
         if self.books().is_old {
             return Err(Status::unimplemented("no such call"));
+        }
+        if self.books().closes_hang {
+            return pending().await;
         }
         self.arrives(&request.transaction_id, WalletRequest::Close(request.clone()));
         let CloseRoundRequest { transaction_id, account, .. } = request;
