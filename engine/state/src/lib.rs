@@ -29,8 +29,8 @@ pub use play::{
 pub use smol_str::SmolStr;
 pub use state::{
     BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, DueKind, Frozen, Generation, Generations, Hand,
-    NextDraw, OpenRound, PendingChange, PlayerState, PoolState, Seat, Step, SwitchedOff, UnpaidAward, UnpaidCredit,
-    VOID_HOLD_MS, VoidProposal, VoidSum, Wallet,
+    NextDraw, OpenRound, PendingChange, PlayerState, PoolState, ReportedBalance, Seat, Step, SwitchedOff, UnpaidAward,
+    UnpaidCredit, VOID_HOLD_MS, VoidProposal, VoidSum, Wallet,
 };
 pub use statement::{
     Bet, Dues, Revenue, RevenueKey, RevenueSums, RoundKey, Statement, Transaction, TransactionKind, UnknownBet,

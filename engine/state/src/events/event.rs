@@ -314,11 +314,11 @@ pub enum Event {
         actor: String,
         reason: String,
     },
-    /// Player: the win that a void of a seamless round leaves must be taken back from the operator's wallet (PL-39).
+    /// Player: rest of a voided seamless round's win, to be taken back from the operator's wallet (PL-39).
     ReversalDue {
         /// Voided in this commit.
         round: u64,
-        /// Win of the round less the part that the void took back, above 0.
+        /// Win less `win_taken_back`, above 0.
         amount: Minor,
     },
     /// Player.

@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use super::transition::{Transition, expect_amount, expect_positive};
-use crate::events::{Commit, DebitAsked, Event, InternalRequest, Refused};
-use crate::state::{Debit, DueKind, UnpaidCredit, Wallet};
+use crate::events::{Commit, DebitAsked, Event, InternalRequest, Refused, WalletAnswer};
+use crate::state::{Debit, DueKind, ReportedBalance, UnpaidCredit, Wallet};
 use crate::values::{Account, Currency, Minor, is_id};
+
+/// Reported balance, and the rest of the wallet's answer.
+pub(super) type Reported<'a> = (Minor, Option<&'a WalletAnswer>);
 
 impl<'s> Transition<'s, '_> {
     pub fn choose_seamless(&mut self) -> Result<(), Refused> {
@@ -62,11 +65,27 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    pub fn confirm_debit(&mut self, operator: &'s str, account: Account<'s>, amount: Minor) -> Result<(), Refused> {
+    pub fn confirm_debit(
+        &mut self,
+        operator: &'s str,
+        account: Account<'s>,
+        amount: Minor,
+        reported: Reported<'_>,
+    ) -> Result<(), Refused> {
         let debit = self.end_debit(false)?;
+        self.note_balance(debit.currency, reported)?;
         expect_amount(debit.amount, amount)?;
         self.debited = Some((debit.currency, amount));
         self.pay_player(Account::External(operator), account, debit.currency, amount)
+    }
+
+    fn note_balance(&mut self, currency: Currency, (balance, answer): Reported<'_>) -> Result<(), Refused> {
+        if answer.is_some_and(|answer| answer.balance_unknown) {
+            return Ok(());
+        }
+        let Commit { position, time_ms, .. } = *self.commit;
+        self.wallet()?.reported = Some(ReportedBalance { currency, balance, position, time_ms });
+        Ok(())
     }
 
     pub fn take_debit(&mut self, currency: Currency, charged: Minor) -> Result<(), Refused> {
@@ -107,16 +126,19 @@ impl<'s> Transition<'s, '_> {
     pub fn pay_credit(
         &mut self,
         operator: &'s str,
-        request_id: &str,
-        currency: Currency,
+        (request_id, currency): (&str, Currency),
         amount: Minor,
+        reported: Reported<'_>,
     ) -> Result<(), Refused> {
+        // Older logs have no balances of credits. A known 0 is skipped too, since a credit leaves money.
+        if reported.0 != Minor::ZERO {
+            self.note_balance(currency, reported)?;
+        }
         expect_amount(self.take_due(request_id, currency, DueKind::Credit, 0)?.amount, amount)?;
         self.transfer(Account::Transit(operator), Account::External(operator), currency, amount.to_nano(currency));
         Ok(())
     }
 
-    /// A void leaves a seamless player the win beyond the refund: the operator's wallet must take it back.
     pub fn owe_reversal(&mut self, round: u64, amount: Minor) -> Result<(), Refused> {
         expect_positive(amount)?;
         self.wallet()?;
@@ -131,11 +153,12 @@ impl<'s> Transition<'s, '_> {
         &mut self,
         (operator, account): (&'s str, Account<'s>),
         (request_id, round): (&str, u64),
-        currency: Currency,
-        amount: Minor,
+        (currency, amount): (Currency, Minor),
+        reported: Reported<'_>,
     ) -> Result<(), Refused> {
         let due = self.take_due(request_id, currency, DueKind::Reversal, round)?;
         expect_amount(due.reversal(), amount)?;
+        self.note_balance(currency, reported)?;
         self.pay_player(Account::External(operator), account, currency, amount)?;
         self.charge_player(account, Account::House(operator), currency, amount)
     }

@@ -19,9 +19,8 @@ pub(super) struct Transition<'s, 'd> {
     /// Confirmed debit, until its round uses it (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
-    /// Round voided by the commit, and its win that the void left with the player.
+    /// Voided round, and the rest of its win.
     pub left: Option<(u64, Currency, Minor)>,
-    /// The same once it is due from the operator's wallet.
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
     /// Required as the next event (PL-27).

@@ -8,11 +8,21 @@ use crate::values::{Currency, Minor, StreamId};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wallet {
     pub debit: Option<Debit>,
-    /// Calls that are due and not confirmed, the oldest first. See [`next_credit`](Self::next_credit) and
-    /// [`next_report`](Self::next_report) for the order of sending.
+    /// Unconfirmed calls, the oldest first; [`next_credit`](Self::next_credit) and [`next_report`](Self::next_report) give the
+    /// order of sending.
     pub dues: VecDeque<UnpaidCredit>,
     /// Whether ends of rounds are reported (PL-39).
     pub reports: bool,
+    pub reported: Option<ReportedBalance>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportedBalance {
+    pub currency: Currency,
+    pub balance: Minor,
+    /// Position of the commit that records it.
+    pub position: u64,
+    pub time_ms: i64,
 }
 
 impl Wallet {
@@ -33,8 +43,7 @@ impl Wallet {
         }
     }
 
-    /// Index of the next credit to send: the oldest that is not held. A credit waits for earlier reports of its own round
-    /// only, so a wallet that leaves reports unanswered delays no other credits.
+    /// Index of the oldest credit that is not held and waits for no earlier report of its round.
     #[must_use]
     pub fn next_credit(&self) -> Option<usize> {
         let is_ready = |(index, due): &(usize, &UnpaidCredit)| {
@@ -47,8 +56,8 @@ impl Wallet {
         self.dues.iter().enumerate().find(is_ready).map(|(index, _)| index)
     }
 
-    /// Index of the next report or reversal to send: the oldest that is not held. Both wait for earlier credits; a reversal
-    /// also for held ones, so that it takes back only what was paid.
+    /// Index of the oldest report or reversal that is not held. Both wait for earlier credits; a reversal also for held ones, as
+    /// it takes back only paid money.
     #[must_use]
     pub fn next_report(&self) -> Option<usize> {
         let (mut is_first, mut is_paid) = (true, true);
@@ -134,7 +143,7 @@ impl UnpaidCredit {
         }
     }
 
-    /// Amount that a reversal takes back, above 0; 0 for other calls.
+    /// Amount of a reversal, above 0; 0 for other calls.
     #[must_use]
     pub fn reversal(&self) -> Minor {
         Minor(self.amount.0.saturating_neg().max(0))

@@ -10,7 +10,7 @@ use super::{
     world::World,
 };
 use motherlode_proto::{
-    ledger::v1::{RetryWalletCallsRequest, VoidRoundRequest},
+    ledger::v1::{GetAccountRequest, RetryWalletCallsRequest, VoidRoundRequest},
     report::v1::{ListSignificantEventsRequest, SignificantKind},
     round::v1::Account,
     spin::v1::{GrantCampaignRequest, OpenSessionRequest, SpinRequest},
@@ -449,4 +449,32 @@ async fn pl_39_a_wallet_may_report_no_balance_and_its_own_id_is_logged() {
         assert_eq!((answer.transaction_id.as_str(), answer.bonus.0, answer.balance_unknown), ("w-1", 3, true));
         world.reconciled(&["alice"]).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_39_an_account_shows_the_newest_balance_that_its_wallet_reported() {
+    let mut world = World::start().await;
+    let mut client = world.client("acme").await;
+    let alice = world.player(&mut client, "alice", 1_000).await;
+    let request = GetAccountRequest { account: Some(alice.clone()) };
+    assert_eq!(client.ledger.get_account(request.clone()).await.unwrap().into_inner().reported_balance, None);
+    let played = client.spin(bet("lost", &alice, "0.10"), Some(Force::Loss)).await.unwrap();
+    let lost = client.ledger.get_account(request.clone()).await.unwrap().into_inner().reported_balance.unwrap();
+    assert_eq!((&lost.balance, lost.position), (&played.balance, played.position));
+    let win = won(&mut client, "won", &alice).await;
+    world.settled(&["alice"]).await;
+    let credited = client.ledger.get_account(request.clone()).await.unwrap().into_inner().reported_balance.unwrap();
+    assert_eq!(credited.balance.as_ref().unwrap().amount_minor, 1_000 - 300 + win);
+    assert!(credited.position > lost.position && credited.time.is_some());
+    world.wallet.books().is_silent = true;
+    client.spin(bet("silent", &alice, "0.10"), Some(Force::Loss)).await.unwrap();
+    world.settled(&["alice"]).await;
+    drop(client);
+    world = world.restart().await;
+    let mut client = world.client("acme").await;
+    let kept = client.ledger.get_account(request).await.unwrap().into_inner().reported_balance.unwrap();
+    assert_eq!((kept.balance, kept.position), (credited.balance, credited.position), "no balance was reported since");
+    let again = client.spin(bet("lost", &alice, "0.10"), None).await.unwrap();
+    assert_eq!(again.balance, played.balance, "a repetition has its debit's balance");
+    world.reconciled(&["alice"]).await;
 }
