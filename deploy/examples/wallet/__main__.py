@@ -74,7 +74,7 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
     def apply(self, request, context, minor, note, stores_refusal=True):
         account = request.account
         content = (request.transaction_id, account.player_id, account.currency_code, minor)
-        return self.answer(context, lambda: self.books.apply(*content, note, stores_refusal))
+        return self.answer(context, lambda: self.books.apply(*content, request.round.round_uuid, note, stores_refusal))
 
     def answer(self, context, apply):
         self.admit(context)

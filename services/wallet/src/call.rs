@@ -157,7 +157,6 @@ impl Call {
         account.as_ref().map_or("", |account| &account.player_id)
     }
 
-    /// Name of the call in metrics and log lines.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

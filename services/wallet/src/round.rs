@@ -125,7 +125,7 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the win of a voided round that the player keeps, if any: that of a void logged before reversals.
+    /// Returns the win of a voided round that the player keeps; only for voids logged before reversals.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {
