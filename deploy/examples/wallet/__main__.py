@@ -37,7 +37,11 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
         return wallet_pb2.GetBalanceResponse(balance_minor=minor)
 
     def Debit(self, request, context):
-        minor = self.amount(request, context)
+        minor, end = self.amount(request, context), ended(request.round)
+        if request.kind == wallet_pb2.DEBIT_KIND_REVERSAL:
+            note = lambda account: account.note(request.transaction_id, request.round, end, "won", -minor)
+            # Motherlode repeats a refused reversal, so the refusal is not stored.
+            return wallet_pb2.DebitResponse(result=self.apply(request, context, -minor, note, stores_refusal=False))
         note = lambda account: account.open(request.transaction_id, request.round, minor)
         return wallet_pb2.DebitResponse(result=self.apply(request, context, -minor, note))
 
@@ -67,10 +71,10 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "an amount above 0 in the account's currency")
         return amount.amount_minor
 
-    def apply(self, request, context, minor, note):
+    def apply(self, request, context, minor, note, stores_refusal=True):
         account = request.account
         content = (request.transaction_id, account.player_id, account.currency_code, minor)
-        return self.answer(context, lambda: self.books.apply(*content, note))
+        return self.answer(context, lambda: self.books.apply(*content, request.round.round_uuid, note, stores_refusal))
 
     def answer(self, context, apply):
         self.admit(context)

@@ -21,7 +21,7 @@ class Books:
         with self.database.transaction(player) as execute:
             return Account(execute, player, currency).balance
 
-    def apply(self, transaction, player, currency, minor, note=None):
+    def apply(self, transaction, player, currency, minor, round_id="", note=None, stores_refusal=True):
         """Applies a debit (negative), a credit, or a call without money (0); returns outcome, balance, and the reason of a refusal.
 
         `note` stores the round of an applied call in the same transaction."""
@@ -32,12 +32,13 @@ class Books:
                 *content, ended = known
                 if ended == "rolled back":
                     return REFUSED, account.balance, "ROLLED_BACK"
-                if content != [player, currency, minor]:
+                if content != [player, currency, minor] or account.opened_other(transaction, round_id):
                     return REFUSED, account.balance, "DUPLICATE_CONTENT"
                 outcome, reason = (DONE_BEFORE, "") if ended == "applied" else (REFUSED, ended)
                 return outcome, account.balance, reason
             if account.balance + minor < 0:
-                account.end(transaction, minor, "INSUFFICIENT_FUNDS")
+                if stores_refusal:
+                    account.end(transaction, minor, "INSUFFICIENT_FUNDS")
                 return REFUSED, account.balance, "INSUFFICIENT_FUNDS"
             account.end(transaction, minor, "applied")
             account.move(minor)
@@ -51,11 +52,13 @@ class Books:
             account = Account(execute, player, currency)
             known = account.known(transaction)
             if known and known[:2] != (player, currency):
-                # A wallet cannot refuse a rollback, but this one must not be applied: the operator has to act.
+                # Motherlode sends no such rollback. It must not be applied: the operator has to act.
                 raise ValueError(f"the rollback of {transaction} names another account")
             if known and known[3] == "rolled back":
                 return DONE_BEFORE, account.balance, ""
             if known and known[3] == "applied":
+                if account.is_paid(round_id):
+                    raise ValueError(f"the rollback of {transaction} names a round that was played")
                 account.move(-known[2])
                 execute("DELETE FROM rounds WHERE id = ?", (round_id,))
             account.end(transaction, -minor, "rolled back")
@@ -82,6 +85,14 @@ class Account:
     def end(self, transaction, minor, ended):
         query = "INSERT INTO transactions VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ended = excluded.ended"
         self.execute(query, (transaction, self.player, self.currency, minor, ended))
+
+    def opened_other(self, transaction, round_id):
+        row = self.execute("SELECT id FROM rounds WHERE opened = ?", (transaction,)).fetchone()
+        return row is not None and row[0] != round_id
+
+    def is_paid(self, round_id):
+        query = "SELECT 1 FROM rounds WHERE id = ? AND (won > 0 OR jackpots > 0 OR closings > 0)"
+        return self.execute(query, (round_id,)).fetchone() is not None
 
     def open(self, transaction, round, bet):
         query = "INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, '', '', '', ?, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING"

@@ -23,6 +23,7 @@ TABLES = [
     )""",
     "CREATE TABLE IF NOT EXISTS nonces (nonce TEXT PRIMARY KEY, ms BIGINT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS nonces_by_time ON nonces (ms)",
+    "CREATE INDEX IF NOT EXISTS rounds_by_opening ON rounds (opened)",
 ]
 
 

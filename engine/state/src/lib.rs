@@ -28,9 +28,9 @@ pub use play::{
 /// Up to 23 bytes are inline.
 pub use smol_str::SmolStr;
 pub use state::{
-    BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Frozen, Generation, Generations, Hand, NextDraw,
-    OpenRound, PendingChange, PlayerState, PoolState, Seat, Step, SwitchedOff, UnpaidAward, UnpaidCredit, VOID_HOLD_MS,
-    VoidProposal, VoidSum, Wallet,
+    BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, DueKind, Frozen, Generation, Generations, Hand,
+    NextDraw, OpenRound, PendingChange, PlayerState, PoolState, ReportedBalance, Seat, Step, SwitchedOff, UnpaidAward,
+    UnpaidCredit, VOID_HOLD_MS, VoidProposal, VoidSum, Wallet,
 };
 pub use statement::{
     Bet, Dues, Revenue, RevenueKey, RevenueSums, RoundKey, Statement, Transaction, TransactionKind, UnknownBet,

@@ -166,6 +166,8 @@ events! {
     76 WalletCallReleased { 1 request_id, 2 currency, 3 close };
     77 RoundReportsChosen { 1 rounds };
     78 OperatorSession { 1 session };
+    79 ReversalDue { 1 round, 2 amount };
+    80 ReversalTaken { 1 request_id, 2 round, 3 currency, 4 amount, 5 reported_balance, 6 answer };
 }
 
 messages! {

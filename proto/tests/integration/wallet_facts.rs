@@ -36,5 +36,14 @@ pub fn events(amount: i64) -> Vec<Event> {
         Event::WalletCallReleased { request_id: "r-1".into(), currency, close: 0 },
         Event::RoundReportsChosen { rounds: true },
         Event::OperatorSession { session: "op-7".into() },
+        Event::ReversalDue { round: 7, amount: minor },
+        Event::ReversalTaken {
+            request_id: "void".into(),
+            round: 7,
+            currency,
+            amount: minor,
+            reported_balance: Minor(3),
+            answer: None,
+        },
     ]
 }

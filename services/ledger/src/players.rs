@@ -30,7 +30,7 @@ use tokio::sync::watch;
 /// Moved code, an event absent from older logs, or stricter refusals need no new version. `state_version_*` tests
 /// compare the serialized state of logs with every event; the [check](crate::state_check) of players under a new build
 /// covers other logs.
-pub(crate) const STATE_VERSION: u32 = 6;
+pub(crate) const STATE_VERSION: u32 = 7;
 
 pub(crate) static PLAYERS: Keyspace =
     Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };

@@ -1,7 +1,7 @@
 use crate::{
     append::{AppendError, Proposal, fingerprint},
     changes, day,
-    fields::{self, AccountId, money, round_name, unknown_account, unknown_round},
+    fields::{self, AccountId, money, round_name, timestamp, unknown_account, unknown_round},
     follow::{self, Followers},
     handle::Handle,
     history::{self, HistoryFilter},
@@ -173,11 +173,18 @@ impl LedgerApi {
             let player = books.player(&account.stream)?;
             let open = player.open_rounds().map(|round| round_name(&account.stream, round.started.round)).collect();
             let seal = player.draw.map_or_else(Vec::new, |draw| draw.seal.to_vec());
-            Some((player.balance(account.currency)?, player.head.position, open, seal))
+            let reported = player.wallet().and_then(|wallet| wallet.reported);
+            let reported = reported.filter(|reported| reported.currency == account.currency);
+            Some((player.balance(account.currency)?, player.head.position, open, seal, reported))
         })?;
-        let (balance, position, open_round_ids, seal) = read.ok_or_else(unknown_account)?;
+        let (balance, position, open_round_ids, seal, reported) = read.ok_or_else(unknown_account)?;
         let balance = Some(money(balance, account.currency));
-        Ok(wire::GetAccountResponse { balance, position, open_round_ids, seal })
+        let reported_balance = reported.map(|reported| wire::ReportedBalance {
+            balance: Some(money(reported.balance, reported.currency)),
+            position: reported.position,
+            time: Some(timestamp(reported.time_ms)),
+        });
+        Ok(wire::GetAccountResponse { balance, position, open_round_ids, seal, reported_balance })
     }
 
     async fn deposit(&self, caller: &Caller, request: wire::DepositRequest) -> Result<wire::DepositResponse, Refusal> {

@@ -1,7 +1,7 @@
 //! Voids of rounds played on a malfunction (PL-04).
 //!
 //! A void refunds the bet or free round (PL-18), takes back credits up to the balance (ME-16, PL-09), and reverts a
-//! collection's changes in one commit. The contribution stays in the pool until the platform declares an incident
+//! collection's changes in one commit. The rest of a seamless player's win is taken back from the operator's wallet (PL-39). The contribution stays in the pool until the platform declares an incident
 //! (PL-38).
 //!
 //! With operators, a jackpot round's void is proposed: `VoidProposed` holds unpaid awards, and the platform's
@@ -189,12 +189,16 @@ fn decide(
     }
     let balance = player.balance(started.currency).unwrap_or_default();
     let held = Minor(balance.0.saturating_add(started.charged().0));
+    let win_taken_back = win.min(held);
+    let left = Minor(win.0.saturating_sub(win_taken_back.0));
+    let is_reversed = player.wallet().is_some() && started.currency.is_real() && left > Minor::ZERO;
+    let reversal = is_reversed.then_some(Event::ReversalDue { round: id.number, amount: left });
     let voided = Event::RoundVoided {
         round: id.number,
         reason: reason.to_owned(),
         actor: by.actor.to_owned(),
         refund: started.charged(),
-        win_taken_back: win.min(held),
+        win_taken_back,
         jackpot: effect(jackpots, way)?,
         settled: recalled.clone().map(Box::new),
     };
@@ -213,7 +217,8 @@ fn decide(
         Way::Approved(approval) => (Some(approval.event.clone()), approval.acted.clone()),
         _ => (None, acted(by)),
     };
-    let events = approval.into_iter().chain([voided]).chain(revealed).chain(undone).chain([acted]).collect();
+    let events =
+        approval.into_iter().chain([voided]).chain(revealed).chain(undone).chain(reversal).chain([acted]).collect();
     Ok(VoidDecision { recalled: recalled.map(Box::new), events })
 }
 

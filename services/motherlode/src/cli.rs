@@ -1,6 +1,6 @@
 use crate::commands::{
     Failure, audit, config, copy, export, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds,
-    serve, simulate, token, verify, watch, witness,
+    serve, simulate, token, verify, wallet, watch, witness,
 };
 use crate::help::{self, Completions, Man, with_help};
 use crate::replaced;
@@ -42,6 +42,8 @@ enum Command {
     Loadtest(loadtest::Args),
     /// Create a bearer token for an operator and print its digest for the configuration.
     Token(token::Args),
+    /// Check an operator's wallet against the contract.
+    Wallet(wallet::Args),
     /// Verify a whole log, or an operator's copy, without a service.
     Audit(Long<audit::Args>),
     /// Recompute one round of a log and show it step by step.
@@ -121,6 +123,7 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Simulate(args) => args.run(simulate::run),
         Command::Loadtest(args) => loadtest::run(&args),
         Command::Token(args) => token::run(&args),
+        Command::Wallet(args) => wallet::run(&args),
         Command::Audit(args) => args.run(audit::run),
         Command::Replay(args) => args.run(replay::run),
         Command::Key(args) => key::run(&args),

@@ -9,7 +9,7 @@ const WIDTH: usize = 80;
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
 
 /// Examples by command; GAME is replaced by a game's name.
-const EXAMPLES: [(&str, &[&str]); 23] = [
+const EXAMPLES: [(&str, &[&str]); 24] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),
     ("play", &["motherlode play GAME", "motherlode play GAME --auto --rounds 20"]),
@@ -21,6 +21,13 @@ const EXAMPLES: [(&str, &[&str]); 23] = [
     ("simulate", &["motherlode simulate GAME --rounds 10000000"]),
     ("loadtest", &["motherlode loadtest --rounds 50000", "motherlode loadtest --rate 1000 --format json"]),
     ("token", &["motherlode token new --out acme.token"]),
+    (
+        "wallet",
+        &[
+            "motherlode wallet players > players.toml",
+            "motherlode wallet check --url http://127.0.0.1:50061 --players players.toml",
+        ],
+    ),
     ("audit", &["motherlode audit data"]),
     ("replay", &["motherlode replay data acme/alice/7"]),
     ("key", &["motherlode key show data/proofs.key"]),

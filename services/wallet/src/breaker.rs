@@ -14,7 +14,6 @@ pub struct Breaker {
     closed_until_ms: u64,
 }
 
-/// Permission for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
     Given,
@@ -41,7 +40,6 @@ impl Breaker {
         if self.is_whole() { 0 } else { self.closed_until_ms.saturating_sub(now_ms) }
     }
 
-    /// Closes the circuit.
     pub fn answered(&mut self) {
         *self = Self::default();
     }

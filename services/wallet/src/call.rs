@@ -7,7 +7,7 @@ use crate::{
 use motherlode_ledger::{FetchError, Handle};
 use motherlode_proto::{convert::record::Logged, round::v1::Account, wallet::v1 as wire};
 use motherlode_runtime::config::Seamless;
-use motherlode_state::{Currency, DebitAsked, DebitFacts, Event, Minor, StreamId, UnpaidCredit};
+use motherlode_state::{Currency, DebitAsked, DebitFacts, DueKind, Event, Minor, StreamId, UnpaidCredit};
 use prost_types::Timestamp;
 
 /// Call to a wallet. Repeats of a call differ only in the attempt number.
@@ -93,7 +93,7 @@ impl Call {
         })))
     }
 
-    /// Returns the call for a due credit or for the report of a round's end.
+    /// Returns the call for a due credit, for a reversal, or for the report of a round's end.
     ///
     /// # Errors
     /// Fails if the log or the index cannot be read.
@@ -104,6 +104,18 @@ impl Call {
         let session = of.as_ref().map_or("", |of| &of.session);
         let context = Some(context(names, &logged, (&id, session), due.currency));
         let account = Some(account(stream, due.currency));
+        let request_id = due.request_id.to_string();
+        if due.kind() == DueKind::Reversal {
+            return Ok(Self::Debit(Box::new(wire::DebitRequest {
+                transaction_id: id,
+                account,
+                amount: Some(money(due.reversal(), due.currency)),
+                request_id,
+                context,
+                round: of.map(|of| of.round),
+                kind: wire::DebitKind::Reversal.into(),
+            })));
+        }
         let (round, kind, jackpot) = of.map_or_else(Default::default, |of| (Some(of.round), of.kind, of.jackpot));
         if due.is_close() {
             let request = wire::CloseRoundRequest { transaction_id: id, account, context, round };
@@ -113,7 +125,7 @@ impl Call {
             transaction_id: id,
             account,
             amount: Some(money(due.amount, due.currency)),
-            request_id: due.request_id.to_string(),
+            request_id,
             position: due.due_at,
             context,
             round,
@@ -145,7 +157,6 @@ impl Call {
         account.as_ref().map_or("", |account| &account.player_id)
     }
 
-    /// Name of the call in metrics and log lines.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -1,7 +1,10 @@
 //! Client of a wallet. Callers repeat a call with the same id until its answer is known.
 
 use crate::{call::Call, json::Json};
-use motherlode_proto::wallet::v1::{self as wire, Outcome, ReasonCode, wallet_service_client::WalletServiceClient};
+use motherlode_proto::{
+    round::v1::Account,
+    wallet::v1::{self as wire, Outcome, ReasonCode, wallet_service_client::WalletServiceClient},
+};
 use motherlode_runtime::connect::Connection;
 use motherlode_state::{Minor, WalletAnswer, is_visible};
 use std::{sync::Arc, time::Duration};
@@ -13,22 +16,16 @@ const REASON_MAX: usize = 200;
 
 const ID_MAX: usize = 128;
 
-/// Wallet's answer about a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// The transaction is applied, now or by an earlier call.
     Done {
-        /// Balance that the wallet reported.
         reported_balance: Minor,
         /// Logged parts of the answer besides outcome and balance.
         facts: Option<Box<WalletAnswer>>,
     },
     /// The transaction is refused and will never be applied.
-    Refused {
-        reason: String,
-        /// Code of the reason.
-        code: ReasonCode,
-    },
+    Refused { reason: String, code: ReasonCode },
     /// The wallet reports that the outcome is unknown; the call is repeated.
     Unsure,
     /// No answer arrived; the call is repeated.
@@ -68,20 +65,22 @@ impl Client {
     }
 
     pub(crate) async fn send(&self, call: &Call, attempt: u32) -> CheckedAnswer {
+        self.answer(call, self.ask(call, attempt)).await
+    }
+
+    /// Sends a call once and returns the wallet's result.
+    pub(crate) async fn ask(&self, call: &Call, attempt: u32) -> Result<Option<wire::Result>, Status> {
         macro_rules! ask {
             ($request:ident, $grpc:ident, $json:literal, $response:ty) => {{
                 let mut request = (**$request).clone();
                 if let Some(context) = &mut request.context {
                     context.attempt = attempt;
                 }
-                let asked = async {
-                    let answered: $response = match self.face.clone() {
-                        Face::Grpc(mut wallet) => wallet.$grpc(request).await?.into_inner(),
-                        Face::Json(wallet) => wallet.call($json, &request).await?,
-                    };
-                    Ok(answered.result)
+                let answered: $response = match self.face.clone() {
+                    Face::Grpc(mut wallet) => wallet.$grpc(request).await?.into_inner(),
+                    Face::Json(wallet) => wallet.call($json, &request).await?,
                 };
-                self.answer(call, asked).await
+                Ok(answered.result)
             }};
         }
         match call {
@@ -90,6 +89,23 @@ impl Client {
             Call::Credit(request) => ask!(request, credit, "Credit", wire::CreditResponse),
             Call::Rollback(request) => ask!(request, rollback, "Rollback", wire::RollbackResponse),
             Call::Close(request) => ask!(request, close_round, "CloseRound", wire::CloseRoundResponse),
+        }
+    }
+
+    pub(crate) async fn balance(&self, account: &Account) -> Result<i64, Status> {
+        let request = wire::GetBalanceRequest { account: Some(account.clone()) };
+        let answered: wire::GetBalanceResponse = match self.face.clone() {
+            Face::Grpc(mut wallet) => wallet.get_balance(request).await?.into_inner(),
+            Face::Json(wallet) => wallet.call("GetBalance", &request).await?,
+        };
+        Ok(answered.balance_minor)
+    }
+
+    /// The client for JSON, or `None` for gRPC.
+    pub(crate) fn as_json(&self) -> Option<&Json> {
+        match &self.face {
+            Face::Grpc(_) => None,
+            Face::Json(json) => Some(json),
         }
     }
 

@@ -77,8 +77,7 @@ impl Json {
     }
 
     pub(crate) async fn call<A: Message + Default>(&self, name: &str, message: &impl Message) -> Result<A, Status> {
-        let call = SERVICE.iter().flat_map(ServiceDescriptor::methods).find(|call| call.name() == name);
-        let call = call.ok_or_else(|| Status::unimplemented("the contract has no such call"))?;
+        let call = method(name)?;
         let body = to_json(&call, message)?;
         let answer = self.http.request(self.request(name, body)?).await;
         let answer = answer.map_err(|error| Status::unavailable(causes(&error)))?;
@@ -94,12 +93,28 @@ impl Json {
         read(&call, &body)
     }
 
+    /// Sends a request as it is and returns the HTTP status.
+    pub(crate) async fn status(&self, request: Request<Full<Bytes>>) -> Result<StatusCode, Status> {
+        let answer = self.http.request(request).await.map_err(|error| Status::unavailable(causes(&error)))?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), self.answer_bytes_max).collect().await;
+        body.map(|_| status).map_err(|error| Status::unavailable(causes(&*error)))
+    }
+
     fn request(&self, name: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Status> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(|error| Status::unavailable(error.to_string()))?;
-        let nonce = HEXLOWER.encode(&nonce);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let time_ms = u64::try_from(since.as_millis()).unwrap_or_default();
+        self.signed(name, body, (time_ms, HEXLOWER.encode(&nonce)))
+    }
+
+    pub(crate) fn signed(
+        &self,
+        name: &str,
+        body: Bytes,
+        (time_ms, nonce): (u64, String),
+    ) -> Result<Request<Full<Bytes>>, Status> {
         let call = format!("/v1/WalletService/{name}");
         let path = format!("{}{call}", self.base);
         let signature = self.signer.sign(Signed { method: "POST", path: &path, time_ms, nonce: &nonce }, &body);
@@ -113,7 +128,12 @@ impl Json {
     }
 }
 
-fn to_json(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Status> {
+pub(crate) fn method(name: &str) -> Result<MethodDescriptor, Status> {
+    let call = SERVICE.iter().flat_map(ServiceDescriptor::methods).find(|call| call.name() == name);
+    call.ok_or_else(|| Status::unimplemented("the contract has no such call"))
+}
+
+pub(crate) fn to_json(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Status> {
     let malformed = |error: &dyn Error| Status::internal(error.to_string());
     let message = DynamicMessage::decode(call.input(), &*message.encode_to_vec()).map_err(|error| malformed(&error))?;
     serde_json::to_vec(&message).map(Bytes::from).map_err(|error| malformed(&error))

@@ -5,6 +5,7 @@
 
 mod breaker;
 mod call;
+pub mod check;
 mod client;
 mod ids;
 mod json;

@@ -1,8 +1,9 @@
 //! Sends due credits of one partition to an operator's wallet, and rolls back debits that have no bet.
 //!
-//! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. Credits
-//! of one player are paid in order, those of different players concurrently. Cost: one lookup of players with pending
-//! calls per group commit, at most one per [`LOOK_EVERY`].
+//! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. A player
+//! has three lanes: rollbacks, credits and reports. The calls of a lane are sent in order, lanes and players concurrently, so
+//! an unanswered report delays no credit. Cost: one lookup of players with pending calls per group commit, at most one per
+//! [`LOOK_EVERY`].
 
 use crate::{
     call::{Call, NOT_IN_TIME, Names},
@@ -12,7 +13,7 @@ use crate::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal};
 use motherlode_proto::wallet::v1::ReasonCode;
-use motherlode_state::{Debit, Event, InternalRequest, Minor, StreamId, UnpaidCredit, Wallet, WalletAnswer};
+use motherlode_state::{Debit, DueKind, Event, InternalRequest, Minor, StreamId, UnpaidCredit, Wallet, WalletAnswer};
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem::take,
@@ -29,12 +30,27 @@ const LOOKS_MAX: usize = 1_024;
 
 const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
 
+/// Independent sequence of a player's calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    Rollbacks,
+    Credits,
+    /// Reports of rounds' ends, and reversals.
+    Reports,
+}
+
+impl Lane {
+    const ALL: [Self; 3] = [Self::Rollbacks, Self::Credits, Self::Reports];
+}
+
+type Sender = (String, Lane);
+
 /// Outbox of one partition: calls due to an operator's wallet.
 pub struct WalletOutbox {
     ledgers: Ledgers,
     ledger: Handle,
     wallet: Arc<OperatorWallet>,
-    resting: BTreeMap<String, (u32, Instant)>,
+    resting: BTreeMap<Sender, (u32, Instant)>,
     looked: String,
     overdue: Overdue,
 }
@@ -94,16 +110,16 @@ impl WalletOutbox {
         let mut turns = FuturesUnordered::new();
         loop {
             head.borrow_and_update();
-            for player in self.next(&at_work) {
-                at_work.insert(player.clone());
-                let attempt = self.resting.get(&player).map_or(0, |(failures, _)| *failures).saturating_add(1);
-                turns.push(turn(&ledger, &wallet, player, attempt));
+            for sender in self.next(&at_work) {
+                at_work.insert(sender.clone());
+                let attempt = self.resting.get(&sender).map_or(0, |(failures, _)| *failures).saturating_add(1);
+                turns.push(turn(&ledger, &wallet, sender, attempt));
             }
             look.tick().await;
             tokio::select! {
-                Some((player, ended)) = turns.next() => {
-                    at_work.remove(&player);
-                    self.rest(player, ended);
+                Some((sender, ended)) = turns.next() => {
+                    at_work.remove(&sender);
+                    self.rest(sender, ended);
                 }
                 changed = head.changed() => if changed.is_err() { return },
                 _ = age.tick() => self.report().await,
@@ -111,8 +127,9 @@ impl WalletOutbox {
         }
     }
 
-    /// Returns the next players to serve, except those in progress or in a pause. The cost does not depend on waiting bets.
-    fn next(&mut self, at_work: &BTreeSet<String>) -> Vec<String> {
+    /// Returns the next lanes to serve, except those in progress or in a pause. Reports use at most half of the places. The
+    /// cost does not depend on waiting bets.
+    fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
         if room == 0 {
@@ -131,7 +148,9 @@ impl WalletOutbox {
         self.resting.retain(|_, (_, until)| *until + REST.1 > now);
         // The next lookup begins after the last player served, so that all get a turn.
         let is_last = owing.len() < LOOKS_MAX;
-        let mut next: Vec<String> = vec![];
+        let reports = |of: &&Sender| of.1 == Lane::Reports;
+        let reports_max = (settings.credits_max / 2).max(1).saturating_sub(at_work.iter().filter(reports).count());
+        let mut next: Vec<Sender> = vec![];
         let mut looked = String::new();
         let names = late.into_iter().map(|name| (name, false)).chain(owing.into_iter().map(|name| (name, true)));
         for (name, is_owing) in names {
@@ -141,27 +160,32 @@ impl WalletOutbox {
             if is_owing {
                 looked.clone_from(&name);
             }
-            let rests = self.resting.get(&name).is_some_and(|(_, until)| *until > now);
-            if !rests && !at_work.contains(&name) && !next.contains(&name) && self.due(&name).is_some() {
-                next.push(name);
+            for lane in Lane::ALL {
+                let sender = (name.clone(), lane);
+                let is_full =
+                    next.len() == room || lane == Lane::Reports && next.iter().filter(reports).count() == reports_max;
+                let rests = self.resting.get(&sender).is_some_and(|(_, until)| *until > now);
+                if !is_full && !rests && !at_work.contains(&sender) && !next.contains(&sender) && self.due(&sender) {
+                    next.push(sender);
+                }
             }
         }
         self.looked = if is_last && next.len() < room { String::new() } else { looked };
         next
     }
 
-    fn due(&self, player: &str) -> Option<Todo> {
-        todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player))
+    fn due(&self, (player, lane): &Sender) -> bool {
+        todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player), *lane).is_some()
     }
 
-    fn rest(&mut self, player: String, ended: Turn) {
+    fn rest(&mut self, sender: Sender, ended: Turn) {
         match ended {
-            Turn::Done => _ = self.resting.remove(&player),
+            Turn::Done => _ = self.resting.remove(&sender),
             Turn::Failed { progress } => {
-                let failures = self.resting.get(&player).map_or(0, |(failures, _)| *failures);
+                let failures = self.resting.get(&sender).map_or(0, |(failures, _)| *failures);
                 let failures = if progress { 0 } else { failures };
                 let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
-                self.resting.insert(player, (failures.saturating_add(1), Instant::now() + rest));
+                self.resting.insert(sender, (failures.saturating_add(1), Instant::now() + rest));
             }
         }
     }
@@ -210,36 +234,37 @@ enum Todo {
     Skip(UnpaidCredit),
 }
 
-fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId) -> Option<Todo> {
+fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, lane: Lane) -> Option<Todo> {
     let player = ledger.player(stream).ok()??;
     let owed = player.wallet()?;
     let longest = i64::try_from(wallet.settings().debit_ms_max).unwrap_or(i64::MAX);
-    match &owed.debit {
-        Some(debit) if debit.rolling_back => return Some(Todo::RollBack(debit.clone())),
-        Some(debit) if ledger.now_ms().saturating_sub(debit.asked_ms) >= longest => {
+    let reports_rounds = wallet.settings().close_rounds;
+    let next = match (lane, &owed.debit) {
+        (Lane::Rollbacks, Some(debit)) if debit.rolling_back => return Some(Todo::RollBack(debit.clone())),
+        (Lane::Rollbacks, Some(debit)) if ledger.now_ms().saturating_sub(debit.asked_ms) >= longest => {
             return Some(Todo::GiveUp(debit.clone()));
         }
-        _ => {}
-    }
-    if !wallet.settings().close_rounds
-        && let Some(due) = owed.dues.iter().find(|due| due.is_close())
-    {
-        return Some(Todo::Skip(due.clone()));
-    }
-    owed.next().cloned().map(Todo::Send)
+        (Lane::Rollbacks, _) => return None,
+        (Lane::Credits, _) => owed.next_credit(),
+        (Lane::Reports, _) if !reports_rounds && owed.dues.iter().any(UnpaidCredit::is_close) => {
+            return owed.dues.iter().find(|due| due.is_close()).cloned().map(Todo::Skip);
+        }
+        (Lane::Reports, _) => owed.next_report(),
+    };
+    owed.dues.get(next?).cloned().map(Todo::Send)
 }
 
-/// Works for a player until nothing is left or a call fails.
-async fn turn(ledger: &Handle, wallet: &OperatorWallet, player: String, mut attempt: u32) -> (String, Turn) {
-    let stream = StreamId::player(wallet.operator(), &player);
+/// Works on a lane until nothing is left or a call fails.
+async fn turn(ledger: &Handle, wallet: &OperatorWallet, sender: Sender, mut attempt: u32) -> (Sender, Turn) {
+    let stream = StreamId::player(wallet.operator(), &sender.0);
     let mut progress = false;
-    while let Some(todo) = todo(ledger, wallet, &stream) {
+    while let Some(todo) = todo(ledger, wallet, &stream, sender.1) {
         if !step(ledger, wallet, &stream, (todo, attempt)).await {
-            return (player, Turn::Failed { progress });
+            return (sender, Turn::Failed { progress });
         }
         (attempt, progress) = (1, true);
     }
-    (player, Turn::Done)
+    (sender, Turn::Done)
 }
 
 async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo, attempt): (Todo, u32)) -> bool {
@@ -302,10 +327,16 @@ fn ended(
     due: UnpaidCredit,
     (reported_balance, answer): (Minor, Option<Box<WalletAnswer>>),
 ) -> Proposal {
-    if due.is_close() {
+    let (kind, taken) = (due.kind(), due.reversal());
+    if kind == DueKind::Close {
         return closed(stream, due, false);
     }
-    let UnpaidCredit { request_id, currency, amount, .. } = due;
+    let UnpaidCredit { request_id, currency, amount, closes: round, .. } = due;
+    if kind == DueKind::Reversal {
+        let request = InternalRequest::TakeReversal { request_id: &request_id, currency }.to_string();
+        let event = Event::ReversalTaken { request_id, round, currency, amount: taken, reported_balance, answer };
+        return internal(stream, request, event);
+    }
     let request = InternalRequest::PayCredit { request_id: &request_id, currency }.to_string();
     internal(stream, request, Event::CreditPaid { request_id, currency, amount, reported_balance, answer })
 }

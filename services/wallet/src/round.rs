@@ -17,6 +17,7 @@ pub(crate) struct RoundOf {
 
 struct Void<'a> {
     win_taken_back: Minor,
+    reversal: Minor,
     settled: Option<&'a SettledRound>,
 }
 
@@ -95,7 +96,14 @@ impl<'a> Cause<'a> {
                 Event::StepResolved(step) if step.round == number => cause.step = Some(step),
                 Event::RoundSettled { round, .. } if *round == number => cause.is_settled = true,
                 Event::RoundVoided { round, win_taken_back, settled, .. } if *round == number => {
-                    cause.void = Some(Void { win_taken_back: *win_taken_back, settled: settled.as_deref() });
+                    cause.void = Some(Void {
+                        win_taken_back: *win_taken_back,
+                        reversal: Minor::ZERO,
+                        settled: settled.as_deref(),
+                    });
+                }
+                Event::ReversalDue { round, amount } if *round == number => {
+                    cause.void.iter_mut().for_each(|void| void.reversal = *amount);
                 }
                 Event::JackpotPaid { round, pool, hit, .. } if *round == number => {
                     let award_id = format!("{pool}/{partition}/{hit}");
@@ -117,7 +125,7 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the win of a voided round that the player keeps, if any.
+    /// Returns the win of a voided round that the player keeps; only for voids logged before reversals.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {
@@ -127,7 +135,7 @@ impl<'a> Cause<'a> {
                 bets.get(&(logged.commit.stream.clone(), number)).map_or(Minor::ZERO, |bet| bet.credited)
             }
         };
-        let kept = Minor(win.0.saturating_sub(void.win_taken_back.0));
+        let kept = Minor(win.0.saturating_sub(void.win_taken_back.0).saturating_sub(void.reversal.0));
         Ok(Some(kept).filter(|kept| kept.0 > 0))
     }
 }

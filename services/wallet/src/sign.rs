@@ -16,7 +16,6 @@
 use data_encoding::HEXLOWER;
 use ring::{digest, hmac};
 
-/// First signed line, which prevents other uses of the signature.
 const SCHEME: &str = "motherlode/wallet/v1";
 
 const KEY_BYTES_MIN: usize = 32;

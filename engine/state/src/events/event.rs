@@ -314,6 +314,25 @@ pub enum Event {
         actor: String,
         reason: String,
     },
+    /// Player: rest of a voided seamless round's win, to be taken back from the operator's wallet (PL-39).
+    ReversalDue {
+        /// Voided in this commit.
+        round: u64,
+        /// Win less `win_taken_back`, above 0.
+        amount: Minor,
+    },
+    /// Player.
+    ReversalTaken {
+        /// Request of the void.
+        request_id: SmolStr,
+        round: u64,
+        currency: Currency,
+        amount: Minor,
+        /// Reported balance; 0 for none.
+        reported_balance: Minor,
+        /// Other logged parts of the answer.
+        answer: Option<Box<WalletAnswer>>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

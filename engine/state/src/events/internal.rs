@@ -77,6 +77,11 @@ pub enum InternalRequest<'a> {
         request_id: &'a str,
         currency: Currency,
     },
+    /// Also the wallet's transaction id.
+    TakeReversal {
+        request_id: &'a str,
+        currency: Currency,
+    },
     ReportClose {
         request_id: &'a str,
         round: u64,
@@ -162,6 +167,7 @@ impl fmt::Display for InternalRequest<'_> {
             Self::AskDebit { request_id } => write!(f, "debit/{request_id}"),
             Self::AskRollback { request_id } => write!(f, "rollback/{request_id}"),
             Self::PayCredit { request_id, currency } => write!(f, "credit/{currency}/{request_id}"),
+            Self::TakeReversal { request_id, currency } => write!(f, "reversal/{currency}/{request_id}"),
             Self::ReportClose { request_id, round } => write!(f, "close/{round}/{request_id}"),
             Self::HoldCall { version } => write!(f, "held/{version}"),
             Self::ReleaseCalls { version } => write!(f, "released/{version}"),
@@ -208,6 +214,7 @@ mod tests {
                 InternalRequest::PayCredit { request_id: "award/bewitched/2/70", currency: Currency::SEK },
                 "credit/SEK/award/bewitched/2/70",
             ),
+            (InternalRequest::TakeReversal { request_id: "r-1", currency: Currency::SEK }, "reversal/SEK/r-1"),
             (InternalRequest::ReportClose { request_id: "auto/7/2", round: 7 }, "close/7/auto/7/2"),
             (InternalRequest::HoldCall { version: 4 }, "held/4"),
             (InternalRequest::ReleaseCalls { version: 4 }, "released/4"),

@@ -132,14 +132,34 @@ impl<'s> Transition<'s, '_> {
             Event::CampaignGranted(campaign) => self.grant(campaign),
             Event::CampaignCancelled { campaign, .. } => self.cancel(campaign),
             Event::RequestCancelled => self.check_no_debit().and_then(|()| self.cancel_request()),
+            Event::JackpotPaid { round, pool, hit, amount, currency } => {
+                self.pay_jackpot(account, *round, pool, *hit, *amount, *currency)
+            }
+            Event::AwardSetAside { round, pool, hit, amount, currency, .. } => {
+                self.set_aside(*round, pool, *hit, *amount, *currency)
+            }
+            event => self.wallet_event(account, operator, event),
+        }
+    }
+
+    fn wallet_event(&mut self, account: Account<'s>, operator: &'s str, event: &'s Event) -> Result<(), Refused> {
+        match event {
             Event::SeamlessChosen => self.choose_seamless(),
             Event::DebitAsked(asked) => self.ask_debit(asked),
-            Event::DebitConfirmed { amount, .. } => self.confirm_debit(operator, account, *amount),
+            Event::DebitConfirmed { amount, reported_balance, answer } => {
+                self.confirm_debit(operator, account, *amount, (*reported_balance, answer.as_deref()))
+            }
             Event::DebitRefused { .. } => self.refuse_debit(),
             Event::RollbackAsked { request_id, .. } => self.ask_rollback(request_id),
             Event::DebitRolledBack => self.roll_back_debit(),
-            Event::CreditPaid { request_id, currency, amount, .. } => {
-                self.pay_credit(operator, request_id, *currency, *amount)
+            Event::CreditPaid { request_id, currency, amount, reported_balance, answer } => {
+                let reported = (*reported_balance, answer.as_deref());
+                self.pay_credit(operator, (request_id, *currency), *amount, reported)
+            }
+            Event::ReversalDue { round, amount } => self.owe_reversal(*round, *amount),
+            Event::ReversalTaken { request_id, round, currency, amount, reported_balance, answer } => {
+                let reported = (*reported_balance, answer.as_deref());
+                self.take_reversal((operator, account), (request_id, *round), (*currency, *amount), reported)
             }
             Event::CloseReported { request_id, currency, round, skipped } => {
                 self.report_close(request_id, *currency, *round, *skipped)
@@ -152,12 +172,6 @@ impl<'s> Transition<'s, '_> {
             }
             Event::RoundReportsChosen { rounds } => self.choose_reports(*rounds),
             Event::OperatorSession { session } => self.note_session(session),
-            Event::JackpotPaid { round, pool, hit, amount, currency } => {
-                self.pay_jackpot(account, *round, pool, *hit, *amount, *currency)
-            }
-            Event::AwardSetAside { round, pool, hit, amount, currency, .. } => {
-                self.set_aside(*round, pool, *hit, *amount, *currency)
-            }
             _ => Err(Refused::WrongStream),
         }
     }

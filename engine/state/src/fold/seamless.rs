@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use super::transition::{Transition, expect_amount, expect_positive};
-use crate::events::{Commit, DebitAsked, Event, InternalRequest, Refused};
-use crate::state::{Debit, UnpaidCredit, Wallet};
+use crate::events::{Commit, DebitAsked, Event, InternalRequest, Refused, WalletAnswer};
+use crate::state::{Debit, DueKind, ReportedBalance, UnpaidCredit, Wallet};
 use crate::values::{Account, Currency, Minor, is_id};
+
+/// Reported balance, and the rest of the wallet's answer.
+pub(super) type Reported<'a> = (Minor, Option<&'a WalletAnswer>);
 
 impl<'s> Transition<'s, '_> {
     pub fn choose_seamless(&mut self) -> Result<(), Refused> {
@@ -62,11 +65,27 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    pub fn confirm_debit(&mut self, operator: &'s str, account: Account<'s>, amount: Minor) -> Result<(), Refused> {
+    pub fn confirm_debit(
+        &mut self,
+        operator: &'s str,
+        account: Account<'s>,
+        amount: Minor,
+        reported: Reported<'_>,
+    ) -> Result<(), Refused> {
         let debit = self.end_debit(false)?;
+        self.note_balance(debit.currency, reported)?;
         expect_amount(debit.amount, amount)?;
         self.debited = Some((debit.currency, amount));
         self.pay_player(Account::External(operator), account, debit.currency, amount)
+    }
+
+    fn note_balance(&mut self, currency: Currency, (balance, answer): Reported<'_>) -> Result<(), Refused> {
+        if answer.is_some_and(|answer| answer.balance_unknown) {
+            return Ok(());
+        }
+        let Commit { position, time_ms, .. } = *self.commit;
+        self.wallet()?.reported = Some(ReportedBalance { currency, balance, position, time_ms });
+        Ok(())
     }
 
     pub fn take_debit(&mut self, currency: Currency, charged: Minor) -> Result<(), Refused> {
@@ -104,17 +123,44 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// Credits are paid in order.
     pub fn pay_credit(
         &mut self,
         operator: &'s str,
-        request_id: &str,
-        currency: Currency,
+        (request_id, currency): (&str, Currency),
         amount: Minor,
+        reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        expect_amount(self.take_due(request_id, currency, 0)?.amount, amount)?;
+        // Older logs have no balances of credits. A known 0 is skipped too, since a credit leaves money.
+        if reported.0 != Minor::ZERO {
+            self.note_balance(currency, reported)?;
+        }
+        expect_amount(self.take_due(request_id, currency, DueKind::Credit, 0)?.amount, amount)?;
         self.transfer(Account::Transit(operator), Account::External(operator), currency, amount.to_nano(currency));
         Ok(())
+    }
+
+    pub fn owe_reversal(&mut self, round: u64, amount: Minor) -> Result<(), Refused> {
+        expect_positive(amount)?;
+        self.wallet()?;
+        let left = self.left.take().filter(|(of, currency, _)| *of == round && currency.is_real());
+        let (_, currency, left) = left.ok_or(Refused::NoSuchDue)?;
+        expect_amount(left, amount)?;
+        self.reversal = Some((round, currency, amount));
+        Ok(())
+    }
+
+    pub fn take_reversal(
+        &mut self,
+        (operator, account): (&'s str, Account<'s>),
+        (request_id, round): (&str, u64),
+        (currency, amount): (Currency, Minor),
+        reported: Reported<'_>,
+    ) -> Result<(), Refused> {
+        let due = self.take_due(request_id, currency, DueKind::Reversal, round)?;
+        expect_amount(due.reversal(), amount)?;
+        self.note_balance(currency, reported)?;
+        self.pay_player(Account::External(operator), account, currency, amount)?;
+        self.charge_player(account, Account::House(operator), currency, amount)
     }
 
     pub fn report_close(
@@ -128,18 +174,31 @@ impl<'s> Transition<'s, '_> {
             return Err(Refused::NoSuchDue);
         }
         if !skipped {
-            return self.take_due(request_id, currency, round).map(|_| ());
+            return self.take_due(request_id, currency, DueKind::Close, round).map(|_| ());
         }
         let dues = &mut self.wallet()?.dues;
         let skipped = dues.iter().position(|due| due.is(request_id, currency, round));
         skipped.and_then(|index| dues.remove(index)).map(|_| ()).ok_or(Refused::NoSuchDue)
     }
-    fn take_due(&mut self, request_id: &str, currency: Currency, close: u64) -> Result<UnpaidCredit, Refused> {
-        let dues = &mut self.wallet()?.dues;
-        let next = dues.iter().position(|due| !due.held);
-        let next = next.filter(|index| dues[*index].is(request_id, currency, close));
-        next.and_then(|index| dues.remove(index)).ok_or(Refused::NoSuchDue)
+
+    /// Takes the next call of a kind. `round` is that of a report or a reversal, else 0.
+    fn take_due(
+        &mut self,
+        request_id: &str,
+        currency: Currency,
+        kind: DueKind,
+        round: u64,
+    ) -> Result<UnpaidCredit, Refused> {
+        let wallet = self.wallet()?;
+        let next = if kind == DueKind::Credit { wallet.next_credit() } else { wallet.next_report() };
+        let is_named = |due: &UnpaidCredit| {
+            let of = if kind == DueKind::Credit { 0 } else { due.closes };
+            due.request_id == request_id && due.currency == currency && due.kind() == kind && of == round
+        };
+        let next = next.filter(|index| wallet.dues.get(*index).is_some_and(is_named));
+        next.and_then(|index| wallet.dues.remove(index)).ok_or(Refused::NoSuchDue)
     }
+
     pub fn hold_due(&mut self, request_id: &str, currency: Currency, close: u64, held: bool) -> Result<(), Refused> {
         let dues = &mut self.wallet()?.dues;
         let due = dues.iter_mut().find(|due| due.held != held && due.is(request_id, currency, close));
@@ -169,6 +228,12 @@ impl<'s> Transition<'s, '_> {
             let request_id = self.commit.request_id.clone();
             let closed = ended.iter().rposition(|(_, of)| *of == currency);
             let closes = closed.map_or(0, |index| ended.remove(index).0);
+            let due = UnpaidCredit { request_id, currency, amount, closes, held: false, due_at, due_ms };
+            self.wallet()?.dues.push_back(due);
+        }
+        if let Some((closes, currency, Minor(amount))) = self.reversal.take() {
+            ended.retain(|(of, _)| *of != closes);
+            let (request_id, amount) = (self.commit.request_id.clone(), Minor(-amount));
             let due = UnpaidCredit { request_id, currency, amount, closes, held: false, due_at, due_ms };
             self.wallet()?.dues.push_back(due);
         }

@@ -19,6 +19,9 @@ pub(super) struct Transition<'s, 'd> {
     /// Confirmed debit, until its round uses it (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
+    /// Voided round, and the rest of its win.
+    pub left: Option<(u64, Currency, Minor)>,
+    pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
     /// Required as the next event (PL-27).
     pub approved: Option<Box<Event>>,
@@ -40,6 +43,8 @@ impl<'s, 'd> Transition<'s, 'd> {
             decided: false,
             debited: None,
             ended: SmallVec::new(),
+            left: None,
+            reversal: None,
             reveal: None,
             approved: None,
             approved_void: None,

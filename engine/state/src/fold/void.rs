@@ -4,7 +4,7 @@ use crate::events::{
     Decision, Event, Incident, Refused, Reversal, RoundJackpot, RoundStarted, SettledRound, TakeBack, VoidedJackpot,
 };
 use crate::state::{BetPlace, PendingVoid};
-use crate::values::{ANYONE, Account, Currency, Nano};
+use crate::values::{ANYONE, Account, Currency, Minor, Nano};
 
 impl<'s> Transition<'s, '_> {
     pub fn void(&mut self, account: Account<'s>, operator: &'s str, event: &'s Event) -> Result<(), Refused> {
@@ -58,6 +58,7 @@ impl<'s> Transition<'s, '_> {
         let balance = self.check_account(started.currency)?;
         expect_amount(win.min(balance), win_taken_back)?;
         self.charge_player(account, house, started.currency, win_taken_back)?;
+        self.left = Some((number, started.currency, Minor(win.0 - win_taken_back.0)));
         self.drop_proposals(number)?;
         if jackpot == VoidedJackpot::TakenBack {
             return self.give_back(house, started, opened_at);

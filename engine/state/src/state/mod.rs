@@ -33,7 +33,7 @@ pub use seat::Seat;
 pub use switches::SwitchedOff;
 pub use void::{VOID_HOLD_MS, VoidProposal};
 pub use void_sums::VoidSum;
-pub use wallet::{Debit, UnpaidCredit, Wallet};
+pub use wallet::{Debit, DueKind, ReportedBalance, UnpaidCredit, Wallet};
 pub use watch::{Frozen, Hand};
 
 pub(crate) use books::{AwardKey, CurrentRates, System};

@@ -8,11 +8,21 @@ use crate::values::{Currency, Minor, StreamId};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wallet {
     pub debit: Option<Debit>,
-    /// Credits that are due and not paid, and ends of rounds that are not reported, the oldest first. Apart from held ones they
-    /// are sent in this order.
+    /// Unconfirmed calls, the oldest first; [`next_credit`](Self::next_credit) and [`next_report`](Self::next_report) give the
+    /// order of sending.
     pub dues: VecDeque<UnpaidCredit>,
     /// Whether ends of rounds are reported (PL-39).
     pub reports: bool,
+    pub reported: Option<ReportedBalance>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportedBalance {
+    pub currency: Currency,
+    pub balance: Minor,
+    /// Position of the commit that records it.
+    pub position: u64,
+    pub time_ms: i64,
 }
 
 impl Wallet {
@@ -33,15 +43,41 @@ impl Wallet {
         }
     }
 
-    /// Skips held calls.
+    /// Index of the oldest credit that is not held and waits for no earlier report of its round.
     #[must_use]
-    pub fn next(&self) -> Option<&UnpaidCredit> {
-        self.dues.iter().find(|due| !due.held)
+    pub fn next_credit(&self) -> Option<usize> {
+        let is_ready = |(index, due): &(usize, &UnpaidCredit)| {
+            let of_round = |earlier: &UnpaidCredit| {
+                !earlier.held && earlier.kind() != DueKind::Credit && earlier.closes == due.closes
+            };
+            let waits = due.closes > 0 && self.dues.iter().take(*index).any(of_round);
+            !due.held && due.kind() == DueKind::Credit && !waits
+        };
+        self.dues.iter().enumerate().find(is_ready).map(|(index, _)| index)
     }
 
+    /// Index of the oldest report or reversal that is not held. Both wait for earlier credits; a reversal also for held ones, as
+    /// it takes back only paid money.
+    #[must_use]
+    pub fn next_report(&self) -> Option<usize> {
+        let (mut is_first, mut is_paid) = (true, true);
+        self.dues.iter().position(|due| {
+            let is_ready = match due.kind() {
+                DueKind::Credit => {
+                    (is_first, is_paid) = (is_first && due.held, false);
+                    false
+                }
+                DueKind::Close => is_first,
+                DueKind::Reversal => is_paid,
+            };
+            is_ready && !due.held
+        })
+    }
+
+    /// Credits due, without reversals, which are in no account before the wallet confirms them.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
-        let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0);
+        let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));
         Minor(amounts.fold(0, i64::saturating_add))
     }
 
@@ -52,7 +88,7 @@ impl Wallet {
 
     #[must_use]
     pub fn is_owing(&self) -> bool {
-        self.next().is_some() || self.debit.as_ref().is_some_and(|debit| debit.rolling_back)
+        self.dues.iter().any(|due| !due.held) || self.debit.as_ref().is_some_and(|debit| debit.rolling_back)
     }
 
     #[must_use]
@@ -77,9 +113,9 @@ pub struct Debit {
 pub struct UnpaidCredit {
     pub request_id: SmolStr,
     pub currency: Currency,
-    /// Amount in minor units, above 0; 0 for the report of a round's end.
+    /// Amount in minor units: above 0 for a credit, 0 for the report of a round's end, below 0 for a reversal.
     pub amount: Minor,
-    /// The round whose end the call reports; 0 for none.
+    /// The round whose end the call reports, or whose win it takes back; 0 for none.
     pub closes: u64,
     /// Whether the wallet refused the call, which waits for an operator.
     pub held: bool,
@@ -88,10 +124,34 @@ pub struct UnpaidCredit {
     pub due_ms: i64,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DueKind {
+    Credit,
+    /// Report of a round's end.
+    Close,
+    /// Debit that takes back the win of a voided round.
+    Reversal,
+}
+
 impl UnpaidCredit {
     #[must_use]
+    pub fn kind(&self) -> DueKind {
+        match self.amount.0 {
+            0 => DueKind::Close,
+            1.. => DueKind::Credit,
+            _ => DueKind::Reversal,
+        }
+    }
+
+    /// Amount of a reversal, above 0; 0 for other calls.
+    #[must_use]
+    pub fn reversal(&self) -> Minor {
+        Minor(self.amount.0.saturating_neg().max(0))
+    }
+
+    #[must_use]
     pub fn is_close(&self) -> bool {
-        self.amount == Minor::ZERO
+        self.kind() == DueKind::Close
     }
 
     /// The round of a report, or 0 for a credit: with the request and the currency, the identity of the call.
@@ -105,9 +165,10 @@ impl UnpaidCredit {
     pub fn transaction_id(&self, stream: &StreamId) -> String {
         let Self { request_id, currency, .. } = self;
         let StreamId::Player { operator, player } = stream else { return request_id.to_string() };
-        match self.close() {
-            0 => format!("credit/{operator}/{player}/{currency}/{request_id}"),
-            round => format!("close/{operator}/{player}/{round}/{request_id}"),
+        match self.kind() {
+            DueKind::Credit => format!("credit/{operator}/{player}/{currency}/{request_id}"),
+            DueKind::Reversal => format!("reversal/{operator}/{player}/{currency}/{request_id}"),
+            DueKind::Close => format!("close/{operator}/{player}/{}/{request_id}", self.closes),
         }
     }
 

@@ -96,6 +96,7 @@ pub fn rounds_named(commit: &Commit) -> impl Iterator<Item = u64> + '_ {
         Event::WinCredited { round, .. }
         | Event::RoundSettled { round, .. }
         | Event::RoundVoided { round, .. }
+        | Event::ReversalTaken { round, .. }
         | Event::JackpotPaid { round, .. } => Some(*round),
         _ => None,
     });
@@ -193,6 +194,11 @@ impl Statement {
             }
             Event::CreditPaid { currency, amount, .. } => {
                 tell(Kind::Credit, *currency, less(*amount), None, "", Minor::ZERO);
+            }
+            Event::ReversalTaken { round, currency, amount, .. } => {
+                let game = known(*round)?.game;
+                tell(Kind::Debit, *currency, *amount, Some(*round), &game, Minor::ZERO);
+                tell(Kind::WinTakenBack, *currency, less(*amount), Some(*round), &game, Minor::ZERO);
             }
             Event::RoundStarted(started) => {
                 let bet = Bet::from_started(started);

@@ -27,7 +27,7 @@ fn named(world: &mut World, request_id: &str, events: Vec<Event>) -> Result<(), 
         world.log.push(commit);
     }
     check(&world.books);
-    let owing = wallet(world).next().is_some();
+    let owing = wallet(world).dues.iter().any(|due| !due.held);
     assert_eq!(world.books.owing_players("acme", "").count(), usize::from(owing), "a held call is not sent");
     applied
 }
@@ -124,6 +124,92 @@ fn pl_39_a_held_call_waits_and_later_ones_go_on() {
     named(&mut world, "d", vec![released("r1", 0), released("r2", lost)]).unwrap();
     named(&mut world, "e", vec![paid("r1", 30)]).unwrap();
     named(&mut world, "f", vec![reported("r2", lost, false)]).unwrap();
+    assert!(!wallet(&world).is_busy());
+}
+
+fn void(world: &mut World, request_id: &str, round: u64, left: Option<i64>) -> Result<(), Refused> {
+    let due = left.map(|left| Event::ReversalDue { round, amount: Minor(left) });
+    named(world, request_id, [voided(round, 100, 100)].into_iter().chain(due).collect())
+}
+
+fn taken(request_id: &str, round: u64, amount: i64) -> Event {
+    let (request_id, amount, reported_balance) = (request_id.into(), Minor(amount), Minor(0));
+    Event::ReversalTaken { request_id, round, currency: EUR, amount, reported_balance, answer: None }
+}
+
+fn house(world: &World) -> i128 {
+    world.books.holding(Account::House("acme"), EUR).0
+}
+
+#[test]
+fn pl_39_the_win_that_a_void_leaves_is_taken_back_once_from_the_operators_wallet() {
+    let mut world = world();
+    let round = play(&mut world, "won", 500);
+    named(&mut world, "a", vec![paid("won", 500)]).unwrap();
+    let wrong = Err(Refused::WrongAmount { expected: Minor(400), found: Minor(401) });
+    assert_eq!(void(&mut world, "v", round, Some(401)), wrong);
+    assert_eq!(void(&mut world, "v", round + 1, Some(400)), Err(Refused::NoSuchRound { round: round + 1 }));
+    void(&mut world, "v", round, Some(400)).unwrap();
+    assert_eq!(dues(&world), [("v", -400, round, false)]);
+    assert_eq!(wallet(&world).due(EUR), Minor(0), "it's in no account before it is taken");
+    let before = house(&world);
+    for (round, amount) in [(round, 399), (round + 1, 400)] {
+        assert!(named(&mut world, "b", vec![taken("v", round, amount)]).is_err());
+    }
+    named(&mut world, "c", vec![taken("v", round, 400)]).unwrap();
+    assert_eq!(house(&world) - before, 400 * 10_000_000, "minor units as nanos");
+    assert_eq!(named(&mut world, "d", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "once");
+    let again = vec![Event::ReversalDue { round, amount: Minor(400) }];
+    assert_eq!(named(&mut world, "e", again), Err(Refused::NoSuchDue), "only by a void");
+    assert!(!wallet(&world).is_busy());
+    world.settle_pool();
+    let older = play(&mut world, "older", 500);
+    named(&mut world, "f", vec![paid("older", 500)]).unwrap();
+    void(&mut world, "w", older, None).unwrap();
+    assert!(!wallet(&world).is_busy(), "older logs leave the win with the player");
+}
+
+#[test]
+fn pl_39_a_reversal_waits_for_earlier_credits_held_or_not_and_closes_its_round() {
+    let mut world = world();
+    choose(&mut world, true);
+    let round = play(&mut world, "won", 500);
+    void(&mut world, "v", round, Some(400)).unwrap();
+    world.settle_pool();
+    assert_eq!(dues(&world), [("won", 500, round, false), ("v", -400, round, false)], "the reversal reports the void");
+    assert_eq!(named(&mut world, "a", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "the win is not paid");
+    named(&mut world, "b", vec![held("won", 0)]).unwrap();
+    assert_eq!(named(&mut world, "c", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "nor is a held one");
+    let lost = play(&mut world, "lost", 0);
+    named(&mut world, "d", vec![reported("lost", lost, false)]).unwrap();
+    named(&mut world, "e", vec![released("won", 0), paid("won", 500)]).unwrap();
+    named(&mut world, "f", vec![held("v", 0)]).unwrap();
+    assert_eq!(named(&mut world, "g", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "it was refused");
+    named(&mut world, "h", vec![released("v", 0), taken("v", round, 400)]).unwrap();
+    assert!(!wallet(&world).is_busy());
+}
+
+#[test]
+fn pl_39_a_credit_overtakes_reports_of_other_rounds_only() {
+    let mut world = world();
+    choose(&mut world, true);
+    let lost = play(&mut world, "lost", 0);
+    named(&mut world, "v", vec![voided(lost, 100, 0)]).unwrap();
+    world.settle_pool();
+    let won = play(&mut world, "won", 30);
+    play(&mut world, "more", 40);
+    let order = [("lost", 0, lost, false), ("v", 100, lost, false), ("won", 30, won, false), ("more", 40, 3, false)];
+    assert_eq!(dues(&world), order);
+    assert_eq!(
+        named(&mut world, "a", vec![paid("v", 100)]),
+        Err(Refused::NoSuchDue),
+        "its round's end is not reported"
+    );
+    assert_eq!(named(&mut world, "b", vec![paid("more", 40)]), Err(Refused::NoSuchDue), "credits keep their order");
+    named(&mut world, "c", vec![paid("won", 30)]).unwrap();
+    named(&mut world, "d", vec![paid("more", 40)]).unwrap();
+    named(&mut world, "e", vec![reported("lost", lost, false)]).unwrap();
+    named(&mut world, "f", vec![paid("v", 100)]).unwrap();
     assert!(!wallet(&world).is_busy());
 }
 

@@ -92,6 +92,8 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::SeamlessChosen
         | Event::DebitRolledBack
         | Event::CreditPaid { .. }
+        | Event::ReversalDue { .. }
+        | Event::ReversalTaken { .. }
         | Event::CloseReported { .. }
         | Event::WalletCallHeld { .. }
         | Event::WalletCallReleased { .. }

@@ -24,6 +24,7 @@ pub mod stake;
 mod tie;
 pub mod token;
 pub mod verify;
+pub mod wallet;
 pub mod watch;
 pub mod witness;
 

@@ -10,32 +10,26 @@ use std::{fs, io, net::IpAddr, path::PathBuf};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WalletKind {
-    /// Motherlode, with deposits and withdrawals.
     #[default]
     Transfer,
     /// The operator, with a call for each debit and credit.
     Seamless,
 }
 
-/// Protocol of a wallet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WalletProtocol {
-    /// gRPC with a token.
     #[default]
     Grpc,
-    /// Signed JSON over HTTP.
     Json,
 }
 
-/// Credentials of calls to a wallet.
 #[derive(Clone, Default)]
 pub struct WalletCredentials {
     pub shown: Credentials,
     pub signing_key: Option<Vec<u8>>,
 }
 
-/// A seamless wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seamless {
@@ -62,7 +56,7 @@ pub struct Seamless {
     /// Concurrent bets of the operator; beyond, they are refused.
     #[serde(default = "bets_max")]
     pub bets_max: usize,
-    /// Players per partition with concurrent credits or rollbacks.
+    /// Concurrent credits, rollbacks and reports per partition; reports use at most half of the places.
     #[serde(default = "credits_max")]
     pub credits_max: usize,
     /// Whether `CloseRound` reports ends of rounds without a credit, such as lost ones (PL-39).
@@ -110,6 +104,27 @@ pub(super) fn is_private(target: &str) -> bool {
 }
 
 impl Seamless {
+    /// Returns the default settings for an address.
+    #[must_use]
+    pub fn new(url: &str, protocol: WalletProtocol) -> Self {
+        Self {
+            url: url.to_owned(),
+            protocol,
+            signing_key_file: None,
+            token_file: None,
+            ca: None,
+            answer_ms_max: answer_ms_max(),
+            debit_ms_max: debit_ms_max(),
+            overdue_ms: overdue_ms(),
+            bets_max: bets_max(),
+            credits_max: credits_max(),
+            close_rounds: close_rounds(),
+            open_free_rounds: false,
+            provider: None,
+            brand: None,
+        }
+    }
+
     #[must_use]
     pub fn is_private(&self) -> bool {
         is_private(&self.url)

@@ -70,7 +70,7 @@ variants!(EVENTS, event, Event:
     DrawSealed, DrawsRevealed, DrawsLost, WinCredited, RoundSettled, RoundVoided, VoidProposed, JackpotPaid,
     AwardSetAside, ActedBy, SessionOpened, SessionEnded, RealityCheckAcknowledged, CampaignGranted, CampaignCancelled,
     RequestCancelled, SeamlessChosen, DebitAsked, DebitConfirmed, DebitRefused, RollbackAsked, DebitRolledBack,
-    PartOf, CreditPaid, CloseReported, WalletCallHeld, WalletCallReleased, RoundReportsChosen, OperatorSession, WalletOverdue, LiabilityReserved, RateSet, PoolOpened, ContributionsPooled, ContributionTakenBack,
+    PartOf, CreditPaid, ReversalDue, ReversalTaken, CloseReported, WalletCallHeld, WalletCallReleased, RoundReportsChosen, OperatorSession, WalletOverdue, LiabilityReserved, RateSet, PoolOpened, ContributionsPooled, ContributionTakenBack,
     AwardReversed, IncidentDeclared, ContributionsReturned, HitsReleased, JackpotAwarded, PoolTermsChanged,
     PoolSuspended, PoolResumed, PoolRetired, PoolReceived, PartitionReported, PoolMirrored, GeneratorReseeded,
     GenerationBegun, SwitchSet, IntegrityFailed, LogVerified, ClockSkewed, ChangeProposed, ChangeApproved, ChangeRejected,

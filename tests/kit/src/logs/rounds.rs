@@ -4,10 +4,57 @@ use super::{
     Log,
     world::{EUR, World, player, settled, step},
 };
-use motherlode_state::{DebitAsked, DebitFacts, Event, InternalRequest, Minor, WalletAnswer};
+use motherlode_state::{DebitAsked, DebitFacts, Event, InternalRequest, Minor, VoidedJackpot, WalletAnswer};
 
 pub(super) fn all() -> Vec<Log> {
-    vec![Log { name: "made-wallet-rounds".into(), partition: 0, records: rounds().records }]
+    let log = |name: &str, world: World| Log { name: name.into(), partition: 0, records: world.records };
+    vec![log("made-wallet-rounds", rounds()), log("made-wallet-reversals", reversals())]
+}
+
+/// Two voids of won rounds: the first win is taken back, the second is due.
+fn reversals() -> World {
+    let mut world = World::new(0);
+    world.write(player("sam"), vec![Event::AccountOpened { currency: EUR }, Event::SeamlessChosen]);
+    for (request_id, win) in [("r1", 700), ("r2", 500)] {
+        let asked = Event::DebitAsked(DebitAsked {
+            request_id: request_id.into(),
+            fingerprint: [3; 16],
+            currency: EUR,
+            amount: Minor(300),
+            facts: Some(Box::default()),
+        });
+        let chosen = (request_id == "r2").then_some(Event::RoundReportsChosen { rounds: true });
+        let named = InternalRequest::AskDebit { request_id }.to_string();
+        world.write_named(player("sam"), &named, [asked].into_iter().chain(chosen).collect());
+        let started = world.bet("sam", "neptune", EUR, 300);
+        let round = started.round;
+        let confirmed = Event::DebitConfirmed { amount: Minor(300), reported_balance: Minor(9), answer: None };
+        let events = vec![confirmed, Event::RoundStarted(started.into()), step(round, 1, win), settled(round, win)];
+        world.write_named(player("sam"), request_id, events);
+        let (amount, reported_balance) = (Minor(win), Minor(win + 9));
+        let request = request_id.into();
+        let paid = Event::CreditPaid { request_id: request, currency: EUR, amount, reported_balance, answer: None };
+        world.write(player("sam"), vec![paid]);
+        let mut void = world.void("sam", round, "support-1", VoidedJackpot::Kept);
+        if let Event::RoundVoided { win_taken_back, .. } = &mut void {
+            *win_taken_back = Minor(300);
+        }
+        let due = Event::ReversalDue { round, amount: Minor(win - 300) };
+        world.write_named(player("sam"), &format!("void-{request_id}"), vec![void, due]);
+        if request_id == "r1" {
+            let answer = WalletAnswer { transaction_id: "w-2".into(), ..WalletAnswer::default() };
+            let taken = Event::ReversalTaken {
+                request_id: "void-r1".into(),
+                round,
+                currency: EUR,
+                amount: Minor(400),
+                reported_balance: Minor(309),
+                answer: Some(Box::new(answer)),
+            };
+            world.write(player("sam"), vec![taken]);
+        }
+    }
+    world
 }
 
 fn rounds() -> World {

@@ -3,11 +3,14 @@
 use super::scripted::{Arrived, End, Wallet, WalletRequest};
 use motherlode_proto::{
     convert::record::Logged,
-    wallet::v1::{Context, CreditKind, RoundEnd},
+    wallet::v1::{Context, CreditKind, DebitKind, RoundEnd},
 };
 use motherlode_state::{Automatic, Event, RoundStarted, StreamId};
 use ring::digest::{SHA256, digest};
 use std::{collections::BTreeMap, sync::Arc};
+
+/// Beside the kinds of credits.
+const REVERSAL: i32 = -1;
 
 struct InLog {
     started: Arc<RoundStarted>,
@@ -106,6 +109,11 @@ pub fn reconcile(wallet: &Wallet, commits: &[Arc<Logged>], player: &str) {
                 *of_round.entry(request.kind).or_default() += request.amount.as_ref().unwrap().amount_minor;
                 assert_eq!(request.kind() == CreditKind::Jackpot, request.jackpot.is_some(), "{call:?}");
             }
+            WalletRequest::Debit(request) if request.kind() == DebitKind::Reversal => {
+                assert_eq!((round.closed, round.end()), (true, RoundEnd::Voided), "{call:?}");
+                let of_round = paid.entry(round.round_uuid.clone()).or_default();
+                *of_round.entry(REVERSAL).or_default() -= request.amount.as_ref().unwrap().amount_minor;
+            }
             WalletRequest::Close(_) => assert!(round.closed, "{call:?}"),
             _ => assert_eq!((&*round.round_id, round.closed), ("", false), "{call:?}"),
         }
@@ -139,6 +147,9 @@ fn in_log(commits: &[Arc<Logged>], stream: &StreamId, player: &str) -> BTreeMap<
                     round.ends.push(RoundEnd::Voided);
                     *round.paid.entry(CreditKind::Refund.into()).or_default() += refund.0 - win_taken_back.0;
                     round.paid.retain(|_, amount| *amount != 0);
+                }
+                Event::ReversalDue { round, amount } => {
+                    *rounds.get_mut(round).unwrap().paid.entry(REVERSAL).or_default() -= amount.0;
                 }
                 Event::JackpotPaid { round, amount, .. } => {
                     let round = rounds.get_mut(round).unwrap();

@@ -8,6 +8,7 @@ mod lies;
 mod metrics;
 mod purpose;
 mod roots;
+mod run;
 mod schedules;
 mod scripted;
 mod stakes;

@@ -10,7 +10,7 @@ use super::{
     world::World,
 };
 use motherlode_proto::{
-    ledger::v1::{RetryWalletCallsRequest, VoidRoundRequest},
+    ledger::v1::{GetAccountRequest, RetryWalletCallsRequest, VoidRoundRequest},
     report::v1::{ListSignificantEventsRequest, SignificantKind},
     round::v1::Account,
     spin::v1::{GrantCampaignRequest, OpenSessionRequest, SpinRequest},
@@ -107,11 +107,14 @@ async fn pl_39_voids_jackpots_and_closed_rounds_have_their_own_forms() {
         assert_eq!((credit.kind(), credit.round.unwrap().end()), (CreditKind::Refund, RoundEnd::Voided));
     }
     let of_won = by_void("void-won");
-    if win >= staked {
-        assert!(matches!(of_won.call, WalletRequest::Close(_)), "{of_won:?}");
-    }
-    let kept = of_won.round().win_kept.as_ref().map_or(0, |kept| kept.amount_minor);
-    assert_eq!(kept, (win - staked).max(0), "the operator learns of the win that stays with the player");
+    let back = match &of_won.call {
+        WalletRequest::Debit(debit) if debit.kind() == DebitKind::Reversal => {
+            debit.amount.as_ref().unwrap().amount_minor
+        }
+        call => panic!("{call:?}"),
+    };
+    assert_eq!(back, win - staked, "with the refund, the whole win is taken back");
+    assert_eq!((of_won.round().closed, of_won.round().win_kept.is_none()), (true, true));
     let mut request = bet("hit", &alice, "0.20");
     request.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
@@ -131,6 +134,42 @@ async fn pl_39_voids_jackpots_and_closed_rounds_have_their_own_forms() {
     assert_eq!((jackpot.round().round_id.as_str(), jackpot.round().closed), (last.round_id.as_str(), false));
     assert!(jackpot.round().jackpot_contribution.is_some());
     world.reconciled(&["alice"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_39_a_refused_reversal_is_held_alarmed_and_repeated_and_takes_the_win_back_once() {
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        let mut last = client.spin(bet("won", &alice, "0.10"), Some(Force::Open)).await.unwrap();
+        while let Some(kind) = next_choice(&last) {
+            last = client.choose(&format!("won.{}", last.step), &last.round_id, kind, None).await.unwrap();
+        }
+        world.settled(&["alice"]).await;
+        let (staked, win) = (last.bet.as_ref().unwrap().amount_minor, last.win.as_ref().unwrap().amount_minor);
+        assert!(win > staked, "{win}");
+        world.wallet.fund("alice", win - staked - 1);
+        void(&mut client, "void", &last.round_id).await;
+        let stream = StreamId::player("acme", "alice");
+        let held = || {
+            let player = world.server.ledgers().for_stream(&stream).unwrap().player(&stream).unwrap().unwrap();
+            player.wallet().unwrap().dues.iter().any(|due| due.held)
+        };
+        until(held, "the wallet has not enough money for the reversal").await;
+        assert_eq!(world.wallet.balance("alice"), win - staked - 1);
+        let mut platform = world.client("platform").await;
+        let kinds = vec![i32::from(SignificantKind::WalletCallHeld)];
+        let request = ListSignificantEventsRequest { kinds, ..Default::default() };
+        while platform.report.list_significant_events(request.clone()).await.unwrap().into_inner().events.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        world.wallet.fund("alice", win);
+        world.wallet.script(&[Fault::LostAnswer, Fault::Doubled]);
+        assert_eq!(retry(&mut client, &alice).await, ["reversal/acme/alice/EUR/void"]);
+        world.settled(&["alice"]).await;
+        assert_eq!(world.wallet.balance("alice"), staked, "the refund is a part of the win");
+        world.reconciled(&["alice"]).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -329,6 +368,34 @@ async fn pl_39_a_wallet_without_the_call_for_ends_of_rounds_keeps_its_bets() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pl_39_a_wallet_that_leaves_close_round_unanswered_delays_no_credit_and_no_bet() {
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        world.wallet.books().closes_hang = true;
+        let names = ["a", "b", "c", "d", "e", "f"];
+        for name in names {
+            let account = world.player(&mut client, name, 1_000).await;
+            let lost = client.spin(bet("lost", &account, "0.10"), Some(Force::Loss)).await.unwrap();
+            let win = won(&mut client, "won", &account).await;
+            until(|| world.wallet.balance(name) == 1_000 - 300 + win, "the win is credited").await;
+            void(&mut client, "void", &lost.round_id).await;
+            let more = won(&mut client, "more", &account).await;
+            until(|| world.wallet.balance(name) == 1_000 - 450 + win + more, "and the next one").await;
+            assert_eq!(world.wallet.end(&format!("credit/acme/{name}/EUR/void")), None, "it follows its round's end");
+        }
+        world.wallet.books().closes_hang = false;
+        world.settled(&names).await;
+        for name in names {
+            let order = world.wallet.books().order.clone();
+            let place = |id: &str| order.iter().position(|of| of == id).unwrap();
+            let (close, refund) = (format!("close/acme/{name}/1/lost"), format!("credit/acme/{name}/EUR/void"));
+            assert!(place(&close) < place(&refund), "per round the order stays: {order:?}");
+        }
+        world.reconciled(&names).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pl_39_a_wallet_without_close_rounds_is_sent_no_reports() {
     for world in receiving("close_rounds = false").await {
         let mut client = world.client("acme").await;
@@ -382,4 +449,32 @@ async fn pl_39_a_wallet_may_report_no_balance_and_its_own_id_is_logged() {
         assert_eq!((answer.transaction_id.as_str(), answer.bonus.0, answer.balance_unknown), ("w-1", 3, true));
         world.reconciled(&["alice"]).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_39_an_account_shows_the_newest_balance_that_its_wallet_reported() {
+    let mut world = World::start().await;
+    let mut client = world.client("acme").await;
+    let alice = world.player(&mut client, "alice", 1_000).await;
+    let request = GetAccountRequest { account: Some(alice.clone()) };
+    assert_eq!(client.ledger.get_account(request.clone()).await.unwrap().into_inner().reported_balance, None);
+    let played = client.spin(bet("lost", &alice, "0.10"), Some(Force::Loss)).await.unwrap();
+    let lost = client.ledger.get_account(request.clone()).await.unwrap().into_inner().reported_balance.unwrap();
+    assert_eq!((&lost.balance, lost.position), (&played.balance, played.position));
+    let win = won(&mut client, "won", &alice).await;
+    world.settled(&["alice"]).await;
+    let credited = client.ledger.get_account(request.clone()).await.unwrap().into_inner().reported_balance.unwrap();
+    assert_eq!(credited.balance.as_ref().unwrap().amount_minor, 1_000 - 300 + win);
+    assert!(credited.position > lost.position && credited.time.is_some());
+    world.wallet.books().is_silent = true;
+    client.spin(bet("silent", &alice, "0.10"), Some(Force::Loss)).await.unwrap();
+    world.settled(&["alice"]).await;
+    drop(client);
+    world = world.restart().await;
+    let mut client = world.client("acme").await;
+    let kept = client.ledger.get_account(request).await.unwrap().into_inner().reported_balance.unwrap();
+    assert_eq!((kept.balance, kept.position), (credited.balance, credited.position), "no balance was reported since");
+    let again = client.spin(bet("lost", &alice, "0.10"), None).await.unwrap();
+    assert_eq!(again.balance, played.balance, "a repetition has its debit's balance");
+    world.reconciled(&["alice"]).await;
 }

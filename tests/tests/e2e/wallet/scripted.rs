@@ -125,6 +125,8 @@ pub struct Books {
     pub refuses: BTreeMap<String, ReasonCode>,
     pub declines: Option<ReasonCode>,
     pub is_old: bool,
+    /// Ends of rounds are not answered.
+    pub closes_hang: bool,
     pub is_silent: bool,
     pub tokens: BTreeSet<String>,
 }
@@ -304,6 +306,10 @@ impl Books {
         }
         let after = balance + amount;
         let end = if after < 0 { End::Refused("INSUFFICIENT_FUNDS".into()) } else { End::Applied };
+        // A reversal is repeated after a refusal.
+        if after < 0 && id.starts_with("reversal/") {
+            return refused("INSUFFICIENT_FUNDS");
+        }
         self.order.push(id.into());
         self.transactions.insert(id.into(), Entry { player: player.into(), amount, end: end.clone() });
         match end {
@@ -407,6 +413,9 @@ impl WalletService for Wallet {
         let (metadata, _, request) = request.into_parts();
         if self.books().is_old {
             return Err(Status::unimplemented("no such call"));
+        }
+        if self.books().closes_hang {
+            return pending().await;
         }
         self.arrives(&request.transaction_id, WalletRequest::Close(request.clone()));
         let CloseRoundRequest { transaction_id, account, .. } = request;

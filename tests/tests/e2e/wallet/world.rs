@@ -135,6 +135,11 @@ impl World {
                             let id = format!("credit/acme/{name}/{currency}/{request_id}");
                             assert_eq!(self.wallet.end(&id), Some(End::Applied), "{id}");
                         }
+                        Event::ReversalTaken { request_id, currency, amount, .. } => {
+                            credits -= amount.0;
+                            let id = format!("reversal/acme/{name}/{currency}/{request_id}");
+                            assert_eq!(self.wallet.end(&id), Some(End::Applied), "{id}");
+                        }
                         Event::DebitRolledBack => {
                             let request_id = &logged.commit.request_id;
                             let ends = ["debit", "open"]

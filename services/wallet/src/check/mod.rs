@@ -1,0 +1,86 @@
+//! Conformance kit: plays an operator's wallet through the contract, and reports each case.
+//!
+//! The kit creates its own rounds for players that the operator names. It assumes no balance: it opens a free round, credits
+//! a win for its bets, and debits the rest at the end. Cost: about 300 calls.
+
+mod credits;
+mod debits;
+mod kit;
+mod make;
+mod players;
+mod report;
+mod rollbacks;
+mod rounds;
+mod transport;
+
+pub use players::Players;
+pub use report::{CaseReport, Report, Verdict};
+
+use crate::wallets::{WalletError, client_of};
+use futures_util::future::BoxFuture;
+use kit::Kit;
+use motherlode_runtime::config::Seamless;
+use std::time::Duration;
+
+/// Options of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Names of the cases to run; all if empty.
+    pub cases: Vec<String>,
+    /// Time within which a tester restarts the wallet; zero skips that case.
+    pub restart_within: Duration,
+}
+
+/// Reason for a skipped case.
+type Skip = &'static str;
+
+struct Case {
+    number: u32,
+    name: &'static str,
+    contract: &'static str,
+    play: for<'k> fn(&'k mut Kit) -> BoxFuture<'k, Result<(), Skip>>,
+}
+
+macro_rules! cases {
+    ($($number:literal $play:path: $contract:literal;)+) => {
+        [$(Case {
+            number: $number,
+            name: stringify!($play),
+            contract: $contract,
+            play: |kit| Box::pin($play(kit)),
+        },)+]
+    };
+}
+use cases;
+
+fn all() -> impl Iterator<Item = Case> {
+    debits::CASES.into_iter().chain(rollbacks::CASES).chain(credits::CASES).chain(rounds::CASES).chain(transport::CASES)
+}
+
+/// Returns the names of all cases.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    all().map(|case| case.name)
+}
+
+/// Plays a wallet through the cases. `say` receives the kit's requests to the tester.
+///
+/// # Errors
+/// The settings of the wallet are unusable.
+pub async fn check(
+    settings: &Seamless,
+    players: Players,
+    options: Options,
+    say: fn(&str),
+) -> Result<Report, WalletError> {
+    let client = client_of(&players.operator, settings)?;
+    let mut kit = Kit::new(settings.clone(), client, players, say);
+    kit.restart_within = options.restart_within;
+    kit.fund().await;
+    let mut cases = vec![];
+    for case in all() {
+        let is_named = options.cases.is_empty() || options.cases.iter().any(|name| name == case.name);
+        let ended = if is_named { (case.play)(&mut kit).await } else { Err("--case names others") };
+        cases.push(kit.report(&case, ended));
+    }
+    Ok(Report { url: settings.url.clone(), cases })
+}

@@ -1,0 +1,30 @@
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// Players of a run, created by the operator. Nobody else uses them meanwhile.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Players {
+    pub operator: String,
+    #[serde(default = "eur")]
+    pub currency: String,
+    pub player: String,
+    /// Another player with the same currency.
+    pub other_player: String,
+    pub blocked_player: Option<String>,
+    /// Player whose limit refuses a bet of `limit_minor`.
+    pub limited_player: Option<String>,
+    #[serde(default)]
+    pub limit_minor: i64,
+    /// The operator's session reference of all calls.
+    #[serde(default)]
+    pub session: String,
+    pub expired_session: Option<String>,
+    /// Players with other currencies, such as JPY and KWD.
+    #[serde(default)]
+    pub currencies: BTreeMap<String, String>,
+}
+
+fn eur() -> String {
+    "EUR".to_owned()
+}
