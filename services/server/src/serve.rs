@@ -42,6 +42,11 @@ pub fn serve<'a>(
                      rounds can only be voided. Configure one file for all in [draws] key_file"
                     );
                 }
+                if config.proofs.key_file.is_none() {
+                    tracing::warn!(
+                        "a process that takes this log over cannot sign it without its key, and ends: name one key for all in [proofs] key_file"
+                    );
+                }
                 standby::serve(config, options, dealer, signalled, phase).await
             }
         }

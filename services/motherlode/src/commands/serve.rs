@@ -2,7 +2,7 @@ mod announce;
 
 use super::{Failure, address, config_file, config_file::faulty, log_step};
 use motherlode_ledger::{DrawKeys, StartRefused, draws::DrawKeysError};
-use motherlode_proofs::ProofsError;
+use motherlode_proofs::{KeyError, ProofsError};
 use motherlode_runtime::{
     Config,
     config::{Role, Verify},
@@ -63,6 +63,9 @@ pub struct Args {
     /// be voided.
     #[arg(long)]
     draw_keys_lost: bool,
+    /// Sign a log that another key has signed, with the configured or a new key: for verifiers this is another log.
+    #[arg(long)]
+    new_log_key: bool,
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -90,6 +93,7 @@ impl Args {
         }
         config.draws.accept_loss = self.restored;
         config.draws.accept_lost_keys = self.draw_keys_lost;
+        config.proofs.accept_new_key = self.new_log_key;
         config.console.usual = !self.no_console;
         config.console.listen = self.console.or(config.console.listen).filter(|_| !self.no_console);
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
@@ -112,6 +116,7 @@ fn failed(error: &ServeError) -> Failure {
         | ServeError::Start(StartRefused::Keys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })) => {
             "Restore the file from a copy, or name another one with [draws] key_file"
         }
+        ServeError::Proofs(ProofsError::Key(KeyError::Missing { .. } | KeyError::Other { .. })) => "",
         ServeError::Proofs(ProofsError::Key(_)) => {
             "Restore the file from a copy, or name another one with [proofs] key_file"
         }
@@ -145,10 +150,32 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
                 server.identity().announce();
                 announce::say_serving(server, &config, file, scripted);
             }
-            Phase::Standby(listener) => announce::say_standing_by(listener, &config),
+ {
+                announce::say_standing_by(listener, &config);
+                notify::ready("standing by");
+            }
+            Phase::Console(address) => {
+                announce::say_console(address, &config);
+                notify::ready("serving the console");
+            }
+=>            Phase::Standby(listener) => announce::say_standing_by(listener, &config),
             Phase::Console(address) => announce::say_console(address, &config),
+=> {
+                announce::say_standing_by(listener, &config);
+                notify::ready("standing by");
+            }
+            Phase::Console(address) => {
+                announce::say_console(address, &config);
+                notify::ready("serving the console");
+            }
         };
-        serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
+ served.map_err(|error| failed(&error)),
+            () = notify::watchdog() => Ok(()),
+        }
+=>        serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
+=> served.map_err(|error| failed(&error)),
+            () = notify::watchdog() => Ok(()),
+        }
     });
     // All tasks have ended; only a task that was reading the log when the start was interrupted may still run.
     runtime.shutdown_timeout(LEAVE);
