@@ -1,4 +1,5 @@
 mod announce;
+mod notify;
 
 use super::{Failure, address, config_file, config_file::faulty, log_step};
 use motherlode_ledger::{DrawKeys, StartRefused, draws::DrawKeysError};
@@ -136,6 +137,11 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let served = runtime.block_on(async {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
         let signalled = stop::signalled().map_err(Failure::found)?;
+        let signalled = async {
+            let signal = signalled.await;
+            notify::stopping();
+            signal
+        };
         let keys = match config.draw_key_file().filter(|_| config.role != Role::Console) {
             Some(file) => DrawKeys::open(&file).map_err(ServeError::from).map_err(|error| {
                 note_refused_start(&config.data, &error);
@@ -149,18 +155,9 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
             Phase::Serving(server) => {
                 server.identity().announce();
                 announce::say_serving(server, &config, file, scripted);
+                notify::ready("serving");
             }
- {
-                announce::say_standing_by(listener, &config);
-                notify::ready("standing by");
-            }
-            Phase::Console(address) => {
-                announce::say_console(address, &config);
-                notify::ready("serving the console");
-            }
-=>            Phase::Standby(listener) => announce::say_standing_by(listener, &config),
-            Phase::Console(address) => announce::say_console(address, &config),
-=> {
+            Phase::Standby(listener) => {
                 announce::say_standing_by(listener, &config);
                 notify::ready("standing by");
             }
@@ -169,11 +166,8 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
                 notify::ready("serving the console");
             }
         };
- served.map_err(|error| failed(&error)),
-            () = notify::watchdog() => Ok(()),
-        }
-=>        serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
-=> served.map_err(|error| failed(&error)),
+        tokio::select! {
+            served = serve(&config, dealer, Box::pin(signalled), &say) => served.map_err(|error| failed(&error)),
             () = notify::watchdog() => Ok(()),
         }
     });
