@@ -5,6 +5,7 @@ mod canonical;
 mod console;
 mod currencies;
 pub(crate) mod error;
+mod files;
 mod operators;
 mod proofs;
 mod replaced;

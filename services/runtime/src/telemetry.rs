@@ -2,6 +2,7 @@
 //! never block requests: spans are batched on a thread, and dropped if the collector is slow.
 
 use crate::config::Telemetry;
+use http::Uri;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig};
 use opentelemetry_sdk::{
@@ -16,7 +17,12 @@ use std::{
     time::{Duration, Instant},
 };
 use tracing::Level;
-use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{
+    Layer,
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 /// Guard that exports the remaining spans and metrics on drop.
 #[derive(Debug, Default)]
@@ -52,16 +58,40 @@ impl Drop for Guard {
 pub enum TelemetryError {
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
+    /// A bare word would be a target, and silence all others.
+    #[error("telemetry.filter: {0:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL")]
+    Level(String),
+    #[error("telemetry.otlp_endpoint: {0:?} must be an address such as http://127.0.0.1:4317")]
+    Endpoint(String),
     #[error("telemetry.otlp_endpoint: {0}")]
     Exporter(#[from] ExporterBuildError),
     #[error("telemetry is already running: {0}")]
     Running(#[from] tracing_subscriber::util::TryInitError),
 }
 
+/// Checks the settings without starting anything.
+pub fn check(settings: &Telemetry) -> Result<(), TelemetryError> {
+    targets(&settings.filter)?;
+    let Some(endpoint) = &settings.otlp_endpoint else { return Ok(()) };
+    let is_usable = |uri: &Uri| uri.scheme_str() == Some("http") && uri.host().is_some_and(|host| !host.is_empty());
+    match endpoint.parse::<Uri>().is_ok_and(|uri| is_usable(&uri)) {
+        true => Ok(()),
+        false => Err(TelemetryError::Endpoint(endpoint.clone())),
+    }
+}
+
+fn targets(filter: &str) -> Result<Targets, TelemetryError> {
+    let words = filter.split(',').map(str::trim).filter(|word| !word.is_empty() && !word.contains('='));
+    if let Some(word) = words.into_iter().find(|word| word.parse::<LevelFilter>().is_err()) {
+        return Err(TelemetryError::Level(word.to_owned()));
+    }
+    Ok(filter.parse()?)
+}
+
 /// Starts telemetry. An OTLP endpoint needs a tokio runtime.
 pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, TelemetryError> {
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
-    let filter: Targets = asked.as_ref().unwrap_or(&settings.filter).parse()?;
+    let filter = targets(asked.as_ref().unwrap_or(&settings.filter))?;
     let exported = |endpoint| {
         Ok::<_, ExporterBuildError>((spans(service, endpoint, settings)?, metrics(service, endpoint, settings)?))
     };
