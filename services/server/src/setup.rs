@@ -74,7 +74,7 @@ fn check_targets(config: &Config) -> Result<(), ServeError> {
 pub fn check_addresses(config: &Config) -> Result<(), ServeError> {
     let calls = (config.role != Role::Console).then_some(config.listen);
     let console = config.console.listen.filter(|_| matches!(config.role, Role::All | Role::Console));
-    calls.into_iter().chain(console).try_for_each(|address| bind_at(address).map(drop))
+    calls.into_iter().chain(console).chain(config.telemetry.listen).try_for_each(|address| bind_at(address).map(drop))
 }
 
 pub fn bind(config: &Config) -> Result<TcpListener, ServeError> {

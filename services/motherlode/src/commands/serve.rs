@@ -7,7 +7,7 @@ use motherlode_proofs::{KeyError, ProofsError};
 use motherlode_runtime::{
     Config,
     config::{Role, Verify},
-    stop, telemetry,
+    process, stop, telemetry,
 };
 use motherlode_server::{Phase, ServeError, note_refused_start, serve};
 use motherlode_spin::Dealer;
@@ -53,6 +53,9 @@ pub struct Args {
     /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.
     #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with = "no_console")]
     console: Option<SocketAddr>,
+    /// Address of metrics for Prometheus and of health for probes, over plain HTTP. Default none.
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    telemetry: Option<SocketAddr>,
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
@@ -92,6 +95,7 @@ impl Args {
         if !self.read_partitions.is_empty() {
             config.ledger.read_partitions = self.read_partitions.iter().copied().collect();
         }
+        config.telemetry.listen = self.telemetry.or(config.telemetry.listen);
         config.draws.accept_loss = self.restored;
         config.draws.accept_lost_keys = self.draw_keys_lost;
         config.proofs.accept_new_key = self.new_log_key;
@@ -135,7 +139,9 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(config.threads()).enable_all().build();
     let runtime = runtime.map_err(Failure::found)?;
     let served = runtime.block_on(async {
-        let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
+        let instance = process::instance(config.listen);
+        let _telemetry = telemetry::start(&config.telemetry, config.role, instance).map_err(Failure::unusable)?;
+        process::warn_of_memory(&config);
         let signalled = stop::signalled().map_err(Failure::found)?;
         let signalled = async {
             let signal = signalled.await;

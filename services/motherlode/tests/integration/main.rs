@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod commit;
 mod mistakes;
 mod notify;
 mod replaced;

@@ -69,6 +69,11 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         &["telemetry.filter:", "level filter: expected one of"],
     ),
     ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", &["telemetry.otlp_endpoint: \"collector:4317\"", "http://"]),
+    (
+        "[telemetry]\nlisten = \"0.0.0.0:0\"\n",
+        &["0.0.0.0:0 is reachable beyond loopback with metrics", "[allow_beyond_loopback] telemetry = true"],
+    ),
+    ("[telemetry]\nlog_format = \"xml\"\n", &["unknown variant `xml`", "`json`"]),
     // Currencies.
     (
         "[currencies.ladders.neptune]\nEUR = { coin_values = \"0.003\", default = \"0.003\" }\n",
