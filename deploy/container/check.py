@@ -175,7 +175,7 @@ def build(work, binary):
         elif keyword in ("ENTRYPOINT", "CMD"):
             stage.told[keyword] = json.loads(rest)
         else:
-            assert keyword in ("EXPOSE", "STOPSIGNAL"), f"{keyword} is unknown here"
+            assert keyword in ("ARG", "EXPOSE", "STOPSIGNAL"), f"{keyword} is unknown here"
             stage.told[keyword] = rest
     return stage
 

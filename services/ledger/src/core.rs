@@ -24,7 +24,10 @@ use motherlode_proto::convert::record::{self, Logged};
 use motherlode_state::{Books, Commit, Event, Stage, StreamId};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{
-    sync::{Arc, OnceLock, atomic::{AtomicBool, AtomicU64}},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64},
+    },
     time::Duration,
 };
 use tokio::sync::{broadcast, watch};

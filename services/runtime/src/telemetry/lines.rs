@@ -1,8 +1,8 @@
 //! Form of the log lines, and their bound: a failure that repeats, such as that of a full disk, does not flood the log.
 
 use crate::config::LogFormat;
-use rustix::fs::fstat;
 use parking_lot::Mutex;
+use rustix::fs::fstat;
 use std::{
     collections::HashMap,
     env, fmt, io,
