@@ -67,6 +67,8 @@ def base(image, root):
     if image.startswith(RUST):
         run("debootstrap", "--variant=minbase", f"--include={RUST_PACKAGES}", SUITE, root, stdout=subprocess.DEVNULL)
         return
+    if image == "scratch":
+        return
     assert image == DISTROLESS, f"nothing is known that stands for {image}"
     with tempfile.TemporaryDirectory() as packages:
         run("apt-get", "download", "-qq", *DISTROLESS_PACKAGES, cwd=packages, stderr=subprocess.DEVNULL)
@@ -173,7 +175,7 @@ def build(work, binary):
         elif keyword in ("ENTRYPOINT", "CMD"):
             stage.told[keyword] = json.loads(rest)
         else:
-            assert keyword in ("EXPOSE", "STOPSIGNAL"), f"{keyword} is unknown here"
+            assert keyword in ("ARG", "EXPOSE", "STOPSIGNAL"), f"{keyword} is unknown here"
             stage.told[keyword] = rest
     return stage
 
@@ -187,7 +189,7 @@ def configure(folder, program):
     printed = run(program, "token", "new", "--out", folder / "token", capture_output=True, text=True).stdout
     digest = next(word for word in printed.replace('"', " ").split() if len(word) == 64)
     (folder / "motherlode.toml").write_text(
-        'listen = "0.0.0.0:50051"\n[tls]\ncertificate = "/etc/motherlode/tls.crt"\nkey = "/etc/motherlode/tls.key"\n'
+        'listen = "0.0.0.0:50051"\n[tls]\ncertificate = "tls.crt"\nkey = "tls.key"\n'
         '[[operators]]\nid = "demo"\n[[operators.credentials]]\nname = "check"\nroles = ["play", "wallet"]\n'
         f'token_sha256 = "{digest}"\n'
     )
@@ -199,11 +201,12 @@ class Container:
         (place,) = stage.volumes
         user = stage.user
         root = stage.root
+        inner = f"--root={root} --wd={stage.folder} --setuid={user.split(':')[0]} --setgid={user.split(':')[1]}"
         # The container has its own namespaces and a read-only root; only the volume and the configuration are of this machine.
         setup = (
             f"ip link set lo up && mount --bind {root} {root} && mount --bind {volume} {root}{place} && "
             f"mount -t proc proc {root}/proc && mount -o remount,bind,ro {root} && "
-            f'exec setpriv --no-new-privs chroot --userspec={user} --groups={user.split(":")[1]} {root} "$@"'
+            f'exec setpriv --no-new-privs --clear-groups unshare {inner} "$@"'
         )
         command = stage.told["ENTRYPOINT"] + stage.told["CMD"]
         self.stage = stage

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 FIELDS = {"apiVersion", "kind", "namespace", "resources", "images", "labels", "patches", "replicas"}
-CLUSTER_WIDE = {"Namespace"}
+CLUSTER_WIDE = {"Namespace", "PriorityClass"}
 KEYS = {"containers": "name", "volumes": "name", "volumeMounts": "mountPath", "ports": "containerPort", "env": "name"}
 
 

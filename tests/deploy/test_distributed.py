@@ -1,6 +1,7 @@
 """Names of roles, ledgers and NATS servers in deploy/kubernetes/distributed are consistent."""
 
 import os
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -34,12 +35,23 @@ def test_each_role_is_there_and_knows_every_ledger():
 def test_the_configurations_files_are_mounted():
     store, ledger = CONFIG["store"], CONFIG["ledger"]
     files = [store["credentials"], store["tls"]["ca"], store["key_file"], ledger["token_file"], ledger["ca"]]
+    files.append(CONFIG["proofs"]["key_file"])
     for found in render(FOLDER):
         for container in containers(found):
             mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
             assert all(str(Path(file).parent) in mounts for file in files)
             assert str(Path(flags(found)["config"]).parent) in mounts
             assert container["workingDir"] in mounts, "the certificate is named by its name alone"
+
+
+def test_pl_30_the_log_is_signed_by_one_key_of_a_secret():
+    """A pod's own folder ends with the pod."""
+    proofs = CONFIG["proofs"]
+    volumes = {volume["name"]: volume for found in render(FOLDER) for volume in pod(found).get("volumes", [])}
+    assert "emptyDir" in volumes["data"]
+    assert proofs["key_file"] == "/etc/motherlode/role/log.key"
+    listed = (FOLDER / "kustomization.yaml").read_text()
+    assert f"`motherlode key new {proofs['name']} --out log.key`" in listed
 
 
 def test_mf_e6_each_role_mounts_its_own_secrets_alone():
@@ -55,13 +67,14 @@ def test_mf_e6_each_role_mounts_its_own_secrets_alone():
     text = (FOLDER / "motherlode.toml").read_text()
     assert shared not in text, "a secret in the secret that all roles mount"
     listed = (FOLDER / "kustomization.yaml").read_text()
+    listed = re.sub(r"\n# {20,}", " ", listed)
     files = {line.split()[1]: line for line in listed.splitlines() if line.startswith("#   motherlode-")}
-    assert all(word in files["motherlode-ledger"] for word in ("nats.creds", "stream.key", "draws"))
+    assert all(word in files["motherlode-ledger"] for word in ("nats.creds", "stream.key", "draws", "log.key"))
     assert "node.token" not in files["motherlode-ledger"]
     assert all(word in files["motherlode-spin"] for word in ("node.token", "draws"))
     assert "node.token" in files["motherlode-jackpot"] and "draws" not in files["motherlode-jackpot"]
     for role in ("spin", "jackpot"):
-        assert not any(word in files[f"motherlode-{role}"] for word in ("nats", "stream.key"))
+        assert not any(word in files[f"motherlode-{role}"] for word in ("nats", "stream.key", "log.key"))
 
 
 def test_the_configuration_names_the_charts_servers():

@@ -106,6 +106,9 @@ def configure(folder, nats):
     key.write_text("5a" * 32)
     key.chmod(0o600)
     text = (FOLDER / "motherlode.toml").read_text()
+    name = re.search(r'name = "(example.com/[^"]+)"', text)[1]
+    log_key = folder / "ledger" / "log.key"
+    subprocess.run([BINARY, "key", "new", name, "--out", log_key], check=True, capture_output=True)
     # The draw keys are the only secret that two roles share.
     text = text.replace("/etc/motherlode/role/draws", f"{folder}/draws")
     text = re.sub(r"(?m)^url = .*", f'url = "nats://{nats}:4222"\nreplicas = 1', text)

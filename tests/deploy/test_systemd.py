@@ -1,5 +1,6 @@
 """Needs systemd's tools."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -14,22 +15,51 @@ NO_SYSTEMD = "no systemd-analyze: the unit is not verified"
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason=NO_SYSTEMD)
 
 
-def command():
-    lines = [line for line in UNIT.read_text().splitlines() if line.startswith("ExecStart=")]
-    assert len(lines) == 1
-    program, *arguments = shlex.split(lines[0].removeprefix("ExecStart="))
-    assert program == "/usr/local/bin/motherlode"
-    return arguments
+def settings(name):
+    return [line.removeprefix(f"{name}=") for line in UNIT.read_text().splitlines() if line.startswith(f"{name}=")]
 
 
-def test_the_program_takes_its_command(takes):
-    takes(command())
+def commands():
+    for line in settings("ExecStartPre") + settings("ExecStart"):
+        program, *arguments = shlex.split(line)
+        if program == "/usr/local/bin/motherlode":
+            yield arguments
+
+
+def test_the_program_takes_its_commands(takes):
+    for arguments in commands():
+        takes(arguments)
+
+
+def test_a_start_checks_the_configuration_that_it_serves():
+    """With `Type=notify`, a configuration that is refused fails `systemctl restart`."""
+    check, serve = commands()
+    assert (check[0], serve[0]) == ("config", "serve") and check[1:] == serve[1:]
+    assert settings("Type") == ["notify"] and "AF_UNIX" in settings("RestrictAddressFamilies")[0].split()
+    assert settings("TimeoutStartSec") == ["infinity"], "a replay may take long"
+
+
+def test_files_that_root_restored_belong_to_the_service_at_the_next_start(tmp_path):
+    """The unit's command gives each file the owner of the folder, which systemd sets, and follows no link."""
+    (line,) = [line for line in settings("ExecStartPre") if line.startswith("+")]
+    folder, elsewhere = tmp_path / "motherlode", tmp_path / "elsewhere"
+    (folder / "log/0").mkdir(parents=True)
+    (folder / "log/0/lock").touch()
+    elsewhere.touch()
+    (folder / "link").symlink_to(elsewhere)
+    if os.getuid() != 0:
+        pytest.skip("not root: no owner is changed")
+    os.chown(folder, 4711, 4711)
+    subprocess.run(shlex.split(line.removeprefix("+").replace("%S", str(tmp_path))), check=True, timeout=60)
+    owners = {path: path.lstat().st_uid for path in (folder / "log", folder / "log/0/lock", folder / "link", elsewhere)}
+    assert owners.pop(elsewhere) == os.getuid()
+    assert set(owners.values()) == {4711}, owners
 
 
 @needs_systemd
 def test_systemd_understands_every_line(tmp_path):
     unit = tmp_path / UNIT.name
-    unit.write_text(UNIT.read_text().replace("ExecStart=/usr/local/bin/motherlode", f"ExecStart={BINARY}"))
+    unit.write_text(UNIT.read_text().replace("=/usr/local/bin/motherlode", f"={BINARY}"))
     assert verify(unit) == (0, "")
     unit.write_text(unit.read_text().replace("ProtectClock=", "ProtectClocks="))
     assert "ProtectClocks" in verify(unit)[1]

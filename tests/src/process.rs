@@ -62,7 +62,8 @@ impl Process {
     ) -> Self {
         give_draw_key(data).expect("a key can be given");
         let mut command = Command::new(program);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
+        // Tests copy logs without their keys.
+        command.args(["serve", "--new-log-key", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
         if let Some(config) = config {
             command.arg("--config").arg(config);
         }

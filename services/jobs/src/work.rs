@@ -13,9 +13,10 @@ use motherlode_proto::{
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Game, Seed, Stake, game, latest};
 use motherlode_state::CoinValue;
+use opentelemetry::{KeyValue, global};
 use std::{
     sync::{Arc, atomic::Ordering},
-    time::Instant,
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 const ROUNDS_MAX: u64 = 100_000_000;
@@ -143,12 +144,30 @@ fn audited(parts: &[Options], going: &Going) -> Ended {
     match audit_all(&parts.iter().map(of).collect::<Vec<_>>()) {
         Ok(whole) => match whole.divergence() {
             Some(divergence) => Ended::saying(State::Found, vec![format!("Divergence at {divergence}")]),
-            None => Ended::saying(State::Done, sound(&whole)),
+            None => {
+                measure(&whole);
+                Ended::saying(State::Done, sound(&whole))
+            }
         },
         Err(Unusable::Stopped) => {
             Ended::saying(State::Cancelled, vec!["Cancelled: nothing was found up to there.".to_owned()])
         }
         Err(error) => Ended::failed(error.to_string()),
+    }
+}
+
+/// Exports the end of a sound audit, for alarms on its age.
+fn measure(whole: &Whole) {
+    let meter = global::meter("motherlode");
+    let position = meter.u64_gauge("motherlode.audit.position").with_description("Position of the last sound audit.");
+    let finished = meter.u64_gauge("motherlode.audit.finished").with_unit("s");
+    let finished = finished.with_description("Unix time at the end of the last sound audit.").build();
+    let position = position.build();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    for part in &whole.partitions {
+        let partition = [KeyValue::new("partition", i64::from(part.partition))];
+        position.record(part.position, &partition);
+        finished.record(now, &partition);
     }
 }
 

@@ -24,7 +24,10 @@ use motherlode_proto::convert::record::{self, Logged};
 use motherlode_state::{Books, Commit, Event, Stage, StreamId};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64},
+    },
     time::Duration,
 };
 use tokio::sync::{broadcast, watch};
@@ -50,6 +53,8 @@ pub(crate) struct LedgerCore {
     /// Durable state only.
     pub(crate) books: RwLock<Books>,
     pub(crate) rests_on: ChainHead,
+    /// Position of the latest snapshot.
+    pub(crate) snapshot: AtomicU64,
     pub(crate) provenance: Arc<Provenance>,
     pub(crate) players: Arc<Players>,
     pub(crate) reader: Arc<dyn Reader>,

@@ -33,7 +33,7 @@ use std::{
     path::Path,
     sync::{
         Arc, OnceLock,
-        atomic::AtomicBool,
+        atomic::{AtomicBool, AtomicU64},
         mpsc::{channel, sync_channel},
     },
     thread::JoinHandle,
@@ -204,6 +204,7 @@ pub(crate) fn recover(
         partition,
         books: RwLock::new(books),
         rests_on,
+        snapshot: AtomicU64::new(rests_on.position),
         provenance,
         players,
         reader,

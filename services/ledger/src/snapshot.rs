@@ -28,6 +28,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
+        atomic::Ordering,
         mpsc::{SyncSender, sync_channel},
     },
     thread::JoinHandle,
@@ -190,6 +191,7 @@ impl SnapshotWriter {
         match self.write(shared) {
             Ok(position) => {
                 tracing::info!(position, "a snapshot was written");
+                shared.snapshot.store(position, Ordering::Relaxed);
                 (self.latest, self.merged) = (position, false);
                 // A snapshot written after the check names this program.
                 self.provenance.take_stale();

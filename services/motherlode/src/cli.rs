@@ -6,13 +6,17 @@ use crate::help::{self, Completions, Man, with_help};
 use crate::replaced;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use motherlode_ledger::DrawKeys;
-use motherlode_runtime::lowest_priority;
+use motherlode_runtime::{lowest_priority, process};
 use motherlode_spin::Dealer;
 use std::process::ExitCode;
 
+/// Commit that the program was built from (`build.rs`).
+const COMMIT: &str = env!("MOTHERLODE_COMMIT");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("MOTHERLODE_COMMIT"), ")");
+
 /// Event-sourced jackpot and round ledger.
 #[derive(Parser)]
-#[command(name = "motherlode", version, about)]
+#[command(name = "motherlode", version = VERSION, about)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -103,6 +107,7 @@ pub(crate) fn command() -> clap::Command {
 /// unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
+    process::set_commit(COMMIT);
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => match replaced::flag(std::env::args().skip(1)) {

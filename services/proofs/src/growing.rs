@@ -1,8 +1,12 @@
 use crate::files::{Files, FilesError};
 use motherlode_ledger::Handle;
 use motherlode_log::{Position, ReadError, genesis, hash, previous_hash};
-use motherlode_tiles::{Checkpoint, Hash, Note, Stored as _, Tree, VerifierKey};
-use std::{io, path::Path, sync::Arc};
+use motherlode_tiles::{Checkpoint, Hash, Note, NoteError, Stored as _, Tree, VerifierKey};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
@@ -28,6 +32,9 @@ pub(crate) enum GrowError {
     /// Log and checkpoint contradict each other; signing ends for good.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
+    /// Another key signed the checkpoint.
+    #[error("another key signed the checkpoint {}", .0.display())]
+    OtherKey(PathBuf),
 }
 
 /// Checks hashes against the entries, up to a size or until stopped.
@@ -63,16 +70,21 @@ pub(crate) struct Growing {
 
 impl Growing {
     /// Opens the files, and rebuilds them if damaged; then no checkpoint is returned until the tree has the signed size.
+    /// A checkpoint of another key is an error, unless `accept_new_key`.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,
         key: &VerifierKey,
+        accept_new_key: bool,
     ) -> Result<(Self, Option<(Checkpoint, Note)>), GrowError> {
         let partition = ledger.partition();
         let files = Arc::new(Files::open(folder)?);
         let signed = match Files::checkpoint(folder, key) {
             Ok(signed) => signed,
             Err(FilesError::Io { source, .. }) => return Err(source.into()),
+            Err(FilesError::Unsigned { path, source: NoteError::Unsigned }) if !accept_new_key => {
+                return Err(GrowError::OtherKey(path));
+            }
             Err(error) => {
                 tracing::error!(partition, %error, "the last checkpoint is damaged: it is renamed, and the tree is rebuilt from the log");
                 files.set_aside()?;

@@ -1,5 +1,6 @@
 //! Signing keys: files of one line that only their owner can read.
 
+use motherlode_log::Position;
 use motherlode_runtime::Config;
 use motherlode_tiles::{KeyKind, Malformed, SignerKey, VerifierKey};
 use std::{
@@ -18,6 +19,18 @@ pub enum KeyError {
     Malformed { path: PathBuf, source: Malformed },
     #[error("{} has the key of {found}, but the configuration has [proofs] name = {wanted:?}", path.display())]
     Name { path: PathBuf, found: String, wanted: String },
+    /// The log has records, which another key has signed.
+    #[error(
+        "the log has records up to position {end}, and the key that signed it is not in {}. Restore the key. If it is lost, \
+         `serve --new-log-key` signs with a new one: for verifiers this is another log", path.display()
+    )]
+    Missing { path: PathBuf, end: Position },
+    /// The last checkpoint has no signature of this key.
+    #[error(
+        "the checkpoint in {} was signed by another key than that of {}. Restore the key that signed it. If it is lost, \
+         `serve --new-log-key` signs with this one: for verifiers this is another log", checkpoint.display(), path.display()
+    )]
+    Other { path: PathBuf, checkpoint: PathBuf },
     #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
 }
@@ -41,15 +54,12 @@ pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// Loads the key. A missing one is created only if the configuration names no file.
-pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
+/// Loads the key of a log that ends at `end`. A missing one is created only if the configuration names no file, and
+/// only for an empty log unless a new key is accepted.
+pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
-    if config.proofs.key_file.is_none() && config.store.url.is_some() {
-        tracing::warn!(
-            "a process that takes over this log would sign with another key: name one key for all in [proofs] key_file"
-        );
-    }
     let key = match config.proofs.key_file.is_none() && !path.exists() {
+        true if end > 0 && !config.proofs.accept_new_key => return Err(KeyError::Missing { path, end }),
         true => {
             let key = make(&path, wanted, KeyKind::Log)?;
             tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key for checkpoints: back it up");
@@ -57,10 +67,24 @@ pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
         }
         false => load(&path)?,
     };
-    match wanted {
-        Some(wanted) if wanted != key.verifier().name() => {
-            Err(KeyError::Name { path, found: key.verifier().name().to_owned(), wanted: wanted.to_owned() })
-        }
+    named(key, &path, config)
+}
+
+/// Checks a configured key and its name.
+pub fn check_key(config: &Config) -> Result<(), KeyError> {
+    match &config.proofs.key_file {
+        Some(path) => named(load(path)?, path, config).map(drop),
+        None => Ok(()),
+    }
+}
+
+fn named(key: SignerKey, path: &Path, config: &Config) -> Result<SignerKey, KeyError> {
+    match &config.proofs.name {
+        Some(wanted) if wanted != key.verifier().name() => Err(KeyError::Name {
+            path: path.to_owned(),
+            found: key.verifier().name().to_owned(),
+            wanted: wanted.clone(),
+        }),
         _ => Ok(key),
     }
 }

@@ -33,7 +33,7 @@ pub enum ProofsError {
     #[error(
         "proofs: {found}. A log is never signed in two versions, so nothing is served. Bring back the log that was signed: a copy, a \
          replica, the disk. If it is lost, continue what is left as another log: move the key {} away{}, so that holders of \
-         the old key see where the old log ended. Then start once with `serve --restored`: no revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
+         the old key see where the old log ended. Then start once with `serve --restored --new-log-key`: no revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
     #[error("proofs: the tree in {} can't be opened: {error}", folder.display())]
@@ -95,8 +95,8 @@ impl Proofs {
         ledgers: impl IntoIterator<Item = &'a Handle>,
         draws: &DrawKeys,
     ) -> Result<Self, ProofsError> {
-        let key = load_or_make(config)?;
-        let written = ledgers.into_iter().filter(|ledger| !ledger.is_replica());
+        let written: Vec<_> = ledgers.into_iter().filter(|ledger| !ledger.is_replica()).collect();
+        let key = load_or_make(config, written.iter().map(|ledger| ledger.durable()).max().unwrap_or_default())?;
         let mut partitions = vec![];
         for ledger in written {
             let key = key.named(&origin(key.verifier().name(), ledger.partition()))?;
@@ -163,15 +163,18 @@ impl Partition {
     fn open(config: &Config, ledger: Handle, key: SignerKey, draws: DrawKeys) -> Result<Self, ProofsError> {
         let folder = proofs_folder(&config.data, ledger.partition());
         let verifier = key.verifier().clone();
-        let (growing, signed) =
-            match Growing::open(&folder, &ledger, &verifier).and_then(|opened| start::resume(opened, &ledger)) {
-                Ok(opened) => opened,
-                Err(GrowError::Contradiction(found)) => {
-                    let (key, named) = (key_file(config), config.proofs.name.is_some());
-                    return Err(ProofsError::Contradiction { found, key, named });
-                }
-                Err(error) => return Err(ProofsError::Files { folder, error: error.to_string() }),
-            };
+        let opened = Growing::open(&folder, &ledger, &verifier, config.proofs.accept_new_key);
+        let (growing, signed) = match opened.and_then(|opened| start::resume(opened, &ledger)) {
+            Ok(opened) => opened,
+            Err(GrowError::Contradiction(found)) => {
+                let (key, named) = (key_file(config), config.proofs.name.is_some());
+                return Err(ProofsError::Contradiction { found, key, named });
+            }
+            Err(GrowError::OtherKey(checkpoint)) => {
+                return Err(KeyError::Other { path: key_file(config), checkpoint }.into());
+            }
+            Err(error) => return Err(ProofsError::Files { folder, error: error.to_string() }),
+        };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
         let unsorted = |error: &std::io::Error| tracing::error!(%error, "failed to open the index of records by hash");

@@ -5,6 +5,7 @@ mod canonical;
 mod console;
 mod currencies;
 pub(crate) mod error;
+mod files;
 mod operators;
 mod proofs;
 mod reload;
@@ -13,6 +14,7 @@ mod role;
 mod rules;
 mod seamless;
 mod store;
+mod telemetry;
 mod verify;
 
 pub use console::Console;
@@ -24,6 +26,7 @@ pub use role::{LedgerTargets, Role};
 pub use rules::Rules;
 pub use seamless::{Seamless, WalletCredentials, WalletKind, WalletProtocol};
 pub use store::{AllowUnsafe, Store, StoreTls};
+pub use telemetry::{LogFormat, Telemetry};
 pub use verify::Verify;
 
 use crate::jurisdiction::{Jurisdictions, Profiles};
@@ -109,6 +112,8 @@ pub struct BeyondLoopback {
     pub plaintext: bool,
     /// Serve without operators: every caller may do everything.
     pub anyone: bool,
+    /// Serve metrics and health (`telemetry.listen`), which have no TLS and no log-in.
+    pub telemetry: bool,
 }
 
 /// Thresholds of significant events (PL-22). No regulation sets a figure.
@@ -236,20 +241,6 @@ pub struct Interruption {
     pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
 }
 
-/// Logs on standard error, and telemetry to an OpenTelemetry collector.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Telemetry {
-    /// Log filter of levels and targets, such as `info,motherlode_ledger=debug`. RUST_LOG overrides it.
-    pub filter: String,
-    /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317".
-    pub otlp_endpoint: Option<String>,
-    /// Percent of requests with a trace.
-    pub sample_percent: u8,
-    /// Seconds between exports of metrics.
-    pub metrics_seconds: u16,
-}
-
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -319,12 +310,6 @@ impl Default for Limits {
 impl Default for Interruption {
     fn default() -> Self {
         Self { sweep_ms: 60_000, hours: BTreeMap::new(), jurisdictions: BTreeMap::new() }
-    }
-}
-
-impl Default for Telemetry {
-    fn default() -> Self {
-        Self { filter: "info".to_owned(), otlp_endpoint: None, sample_percent: 100, metrics_seconds: 10 }
     }
 }
 
@@ -491,8 +476,13 @@ impl Config {
                 "anyone",
             ),
         ];
-        match faults.into_iter().find(|(exposed, ..)| *exposed && !listen.ip().is_loopback()) {
-            Some((_, how, key)) => Err(ConfigError::Exposed { listen, how, key }),
+        if let Some((_, how, key)) = faults.into_iter().find(|(exposed, ..)| *exposed && !listen.ip().is_loopback()) {
+            return Err(ConfigError::Exposed { listen, how, key });
+        }
+        match self.telemetry.listen.filter(|listen| !listen.ip().is_loopback() && !allowed.telemetry) {
+            Some(listen) => {
+                Err(ConfigError::Exposed { listen, how: "with metrics, without TLS and log-in", key: "telemetry" })
+            }
             None => Ok(()),
         }
     }

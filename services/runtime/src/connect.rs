@@ -87,6 +87,15 @@ pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connect
     Ok(Connection { channel: endpoint.connect_lazy(), authorization })
 }
 
+/// Checks an address and its credentials without connecting.
+pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError> {
+    prepare(target, credentials).map(drop).map_err(|error| match error {
+        // The configuration has no flag.
+        ConnectError::Unusable(fault) => ConnectError::Unusable(fault.trim_start_matches("--target ").to_owned()),
+        other => other,
+    })
+}
+
 async fn open(
     target: &str,
     credentials: &Credentials,

@@ -3,6 +3,7 @@
 pub mod access;
 mod appends;
 pub mod buffers;
+pub mod certificate;
 mod clock;
 pub mod config;
 pub mod connect;
@@ -11,6 +12,7 @@ pub mod json;
 pub mod jurisdiction;
 pub mod memory;
 mod priority;
+pub mod process;
 pub mod program;
 mod reads;
 pub mod reason;

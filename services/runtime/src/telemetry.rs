@@ -1,33 +1,52 @@
-//! Logs on standard error; spans and metrics for an OpenTelemetry collector, unaffected by the log filter. Exports
-//! never block requests: spans are batched on a thread, and dropped if the collector is slow.
+//! Logs on standard error; spans and metrics for an OpenTelemetry collector, metrics for Prometheus too, unaffected by the
+//! log filter. Exports never block requests: spans are batched on a thread, and dropped if the collector is slow.
 
-use crate::config::Telemetry;
-use opentelemetry::trace::TracerProvider as _;
+mod exports;
+mod lines;
+
+use crate::{
+    config::{Role, Telemetry},
+    process,
+};
+use exports::Counted;
+use http::Uri;
+use lines::is_journal;
+use opentelemetry::{KeyValue, trace::TracerProvider as _};
 use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig};
 use opentelemetry_sdk::{
     Resource,
     metrics::{PeriodicReader, SdkMeterProvider},
     trace::{Sampler, SdkTracerProvider},
 };
+use prometheus::{Encoder, Registry, TextEncoder};
 use std::{
     io::IsTerminal,
-    sync::mpsc,
+    sync::{OnceLock, mpsc},
     thread,
     time::{Duration, Instant},
 };
 use tracing::Level;
-use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{
+    Layer,
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
+
+const SERVICE: &str = "motherlode";
+const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
+
+/// Metrics for Prometheus, if the process serves them. The meters are global too.
+static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 /// Guard that exports the remaining spans and metrics on drop.
 #[derive(Debug, Default)]
 #[must_use = "the last data is exported when this is dropped"]
-pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
-
-const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
+pub struct Guard(Option<SdkTracerProvider>, Option<SdkMeterProvider>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let Some((spans, metrics)) = self.0.take() else { return };
+        let Some((spans, metrics)) = self.0.take().zip(self.1.take()) else { return };
         let until = Instant::now() + LAST_EXPORT_MAX;
         let (sender, exported) = mpsc::channel();
         let other = sender.clone();
@@ -52,58 +71,107 @@ impl Drop for Guard {
 pub enum TelemetryError {
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
+    /// A bare word would be a target, and silence all others.
+    #[error("telemetry.filter: {0:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL")]
+    Level(String),
+    #[error("telemetry.otlp_endpoint: {0:?} must be an address such as http://127.0.0.1:4317")]
+    Endpoint(String),
     #[error("telemetry.otlp_endpoint: {0}")]
     Exporter(#[from] ExporterBuildError),
+    #[error("telemetry.listen: {0}")]
+    Prometheus(#[from] opentelemetry_sdk::error::OTelSdkError),
     #[error("telemetry is already running: {0}")]
     Running(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Starts telemetry. An OTLP endpoint needs a tokio runtime.
-pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, TelemetryError> {
+/// Checks the settings without starting anything.
+pub fn check(settings: &Telemetry) -> Result<(), TelemetryError> {
+    targets(&settings.filter)?;
+    let Some(endpoint) = &settings.otlp_endpoint else { return Ok(()) };
+    let is_usable = |uri: &Uri| uri.scheme_str() == Some("http") && uri.host().is_some_and(|host| !host.is_empty());
+    match endpoint.parse::<Uri>().is_ok_and(|uri| is_usable(&uri)) {
+        true => Ok(()),
+        false => Err(TelemetryError::Endpoint(endpoint.clone())),
+    }
+}
+
+fn targets(filter: &str) -> Result<Targets, TelemetryError> {
+    let words = filter.split(',').map(str::trim).filter(|word| !word.is_empty() && !word.contains('='));
+    if let Some(word) = words.into_iter().find(|word| word.parse::<LevelFilter>().is_err()) {
+        return Err(TelemetryError::Level(word.to_owned()));
+    }
+    let targets: Targets = filter.parse()?;
+    // The exporters report their failures once; the libraries would at each export.
+    let is_asked = filter.contains("opentelemetry");
+    Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
+}
+
+/// Starts telemetry of a process with this role and name. An OTLP endpoint needs a tokio runtime.
+pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
-    let filter: Targets = asked.as_ref().unwrap_or(&settings.filter).parse()?;
-    let exported = |endpoint| {
-        Ok::<_, ExporterBuildError>((spans(service, endpoint, settings)?, metrics(service, endpoint, settings)?))
-    };
-    let exported = settings.otlp_endpoint.as_deref().map(exported).transpose()?;
-    let layer = exported.as_ref().map(|(spans, _)| {
+    let filter = targets(asked.as_ref().unwrap_or(&settings.filter))?;
+    let resource = resource(role, instance);
+    let spans = settings.otlp_endpoint.as_deref().map(|endpoint| spans(&resource, endpoint, settings)).transpose()?;
+    let layer = spans.as_ref().map(|spans| {
         // The spans that libraries make per packet are not part of a call's trace.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
-        tracing_opentelemetry::layer().with_tracer(spans.tracer(service)).with_filter(ours)
+        tracing_opentelemetry::layer().with_tracer(spans.tracer(SERVICE)).with_filter(ours)
     });
-    tracing_subscriber::registry()
-        .with(layer)
-        .with(tracing_subscriber::fmt::layer().with_ansi(colours()).with_writer(std::io::stderr).with_filter(filter))
-        .try_init()?;
-    if let Some((_, metrics)) = &exported {
+    let lines = lines::layer(settings.log_format, is_journal(), colours(), std::io::stderr);
+    tracing_subscriber::registry().with(layer).with(lines.with_filter(filter)).try_init()?;
+    let metrics = settings.measures().then(|| metrics(resource, settings)).transpose()?;
+    if let Some(metrics) = &metrics {
         opentelemetry::global::set_meter_provider(metrics.clone());
+        ["spans", "metrics"].into_iter().for_each(|signal| exports::count(signal, 0));
     }
-    Ok(Guard(exported))
+    Ok(Guard(spans, metrics))
+}
+
+/// Returns the metrics in the text form of Prometheus; `None` if the process does not serve them.
+#[must_use]
+pub fn prometheus() -> Option<Vec<u8>> {
+    let mut text = vec![];
+    TextEncoder::new().encode(&REGISTRY.get()?.gather(), &mut text).ok()?;
+    Some(text)
 }
 
 fn colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|asked| asked.is_empty())
 }
 
-fn metrics(
-    service: &'static str,
-    endpoint: &str,
-    settings: &Telemetry,
-) -> Result<SdkMeterProvider, ExporterBuildError> {
-    let exporter = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
-    let interval = Duration::from_secs(settings.metrics_seconds.into());
-    Ok(SdkMeterProvider::builder()
-        .with_reader(PeriodicReader::builder(exporter).with_interval(interval).build())
-        .with_resource(Resource::builder().with_service_name(service).build())
-        .build())
+/// Several processes share a collector, so each is named.
+fn resource(role: Role, instance: String) -> Resource {
+    let attributes = [
+        KeyValue::new("service.instance.id", instance),
+        KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
+        KeyValue::new("motherlode.commit", process::commit()),
+        KeyValue::new("motherlode.role", role.name()),
+    ];
+    Resource::builder().with_service_name(SERVICE).with_attributes(attributes).build()
 }
 
-fn spans(service: &'static str, endpoint: &str, settings: &Telemetry) -> Result<SdkTracerProvider, ExporterBuildError> {
-    let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
+fn metrics(resource: Resource, settings: &Telemetry) -> Result<SdkMeterProvider, TelemetryError> {
+    let mut provider = SdkMeterProvider::builder().with_resource(resource);
+    if let Some(endpoint) = &settings.otlp_endpoint {
+        let exporter = Counted::new("metrics", MetricExporter::builder().with_tonic().with_endpoint(endpoint).build()?);
+        let interval = Duration::from_secs(settings.metrics_seconds.into());
+        provider = provider.with_reader(PeriodicReader::builder(exporter).with_interval(interval).build());
+    }
+    if settings.listen.is_some() {
+        let registry = REGISTRY.get_or_init(Registry::new).clone();
+        provider = provider.with_reader(
+            opentelemetry_prometheus::exporter().with_registry(registry).scope_info_enabled(false).build()?,
+        );
+    }
+    Ok(provider.build())
+}
+
+fn spans(resource: &Resource, endpoint: &str, settings: &Telemetry) -> Result<SdkTracerProvider, ExporterBuildError> {
+    let exporter = Counted::new("spans", SpanExporter::builder().with_tonic().with_endpoint(endpoint).build()?);
     let share = f64::from(settings.sample_percent) / 100.0;
     Ok(SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
         .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(share))))
-        .with_resource(Resource::builder().with_service_name(service).build())
+        .with_resource(resource.clone())
         .build())
 }

@@ -1,7 +1,7 @@
 use crate::log::location::LogError;
 use motherlode_ledger::{AppendError, OpenError, Standing, StartRefused, UnknownRules, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
-use motherlode_runtime::{ConfigError, connect::ConnectError, connections::TlsError};
+use motherlode_runtime::{ConfigError, connect::ConnectError, connections::TlsError, telemetry::TelemetryError};
 use motherlode_spin::UnknownName;
 use motherlode_state::StreamId;
 use motherlode_wallet::WalletError;
@@ -57,6 +57,10 @@ pub enum ServeError {
     Currencies(#[from] motherlode_slots::LadderRefused),
     #[error(transparent)]
     Wallet(#[from] WalletError),
+    #[error(transparent)]
+    Telemetry(#[from] TelemetryError),
+    #[error("{key}: {source}")]
+    Target { key: &'static str, source: ConnectError },
     #[error("reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
 }

@@ -16,7 +16,10 @@ use motherlode_ledger::{AUTHORITY_AGE_MAX, Handle, Ledgers, Standing};
 use motherlode_log::Authority;
 use motherlode_proto::{ledger::v1::ledger_service_server as ledger, spin::v1::spin_service_server as spin};
 use motherlode_runtime::Stop;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 use tonic_health::{
@@ -80,8 +83,28 @@ impl Health for Answers {
     }
 }
 
+/// Whether the process is SERVING, for probes without gRPC.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Readiness {
+    serving: Arc<AtomicBool>,
+    authorities: Arc<[Arc<Authority>]>,
+}
+
+impl Readiness {
+    pub(crate) fn new(ledgers: &Ledgers) -> Self {
+        let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
+        Self { authorities, ..Self::default() }
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.serving.load(Ordering::Acquire)
+            && !self.authorities.iter().any(|authority| authority.age() > AUTHORITY_AGE_MAX)
+    }
+}
+
 pub(crate) async fn report(
     reporter: HealthReporter,
+    readiness: Readiness,
     served: Vec<&'static str>,
     ledgers: Ledgers,
     mut tasks: watch::Receiver<Tasks>,
@@ -105,6 +128,9 @@ pub(crate) async fn report(
                     Works::Reads if !WRITE.contains(&service) => ServingStatus::Serving,
                     Works::Reads | Works::Nothing => ServingStatus::NotServing,
                 };
+                if service.is_empty() {
+                    readiness.serving.store(status == ServingStatus::Serving, Ordering::Release);
+                }
                 reporter.set_service_status(service, status).await;
             }
             match works {
@@ -130,6 +156,7 @@ pub(crate) async fn report(
         }
     }
     stop.requested().await;
+    readiness.serving.store(false, Ordering::Release);
     for service in served.iter().copied() {
         reporter.set_service_status(service, ServingStatus::NotServing).await;
     }

@@ -16,6 +16,7 @@ mod log;
 mod metrics;
 mod names;
 mod not_serving;
+mod process_metrics;
 mod refused_starts;
 mod reload;
 mod roles;
@@ -27,6 +28,7 @@ mod single;
 mod standby;
 mod start;
 mod tasks;
+mod telemetry_port;
 mod transport;
 
 pub use error::ServeError;

@@ -9,6 +9,7 @@ use motherlode_ledger::{Handle, Ledgers, ReaderKind, Standing};
 use motherlode_log::Position;
 use motherlode_proofs::{Extent, Proofs};
 use motherlode_report::{Counts, Follower, VoidShare};
+use motherlode_runtime::connections::Admission;
 use motherlode_state::{Nano, UnpaidAward};
 use opentelemetry::{
     KeyValue, global,
@@ -29,6 +30,9 @@ pub struct Source {
     pub proofs: Option<Proofs>,
     pub data: PathBuf,
     pub tasks: watch::Receiver<Tasks>,
+    pub admission: Admission,
+    /// Number of open sessions, of a process that spins.
+    pub sessions: Option<Box<dyn Fn() -> usize + Send + Sync>>,
 }
 
 impl Metrics {
@@ -42,6 +46,7 @@ impl Metrics {
         observed.pools(&meter);
         observed.readers(&meter);
         observed.disk(&meter);
+        observed.callers(&meter);
         if signs {
             observed.proofs(&meter);
         }
@@ -113,6 +118,8 @@ impl Metrics {
         log("motherlode.queue.depth", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
         let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
+        let what = "Age of the oldest record after the latest snapshot; 0 if there is none.";
+        self.ages(meter, "motherlode.snapshot.age", what, |ledger| ledger.age_after(ledger.snapshot()).ok());
         log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
         });
@@ -172,6 +179,20 @@ impl Metrics {
             },
         );
         let observed = self.clone();
+        let what = "Records that the slowest follower of a kind has not got; 0 without one.";
+        gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
+            observed.ledgers(|ledgers| {
+                written(ledgers, &mut |ledger, partition| {
+                    let (readers, end) = (ledger.readers(), ledger.durable());
+                    for kind in ReaderKind::ALL {
+                        let of_kind = readers.iter().filter(|reader| reader.kind == kind);
+                        let behind = of_kind.map(|reader| end.saturating_sub(reader.sent)).max().unwrap_or_default();
+                        seen.observe(behind, &[partition.clone(), KeyValue::new("kind", kind.name())]);
+                    }
+                });
+            });
+        });
+        let observed = self.clone();
         let what = "Furthest position sent to a copy of the whole log since the start; 0 without such a copy.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
@@ -183,6 +204,21 @@ impl Metrics {
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
             copied => ledger.age_after(copied).ok(),
+        });
+    }
+
+    fn callers(&self, meter: &Meter) {
+        let observed = self.clone();
+        gauge(meter, "motherlode.connections", "Open connections of all listeners of calls.", move |seen| {
+            if let Some(Source { admission, .. }) = &*observed.0.read() {
+                seen.observe(admission.connections() as u64, &[]);
+            }
+        });
+        let observed = self.clone();
+        gauge(meter, "motherlode.sessions", "Open sessions.", move |seen| {
+            if let Some(Source { sessions: Some(sessions), .. }) = &*observed.0.read() {
+                seen.observe(sessions() as u64, &[]);
+            }
         });
     }
 
@@ -223,15 +259,21 @@ impl Metrics {
                 }
             });
         }
-        type Covered = fn(&Extent) -> Position;
-        let ages: [(&'static str, &'static str, Covered); 2] = [
+        type Covered = fn(&Extent) -> Option<Position>;
+        let ages: [(&'static str, &'static str, Covered); 3] = [
             ("motherlode.proofs.tree_age", "Age of the oldest record missing in the tree; 0 if complete.", |of| {
-                of.grown
+                Some(of.grown)
             }),
             (
                 "motherlode.proofs.checkpoint_age",
                 "Age of the oldest unsigned record; 0 if all records are signed.",
-                |of| of.signed,
+                |of| Some(of.signed),
+            ),
+            // Not exported before the first cosignature.
+            (
+                "motherlode.proofs.witness_age",
+                "Age of the oldest record without a witness's cosignature; 0 if all have one.",
+                |of| of.cosigned,
             ),
         ];
         for (name, what, read) in ages {
@@ -240,7 +282,9 @@ impl Metrics {
                 let Some(Source { proofs: Some(proofs), ledgers, .. }) = &*observed.0.read() else { return };
                 for extent in proofs.extents() {
                     let ledger = ledgers.all().find(|ledger| ledger.partition() == extent.partition);
-                    if let Some(Ok(age)) = ledger.map(|ledger| ledger.age_after(read(&extent))) {
+                    if let Some((ledger, position)) = ledger.zip(read(&extent))
+                        && let Ok(age) = ledger.age_after(position)
+                    {
                         let partition = KeyValue::new("partition", i64::from(extent.partition));
                         seen.observe(age.as_secs_f64(), &[partition]);
                     }
@@ -305,16 +349,16 @@ impl Metrics {
     fn pools(&self, meter: &Meter) {
         type Read = fn(&motherlode_state::PoolState) -> Nano;
         let figures: [(&'static str, &'static str, Read); 4] = [
-            ("motherlode.pool.increments", "Increments of the running cycle (K).", |pool| pool.increments),
-            ("motherlode.pool.reserve", "Reserve (R).", |pool| pool.reserve),
-            ("motherlode.pool.contributions", "Sum of all contributions, less returned ones.", |pool| {
+            ("motherlode.pool.increments.EUR", "Increments of the running cycle (K).", |pool| pool.increments),
+            ("motherlode.pool.reserve.EUR", "Reserve (R).", |pool| pool.reserve),
+            ("motherlode.pool.contributions.EUR", "Sum of all contributions, less returned ones.", |pool| {
                 pool.contributions
             }),
-            ("motherlode.pool.paid", "All awards ever.", |pool| pool.paid),
+            ("motherlode.pool.paid.EUR", "All awards ever.", |pool| pool.paid),
         ];
         for (name, what, read) in figures {
             let observed = self.clone();
-            let gauge = meter.f64_observable_gauge(name).with_unit("EUR").with_description(what);
+            let gauge = meter.f64_observable_gauge(name).with_description(what);
             gauge
                 .with_callback(move |seen| {
                     observed.ledgers(|ledgers| {

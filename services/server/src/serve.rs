@@ -4,9 +4,10 @@ use crate::{
     console,
     error::ServeError,
     log::location::LogLocation,
-    roles,
+    process_metrics, roles,
     setup::{Phase, check},
     single, standby,
+    telemetry_port::TelemetryPort,
 };
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use motherlode_ledger::{Options, Stores};
@@ -28,7 +29,30 @@ pub fn serve<'a>(
             players_max: (config.limits.players_in_memory / config.partitions.max(1) as usize).max(1),
             ..Options::default()
         };
-        let config = config.clone();
+        let port = TelemetryPort::bind(config)?;
+        if config.telemetry.measures() {
+            process_metrics::start(config, port.is_ready());
+        }
+        let noted = |reached: Phase<'_>| {
+            port.note(&reached);
+            phase(reached);
+        };
+        let served = run(config.clone(), options, dealer, signalled, &noted);
+        tokio::select! {
+            served = served => served,
+            failed = port.serve(config) => failed,
+        }
+    })
+}
+
+fn run<'a>(
+    config: Config,
+    options: Options,
+    dealer: Dealer,
+    signalled: BoxFuture<'a, &'static str>,
+    phase: &'a dyn Fn(Phase<'_>),
+) -> LocalBoxFuture<'a, Result<(), ServeError>> {
+    Box::pin(async move {
         match (config.role, LogLocation::from_config(&config)) {
             (Role::Console, _) => console::serve(&config, signalled, phase).await,
             (Role::All, LogLocation::Folder { .. }) => single::serve(config, options, dealer, signalled, phase).await,
@@ -40,6 +64,11 @@ pub fn serve<'a>(
                     tracing::warn!(
                         "a process that takes this log over will have other draw keys: it revokes all outstanding draws, and open \
                      rounds can only be voided. Configure one file for all in [draws] key_file"
+                    );
+                }
+                if config.proofs.key_file.is_none() {
+                    tracing::warn!(
+                        "a process that takes this log over cannot sign it without its key, and ends: name one key for all in [proofs] key_file"
                     );
                 }
                 standby::serve(config, options, dealer, signalled, phase).await

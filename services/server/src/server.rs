@@ -3,6 +3,7 @@
 
 use crate::{
     error::ServeError,
+    health::Readiness,
     metrics::Metrics,
     reload::Reloader,
     tasks::{Kind, Supervisor, Tasks, fatal},
@@ -18,6 +19,7 @@ use tokio::{sync::watch, task::JoinHandle};
 
 pub struct Server {
     pub(crate) address: SocketAddr,
+    pub(crate) readiness: Readiness,
     pub(crate) identity: Identity,
     pub(crate) tiles: Option<SocketAddr>,
     pub(crate) console: Option<SocketAddr>,

@@ -5,7 +5,7 @@ use crate::{
     direct::DirectPlay,
     distrust,
     error::ServeError,
-    health,
+    health::{self, Readiness},
     layers::{Layers, State, call_metrics::CallMetrics},
     log::layout::{index_folder, log_folder},
     metrics::{Metrics, Source},
@@ -278,7 +278,8 @@ impl<'a> Services<'a> {
             };
             self.routes.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
         }
-        let exports = config.telemetry.otlp_endpoint.is_some();
+        let readiness = Readiness::new(&self.ledgers);
+        let exports = config.telemetry.measures();
         let (clock, metrics) = (self.ledgers.clone(), CallMetrics::new(self.calls, exports));
         refusals::start();
         let access = Access::new(&config.operators, Arc::new(move || clock.clock_ms()));
@@ -291,6 +292,8 @@ impl<'a> Services<'a> {
             identity: self.identity.clone(),
         };
         let buffers = buffers(config);
+        let sessions =
+            self.spin.as_ref().map(|api| -> Box<dyn Fn() -> usize + Send + Sync> { Box::new(api.session_counter()) });
         let direct = self.spin.map(|api| -> Arc<dyn Direct> {
             Arc::new(DirectPlay {
                 api: Arc::new(api),
@@ -315,15 +318,16 @@ impl<'a> Services<'a> {
         let workers = Workers::start(config.threads()).map_err(ServeError::Threads)?;
         self.ledgers.all().for_each(|ledger| ledger.publish_on(workers.next()));
         let told: Vec<_> = self.names.into_iter().chain([""]).collect();
-        let (admission, ledgers, stop) = (self.admission, self.ledgers.clone(), self.stop);
-        let tasks = self.tasks.subscribe();
+        let (counted, admission, ledgers, stop) =
+            (self.admission.clone(), self.admission, self.ledgers.clone(), self.stop);
+        let (tasks, ready) = (self.tasks.subscribe(), readiness.clone());
         let serving = self.tasks.spawn_once(Kind::Calls, async move {
             for service in told.iter().copied() {
                 reporter.set_service_status(service, ServingStatus::Serving).await;
             }
             let (stopper, told_all) = stop::channel();
             let stopped = async move {
-                health::report(reporter, told, ledgers, tasks, stop).await;
+                health::report(reporter, ready, told, ledgers, tasks, stop).await;
                 stopper.stop();
             };
             let pages = async {
@@ -350,6 +354,7 @@ impl<'a> Services<'a> {
         let (follower, check) = self.reports.unzip();
         Ok(Server {
             address,
+            readiness,
             identity: self.identity,
             tiles: self.tiles,
             console,
@@ -360,6 +365,8 @@ impl<'a> Services<'a> {
                     proofs: self.proofs.clone(),
                     data: config.data.clone(),
                     tasks: self.tasks.subscribe(),
+                    admission: counted,
+                    sessions,
                 })
             }),
             ledgers: self.ledgers,

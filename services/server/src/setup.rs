@@ -13,8 +13,13 @@ use motherlode_jackpot::PoolCoordinator;
 use motherlode_ledger::{
     DrawKeys, Handle, Ledgers, Options, StartPolicy, Stores, SupersededRules, judge_start, offer, open_all,
 };
-use motherlode_proofs::{Proofs, Witnesses};
-use motherlode_runtime::{Config, Profiles, config::Role, memory};
+use motherlode_proofs::{Proofs, ProofsError, Witnesses, check_key};
+use motherlode_runtime::{
+    Config, Profiles,
+    config::Role,
+    connect::{self, ConnectError},
+    memory, telemetry,
+};
 use motherlode_slots::latest_games;
 use motherlode_spin::{Dealer, Waits};
 use motherlode_state::StreamId;
@@ -39,7 +44,29 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     config.check_role()?;
     Witnesses::from_config(config)?;
     config.check_exposure()?;
+    config.check_files()?;
     config.tls.as_ref().map(tls).transpose()?;
+    telemetry::check(&config.telemetry)?;
+    if config.role.has_log() {
+        check_key(config).map_err(ProofsError::from)?;
+    }
+    check_targets(config)
+}
+
+/// Checks the addresses that the process calls.
+fn check_targets(config: &Config) -> Result<(), ServeError> {
+    let fault = |key| move |source| ServeError::Target { key, source };
+    if config.role != Role::All && !config.ledger.targets.is_empty() {
+        let credentials = config.ledger.credentials()?;
+        let mut targets = config.ledger.targets.iter();
+        targets.try_for_each(|target| connect::check(target, &credentials)).map_err(fault("ledger.targets"))?;
+    }
+    for wallet in config.operators.iter().filter_map(|operator| operator.seamless.as_ref()) {
+        let key = "operators.seamless.url";
+        let unusable = |text| ServeError::Target { key, source: ConnectError::Unusable(text) };
+        let credentials = wallet.credentials().map_err(unusable)?;
+        connect::check(&wallet.url, &credentials.shown).map_err(fault(key))?;
+    }
     Ok(())
 }
 
@@ -47,7 +74,7 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
 pub fn check_addresses(config: &Config) -> Result<(), ServeError> {
     let calls = (config.role != Role::Console).then_some(config.listen);
     let console = config.console.listen.filter(|_| matches!(config.role, Role::All | Role::Console));
-    calls.into_iter().chain(console).try_for_each(|address| bind_at(address).map(drop))
+    calls.into_iter().chain(console).chain(config.telemetry.listen).try_for_each(|address| bind_at(address).map(drop))
 }
 
 pub fn bind(config: &Config) -> Result<TcpListener, ServeError> {

@@ -38,6 +38,12 @@ pub struct SpinApi {
 }
 
 impl SpinApi {
+    /// Returns a count of open sessions, for metrics.
+    pub fn session_counter(&self) -> impl Fn() -> usize + Send + Sync + use<> {
+        let sessions = Arc::clone(&self.registry.sessions);
+        move || sessions.lock().len()
+    }
+
     /// Creates the API. The answer to a jackpot hit waits up to `award_wait_max` for the award. After the stop, streams
     /// answer their open calls and end.
     #[must_use]

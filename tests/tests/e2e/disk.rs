@@ -345,6 +345,8 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let printed = refused().await;
     assert!(printed.contains("a checkpoint was signed up to here"), "{printed}");
     fs::remove_file(data.path().join("proofs.key")).unwrap();
+    let printed = refused().await;
+    assert!(printed.contains("serve --new-log-key"), "{printed}");
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     assert_eq!(client.balance(&account).await, 1_000_000);

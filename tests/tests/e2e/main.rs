@@ -81,6 +81,7 @@ mod stopping;
 mod superseded;
 mod switches;
 mod telemetry;
+mod telemetry_port;
 mod traces;
 mod upgrade;
 mod void_approvals;

@@ -90,3 +90,21 @@ fn every_column_of_an_export_is_documented() {
     assert!(columns > 40, "the columns are found");
     assert!(missing.is_empty(), "docs/reference/exports.md lacks {missing:?}");
 }
+
+/// A number after its name in a file.
+fn number(file: &str, name: &str) -> u64 {
+    let text = fs::read_to_string(root().join(file)).unwrap();
+    let found = text.split_once(name).map(|(_, rest)| rest.trim_start_matches([' ', '=']).to_owned());
+    let digits: String = found.unwrap_or_default().chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_else(|_| panic!("{file} has no {name}"))
+}
+
+#[test]
+fn the_upgrade_guide_states_the_versions_of_this_program() {
+    let guide = fs::read_to_string(root().join("docs/how-to/upgrade.md")).unwrap();
+    let log = number("services/log/src/segment/format.rs", "const VERSION: u32 =");
+    let state = number("services/ledger/src/players.rs", "const STATE_VERSION: u32 =");
+    for row in [format!("| format {log} |"), format!("| state {state} |")] {
+        assert!(guide.contains(&row), "the table of compatibility has no {row}");
+    }
+}

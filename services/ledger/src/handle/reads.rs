@@ -3,7 +3,11 @@ use crate::{error::FetchError, index::ChainHead};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
 use motherlode_state::Books;
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 use tokio::sync::watch;
 
 impl Handle {
@@ -18,6 +22,11 @@ impl Handle {
     /// Record on which the snapshot loaded at startup is based.
     pub fn rests_on(&self) -> ChainHead {
         self.shared.rests_on
+    }
+
+    /// Position of the latest snapshot, after which a start replays the log.
+    pub fn snapshot(&self) -> Position {
+        self.shared.snapshot.load(Ordering::Relaxed)
     }
 
     pub fn players_in_memory(&self) -> u64 {

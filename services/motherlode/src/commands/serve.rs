@@ -1,12 +1,13 @@
 mod announce;
+mod notify;
 
 use super::{Failure, address, config_file, config_file::faulty, log_step};
 use motherlode_ledger::{DrawKeys, StartRefused, draws::DrawKeysError};
-use motherlode_proofs::ProofsError;
+use motherlode_proofs::{KeyError, ProofsError};
 use motherlode_runtime::{
     Config,
     config::{Role, Verify},
-    stop, telemetry,
+    process, stop, telemetry,
 };
 use motherlode_server::{Phase, Reloads, ServeError, note_refused_start, serve};
 use motherlode_spin::Dealer;
@@ -52,6 +53,9 @@ pub struct Args {
     /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.
     #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with = "no_console")]
     console: Option<SocketAddr>,
+    /// Address of metrics for Prometheus and of health for probes, over plain HTTP. Default none.
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    telemetry: Option<SocketAddr>,
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
@@ -63,6 +67,9 @@ pub struct Args {
     /// be voided.
     #[arg(long)]
     draw_keys_lost: bool,
+    /// Sign a log that another key has signed, with the configured or a new key: for verifiers this is another log.
+    #[arg(long)]
+    new_log_key: bool,
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -88,8 +95,10 @@ impl Args {
         if !self.read_partitions.is_empty() {
             config.ledger.read_partitions = self.read_partitions.iter().copied().collect();
         }
+        config.telemetry.listen = self.telemetry.or(config.telemetry.listen);
         config.draws.accept_loss = self.restored;
         config.draws.accept_lost_keys = self.draw_keys_lost;
+        config.proofs.accept_new_key = self.new_log_key;
         config.console.usual = !self.no_console;
         config.console.listen = self.console.or(config.console.listen).filter(|_| !self.no_console);
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
@@ -112,6 +121,7 @@ fn failed(error: &ServeError) -> Failure {
         | ServeError::Start(StartRefused::Keys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })) => {
             "Restore the file from a copy, or name another one with [draws] key_file"
         }
+        ServeError::Proofs(ProofsError::Key(KeyError::Missing { .. } | KeyError::Other { .. })) => "",
         ServeError::Proofs(ProofsError::Key(_)) => {
             "Restore the file from a copy, or name another one with [proofs] key_file"
         }
@@ -129,11 +139,18 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(config.threads()).enable_all().build();
     let runtime = runtime.map_err(Failure::found)?;
     let served = runtime.block_on(async {
-        let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
+        let instance = process::instance(config.listen);
+        let _telemetry = telemetry::start(&config.telemetry, config.role, instance).map_err(Failure::unusable)?;
+        process::warn_of_memory(&config);
         let signalled = stop::signalled().map_err(Failure::found)?;
         let again = args.clone();
         let reloads =
             Reloads::start(move || again.config().map_err(|failure| failure.message)).map_err(Failure::found)?;
+        let signalled = async {
+            let signal = signalled.await;
+            notify::stopping();
+            signal
+        };
         let keys = match config.draw_key_file().filter(|_| config.role != Role::Console) {
             Some(file) => DrawKeys::open(&file).map_err(ServeError::from).map_err(|error| {
                 note_refused_start(&config.data, &error);
@@ -148,11 +165,21 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
                 server.identity().announce();
                 reloads.serve(server.reloader());
                 announce::say_serving(server, &config, file, scripted);
+                notify::ready("serving");
             }
-            Phase::Standby(listener) => announce::say_standing_by(listener, &config),
-            Phase::Console(address) => announce::say_console(address, &config),
+            Phase::Standby(listener) => {
+                announce::say_standing_by(listener, &config);
+                notify::ready("standing by");
+            }
+            Phase::Console(address) => {
+                announce::say_console(address, &config);
+                notify::ready("serving the console");
+            }
         };
-        serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
+        tokio::select! {
+            served = serve(&config, dealer, Box::pin(signalled), &say) => served.map_err(|error| failed(&error)),
+            () = notify::watchdog() => Ok(()),
+        }
     });
     // All tasks have ended; only a task that was reading the log when the start was interrupted may still run.
     runtime.shutdown_timeout(LEAVE);

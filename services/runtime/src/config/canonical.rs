@@ -15,7 +15,8 @@ use super::Config;
 use serde_json::Value;
 
 /// Keys left out of the canonical configuration: they describe a machine, not the rules of play.
-pub const ELSEWHERE: [&str; 9] = ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console"];
+pub const ELSEWHERE: [&str; 10] =
+    ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console", "telemetry"];
 
 impl Config {
     #[must_use]
@@ -54,7 +55,7 @@ mod tests {
         );
         let canonical = Config::parse(&text).unwrap().canonical();
         assert!(
-            canonical.starts_with(r#"{"allow_beyond_loopback":{"anyone":false,"plaintext":false},"#),
+            canonical.starts_with(r#"{"allow_beyond_loopback":{"anyone":false,"plaintext":false,"telemetry":false},"#),
             "{canonical}"
         );
         assert!(canonical.ends_with("}\n") && canonical.trim_end().lines().count() == 1);

@@ -1,4 +1,4 @@
-use std::{net::SocketAddr, path::PathBuf};
+use std::{io, net::SocketAddr, path::PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -8,6 +8,8 @@ pub enum ConfigError {
     Replaced { old: &'static str, new: &'static str },
     #[error("{key} is {value}; it must be {range}")]
     Range { key: &'static str, value: u64, range: &'static str },
+    #[error("{key} names {}, which cannot be read: {source}", path.display())]
+    File { key: &'static str, path: PathBuf, source: io::Error },
     #[error("store: {fault}")]
     Store { fault: String },
     #[error("ledger: {fault}")]

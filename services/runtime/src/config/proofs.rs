@@ -16,6 +16,9 @@ pub struct Proofs {
     pub listen: Option<SocketAddr>,
     /// Witnesses that cosign checkpoints.
     pub witnesses: Vec<Witness>,
+    /// Whether to sign a log that another key has signed; a flag only.
+    #[serde(skip)]
+    pub accept_new_key: bool,
 }
 
 /// A witness.

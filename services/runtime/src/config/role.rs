@@ -24,6 +24,17 @@ pub enum Role {
 
 impl Role {
     #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Ledger => "ledger",
+            Self::Spin => "spin",
+            Self::Jackpot => "jackpot",
+            Self::Console => "console",
+        }
+    }
+
+    #[must_use]
     pub fn has_log(self) -> bool {
         matches!(self, Self::All | Self::Ledger)
     }

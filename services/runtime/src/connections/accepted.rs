@@ -37,6 +37,12 @@ impl Admission {
         Self { table: Table::new(bounds), handshakes: Arc::default(), tls_handshakes_max }
     }
 
+    /// Number of open connections.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.table.count()
+    }
+
     fn handshakes(&self) -> &Handshakes {
         self.handshakes.get_or_init(|| Handshakes::new(self.tls_handshakes_max))
     }

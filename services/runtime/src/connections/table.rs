@@ -65,6 +65,12 @@ impl Bounds {
         } else {
             tracing::info!(descriptors, reserve, all, "connections are bounded");
         }
+        Self::new(limits, all)
+    }
+
+    /// Bounds of a listener with `all` connections.
+    #[must_use]
+    pub fn new(limits: &Limits, all: usize) -> Self {
         let ms = Duration::from_millis;
         Self {
             all,

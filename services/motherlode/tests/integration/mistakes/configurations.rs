@@ -48,12 +48,67 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         &["unknown variant `fly`", "`support`"],
     ),
     // TLS files.
-    ("[tls]\ncertificate = \"nowhere\"\nkey = \"tls.key\"\n", &["[tls] names nowhere", "No such file"]),
-    ("[tls]\ncertificate = \"folder\"\nkey = \"tls.key\"\n", &["[tls] names folder", "Is a directory"]),
+    (
+        "[tls]\ncertificate = \"nowhere\"\nkey = \"tls.key\"\n",
+        &["tls.certificate names /", "/nowhere, which cannot be read", "No such file"],
+    ),
+    (
+        "[tls]\ncertificate = \"folder\"\nkey = \"tls.key\"\n",
+        &["tls.certificate names /", "/folder, which cannot be read", "Is a directory"],
+    ),
     (
         "[tls]\ncertificate = \"plain\"\nkey = \"tls.key\"\n",
         &["[tls] names certificate plain", "no certificate in PEM"],
     ),
     ("[tls]\ncertificate = \"tls.pem\"\nkey = \"plain\"\n", &["key plain", "must be PEM"]),
     ("[tls]\ncertificate = \"tls.pem\"\nkey = \"expired.key\"\n", &["key expired.key", "do not fit", "KeyMismatch"]),
+    // Telemetry.
+    ("[telemetry]\nfilter = \"wran\"\n", &["telemetry.filter: \"wran\" is neither a level", "TARGET=LEVEL"]),
+    (
+        "[telemetry]\nfilter = \"info,motherlode_ledger=loud\"\n",
+        &["telemetry.filter:", "level filter: expected one of"],
+    ),
+    ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", &["telemetry.otlp_endpoint: \"collector:4317\"", "http://"]),
+    (
+        "[telemetry]\nlisten = \"0.0.0.0:0\"\n",
+        &["0.0.0.0:0 is reachable beyond loopback with metrics", "[allow_beyond_loopback] telemetry = true"],
+    ),
+    ("[telemetry]\nlog_format = \"xml\"\n", &["unknown variant `xml`", "`json`"]),
+    // Currencies.
+    (
+        "[currencies.ladders.neptune]\nEUR = { coin_values = \"0.003\", default = \"0.003\" }\n",
+        &["currencies:", "0.003"],
+    ),
+    // Other files, and addresses to call.
+    (
+        "[proofs]\nkey_file = \"nowhere\"\n",
+        &["proofs.key_file names /", "/nowhere, which cannot be read", "No such file"],
+    ),
+    ("[proofs]\nkey_file = \"plain\"\n", &["proofs: plain:"]),
+    (
+        "[proofs]\nkey_file = \"other.key\"\nname = \"example.com/mine\"\n",
+        &["other.key has the key of example.com/other", "name = \"example.com/mine\""],
+    ),
+    (
+        "[store]\nurl = \"nats://127.0.0.1:1\"\ncredentials = \"nowhere\"\n",
+        &["store.credentials names /", "/nowhere, which cannot be read"],
+    ),
+    (
+        "[store]\nurl = \"nats://127.0.0.1:1\"\nkey_file = \"nowhere\"\n",
+        &["store.key_file names /", "/nowhere, which cannot be read"],
+    ),
+    ("role = \"spin\"\nledger.targets = [\"ledger:1\"]\n", &["ledger.targets: ledger:1:", "must be a URL"]),
+    (
+        "role = \"spin\"\n[ledger]\ntargets = [\"https://ledger:1\"]\nca = \"folder\"\n",
+        &["ledger.ca names /", "/folder, which cannot be read", "Is a directory"],
+    ),
+    (
+        "[[operators]]\nid = \"a\"\nwallet = \"seamless\"\nseamless = { url = \"http://127.0.0.1:1\", token_file = \"nowhere\" }\n",
+        &["operators.seamless.token_file names /", "/nowhere, which cannot be read"],
+    ),
+    (
+        "[[operators]]\nid = \"a\"\nwallet = \"seamless\"\nseamless = { url = \"wallet\" }\n",
+        &["operators.seamless.url: wallet:", "must be a URL"],
+    ),
+    ("[console]\nlisten = \"0.0.0.0:0\"\n", &["console: 0.0.0.0:0 is reachable beyond loopback", "no log-in"]),
 ];

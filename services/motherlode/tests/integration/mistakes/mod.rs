@@ -62,7 +62,12 @@ fn at_c2_each_faulty_configuration_is_answered_with_its_file_key_and_next_step()
     for (text, words) in configurations::FAULTY {
         fs::write(world.files().join("faulty.toml"), text).unwrap();
         let words = [words, &["faulty.toml", "motherlode config --config"][..]].concat();
-        for command in ["config --config faulty.toml", "serve --no-console --data fresh --config faulty.toml"] {
+        let commands = ["config --config faulty.toml", "serve --data fresh --config faulty.toml"];
+        let [checked, served] = commands.map(|command| world.run(command).1);
+        if checked != served {
+            faults.push(format!("{text}\n  config and serve differ:\n{checked}\n{served}"));
+        }
+        for command in commands {
             faults.extend(fault(&world, command, 2, &words).map(|fault| format!("{text}\n{fault}")));
             assert!(!world.files().join("fresh").exists(), "{text}");
         }

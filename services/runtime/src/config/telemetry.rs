@@ -1,0 +1,54 @@
+//! `[telemetry]`: logs, spans and metrics.
+
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// Logs on standard error, and telemetry to an OpenTelemetry collector and Prometheus.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Telemetry {
+    /// Log filter: a level, or TARGET=LEVEL, such as `info,motherlode_ledger=debug`. RUST_LOG overrides it.
+    pub filter: String,
+    /// Form of the log lines. In the journal each line has its priority.
+    pub log_format: LogFormat,
+    /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317".
+    pub otlp_endpoint: Option<String>,
+    /// Percent of requests with a trace.
+    pub sample_percent: u8,
+    /// Seconds between exports of metrics.
+    pub metrics_seconds: u16,
+    /// Address of `/metrics` for Prometheus, `/healthz` and `/readyz`, over plain HTTP; default: none.
+    pub listen: Option<SocketAddr>,
+}
+
+/// Form of the log lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One line of text per event.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self {
+            filter: "info".to_owned(),
+            log_format: LogFormat::default(),
+            otlp_endpoint: None,
+            sample_percent: 100,
+            metrics_seconds: 10,
+            listen: None,
+        }
+    }
+}
+
+impl Telemetry {
+    /// Whether metrics are exported or served.
+    #[must_use]
+    pub fn measures(&self) -> bool {
+        self.otlp_endpoint.is_some() || self.listen.is_some()
+    }
+}
