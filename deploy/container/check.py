@@ -181,7 +181,7 @@ def build(work, binary):
 
 
 def configure(folder, program):
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     asked = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=motherlode -addext subjectAltName=DNS:motherlode"
     asked = [*asked.split(), "-addext", "basicConstraints=critical,CA:FALSE"]
     files = ["-keyout", folder / "tls.key", "-out", folder / "tls.crt"]

@@ -62,19 +62,14 @@ kinds! {
     Ledgers: "ledgers", ends_process = true, None;
     DrawKeys: "draw_keys", ends_process = false, Some(SPIN);
     AbandonedRounds: "abandoned_rounds", ends_process = true, Some(SPIN);
-    /// Sends credits and rollbacks to operators' wallets.
     WalletOutboxes: "wallet_outboxes", ends_process = true, Some(WALLET);
-    /// Pools contributions, prices hits and pays awards.
     PoolCoordinator: "pool_coordinator", ends_process = true, Some(JACKPOT);
     Reports: "reports", ends_process = false, Some(REPORT);
-    /// Checks the books daily.
     SelfCheck: "self_check", ends_process = false, Some(REPORT);
     ServiceStatus: "service_status", ends_process = false, Some(REPORT);
     Jobs: "jobs", ends_process = false, Some(JOB);
     Tiles: "tiles", ends_process = false, Some(PROOF);
-    /// Extends the trees and signs checkpoints.
     Trees: "trees", ends_process = true, Some(PROOF);
-    /// Requests cosignatures of checkpoints.
     Witnesses: "witnesses", ends_process = false, Some(PROOF);
     /// Reacts to damage found by the verification of a log.
     LogDistrust: "log_distrust", ends_process = true, None;
