@@ -1,7 +1,7 @@
 //! Background tasks, started and watched by the [`Supervisor`].
 //!
-//! A task runs until the stop. A task that ends earlier is logged and counted, and health fails. If a task of money or
-//! of the log ends, the process ends and must restart from the log. Other tasks restart with exponential backoff.
+//! A task that ends before the stop is logged and counted, and health fails. A task of money or of the log ends the process;
+//! others restart with exponential backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;
