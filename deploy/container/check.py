@@ -181,7 +181,7 @@ def build(work, binary):
 
 
 def configure(folder, program):
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     asked = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=motherlode -addext subjectAltName=DNS:motherlode"
     asked = [*asked.split(), "-addext", "basicConstraints=critical,CA:FALSE"]
     files = ["-keyout", folder / "tls.key", "-out", folder / "tls.crt"]
@@ -263,6 +263,9 @@ def check(stage, work, program):
         say(f"start {start}: uid {NONROOT}, no capabilities, read-only root, {healthy}")
         rounds = ["neptune", "--auto", "--rounds=3", "--token-file=/etc/motherlode/token"]
         played = container.inside("play", *rounds, *TARGET)
+        if start == 2 and "SEAL_CHANGED" in played.stderr:
+            # The page in memory ended with the first container, so unused seals ended (PL-40).
+            played = container.inside("play", *rounds, *TARGET)
         assert played.returncode == 0, played.stdout + played.stderr
         say(played.stdout.strip().splitlines()[-1].strip())
         assert container.inside("play", "neptune", "--auto", *TARGET).returncode != 0, "nobody plays without a token"

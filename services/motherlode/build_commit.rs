@@ -5,7 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Digits of a commit that are shown.
 const DIGITS: usize = 12;
 
 /// Returns the first digits of the commit that is checked out in `root`; `read` gets each file that can change it.

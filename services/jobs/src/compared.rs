@@ -20,7 +20,6 @@ const UNSEEN: f64 = 10.0;
 /// Half the width of the 95 % interval in standard errors.
 const Z_95: f64 = 1.959_963_985;
 
-/// Returns and wins are in bets.
 #[derive(Debug, Serialize)]
 pub struct Report {
     game: &'static str,

@@ -59,6 +59,8 @@ struct Staged {
     waiting: usize,
     parked: ParkedProposals,
     trouble: Option<Trouble>,
+    /// Whether the latest maintenance failed; an append that succeeds meanwhile does not end this.
+    maintenance_fails: bool,
     closed: bool,
     /// Channel to the projector, until the appender ends.
     projector: Option<SyncSender<PublishedGroup>>,
@@ -121,6 +123,7 @@ impl Writer {
             waiting: 0,
             parked: ParkedProposals::new(Arc::clone(&options.weights)),
             trouble: None,
+            maintenance_fails: false,
             closed: false,
             projector: Some(projector),
         };
@@ -381,11 +384,11 @@ impl Writer {
         let mut staged = self.staged.lock();
         match tended {
             Ok(()) => {
-                staged.trouble = None;
+                (staged.trouble, staged.maintenance_fails) = (None, false);
                 self.shared.standings.clear(Hindrance::Store);
             }
             Err(error) => {
-                if staged.trouble.is_none() {
+                if !std::mem::replace(&mut staged.maintenance_fails, true) {
                     tracing::warn!(%error, "failed to prepare room for the next appends");
                 }
                 staged.trouble = Some(Trouble::after(staged.trouble.take()));

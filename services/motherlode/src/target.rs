@@ -34,7 +34,6 @@ pub struct Target {
 }
 
 impl Target {
-    /// Creates a target without credentials.
     #[must_use]
     pub fn open(url: impl Into<String>) -> Self {
         Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }

@@ -72,7 +72,6 @@ impl Files {
         Ok(Some((checkpoint, note)))
     }
 
-    /// Replaces the checkpoint's file atomically.
     pub fn keep(&self, checkpoint: &Note) -> io::Result<()> {
         let (path, next) = (Self::checkpoint_file(&self.folder), self.folder.join("checkpoint.next"));
         fs::write(&next, checkpoint.to_string())?;

@@ -70,7 +70,6 @@ pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyErro
     named(key, &path, config)
 }
 
-/// Checks a configured key and its name.
 pub fn check_key(config: &Config) -> Result<(), KeyError> {
     match &config.proofs.key_file {
         Some(path) => named(load(path)?, path, config).map(drop),

@@ -83,7 +83,6 @@ pub struct Extent {
     pub cosigned: Option<Position>,
 }
 
-/// Trees of all partitions, shared by clones.
 #[derive(Clone)]
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
@@ -128,7 +127,6 @@ impl Proofs {
         })
     }
 
-    /// Signs all durable records before a stop.
     pub fn finish(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.0.iter().for_each(|partition| partition.ending.store(true, Ordering::Release));

@@ -60,7 +60,6 @@ impl Sorted {
         self.runs.store(0, Ordering::Release);
     }
 
-    /// Returns the latest index.
     pub(crate) fn find(&self, files: &Files, hash: &Hash, size: u64) -> io::Result<Option<u64>> {
         let runs = self.runs.load(Ordering::Acquire).min(size / RUN);
         if let Some(index) = Self::look_through(files, hash, runs * RUN, size)? {

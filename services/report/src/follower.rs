@@ -37,7 +37,6 @@ const GATHER_FOR: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Clones share the figures.
 #[derive(Clone)]
 pub struct Follower {
     ledgers: Ledgers,

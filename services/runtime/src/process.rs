@@ -31,7 +31,6 @@ pub fn instance(listen: SocketAddr) -> String {
     }
 }
 
-/// Resident memory in bytes.
 #[must_use]
 pub fn memory_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -39,7 +38,6 @@ pub fn memory_bytes() -> Option<u64> {
     resident.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Processor time of all threads.
 #[must_use]
 pub fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()

@@ -101,7 +101,7 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
         return Err(TelemetryError::Level(word.to_owned()));
     }
     let targets: Targets = filter.parse()?;
-    // The exporters report their failures once; the libraries would at each export.
+    // The libraries would report each failed export.
     let is_asked = filter.contains("opentelemetry");
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }

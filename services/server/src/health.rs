@@ -4,11 +4,8 @@
 //! * If the state may be outdated, the process and all services are NOT_SERVING.
 //! * If a background task has ended without a restart, the process and the task's service are NOT_SERVING.
 //!
-//! A reported status lags by about 100 ms, and by more in a suspended process. A writer on a shared store therefore
-//! answers NOT_SERVING once its last confirmed authority is older than [`AUTHORITY_AGE_MAX`], which is shorter than the
-//! silence before a takeover. Exceptions: a process of all roles takes the log over at its start, and a standby may
-//! lose contact to a writer that still reaches the stream's leader. The store refuses the old writer's appends in any
-//! case.
+//! A reported status lags, so a writer on a shared store is NOT_SERVING once its last confirmed authority is older than
+//! [`AUTHORITY_AGE_MAX`], which is shorter than the silence before a takeover (`docs/reference/health.md`).
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;

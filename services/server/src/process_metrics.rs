@@ -10,7 +10,6 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Registers the metrics. Call once per process.
 pub(crate) fn start(config: &Config, is_ready: impl Fn() -> bool + Send + Sync + 'static) {
     let meter = global::meter("motherlode");
     let labels = [

@@ -96,7 +96,6 @@ impl Server {
         self.tasks.kinds()
     }
 
-    /// Ends tasks of a kind, for tests.
     pub fn end_tasks(&self, kind: Kind) -> usize {
         self.tasks.end_tasks(kind)
     }

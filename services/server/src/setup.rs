@@ -36,7 +36,6 @@ pub enum Phase<'a> {
     Console(SocketAddr),
 }
 
-/// Checks the configuration before anything is opened.
 pub fn check(config: &Config) -> Result<(), ServeError> {
     Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
     offer::offered(&config.currencies)?;
@@ -53,7 +52,6 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     check_targets(config)
 }
 
-/// Checks the addresses that the process calls.
 fn check_targets(config: &Config) -> Result<(), ServeError> {
     let fault = |key| move |source| ServeError::Target { key, source };
     if config.role != Role::All && !config.ledger.targets.is_empty() {
@@ -70,7 +68,6 @@ fn check_targets(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Checks the addresses before any file is created.
 pub fn check_addresses(config: &Config) -> Result<(), ServeError> {
     let calls = (config.role != Role::Console).then_some(config.listen);
     let console = config.console.listen.filter(|_| matches!(config.role, Role::All | Role::Console));

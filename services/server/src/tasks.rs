@@ -1,7 +1,7 @@
 //! Background tasks, started and watched by the [`Supervisor`].
 //!
-//! A task runs until the stop. A task that ends earlier is logged and counted, and health fails. If a task of money or
-//! of the log ends, the process ends and must restart from the log. Other tasks restart with exponential backoff.
+//! A task that ends before the stop is logged and counted, and health fails. A task of money or of the log ends the process;
+//! others restart with exponential backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;
@@ -62,19 +62,14 @@ kinds! {
     Ledgers: "ledgers", ends_process = true, None;
     DrawKeys: "draw_keys", ends_process = false, Some(SPIN);
     AbandonedRounds: "abandoned_rounds", ends_process = true, Some(SPIN);
-    /// Sends credits and rollbacks to operators' wallets.
     WalletOutboxes: "wallet_outboxes", ends_process = true, Some(WALLET);
-    /// Pools contributions, prices hits and pays awards.
     PoolCoordinator: "pool_coordinator", ends_process = true, Some(JACKPOT);
     Reports: "reports", ends_process = false, Some(REPORT);
-    /// Checks the books daily.
     SelfCheck: "self_check", ends_process = false, Some(REPORT);
     ServiceStatus: "service_status", ends_process = false, Some(REPORT);
     Jobs: "jobs", ends_process = false, Some(JOB);
     Tiles: "tiles", ends_process = false, Some(PROOF);
-    /// Extends the trees and signs checkpoints.
     Trees: "trees", ends_process = true, Some(PROOF);
-    /// Requests cosignatures of checkpoints.
     Witnesses: "witnesses", ends_process = false, Some(PROOF);
     /// Reacts to damage found by the verification of a log.
     LogDistrust: "log_distrust", ends_process = true, None;

@@ -1,6 +1,6 @@
 //! Plain HTTP for Prometheus and probes: `/metrics`, `/healthz` (the process answers) and `/readyz` (it is SERVING).
 //!
-//! The port answers from the begin of the start, so a process that replays its log or stands by is live but not ready.
+//! It answers from the begin of the start: a replay or a standby is live but not ready.
 
 use crate::{
     error::ServeError,
@@ -21,7 +21,7 @@ use std::{convert::Infallible, future::pending, net::TcpListener as StdListener,
 use tokio::net::TcpListener;
 use tower::service_fn;
 
-/// Prometheus and probes need few connections; others do not take those of calls.
+/// Apart from the connections of calls.
 const CONNECTIONS_MAX: usize = 32;
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";

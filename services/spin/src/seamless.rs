@@ -286,7 +286,6 @@ fn asks_until() -> Instant {
     until().map_or(longest, |until| (until - MARGIN).min(longest))
 }
 
-/// Returns whether the debit is open.
 fn is_asked(ledger: &Handle, bet: &Bet) -> Result<bool, Refusal> {
     let asked = ledger.books_of(&bet.account.stream, |books| {
         let debit = books.player(&bet.account.stream)?.debit()?;

@@ -61,6 +61,7 @@ mod promises;
 mod proofs;
 mod proofs_apart;
 mod proofs_files;
+mod proofs_key;
 mod races;
 mod reload;
 mod repeats;

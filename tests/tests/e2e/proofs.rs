@@ -289,39 +289,6 @@ async fn np_12_an_open_round_is_not_proven_and_nothing_is_that_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pl_30_a_log_that_a_key_signed_gets_another_key_only_on_request() {
-    let data = tempfile::tempdir().unwrap();
-    let (mut config, file) = (in_folder(data.path()), data.path().join("proofs.key"));
-    config.proofs.accept_new_key = false;
-    played(&config, 3).await;
-    let (signed, first) = (signed_in(data.path()), key_in(data.path(), HOME));
-    let refused = async |config: &Config| started(config).await.err().expect("the start is refused").to_string();
-    fs::rename(&file, data.path().join("kept.key")).unwrap();
-    let error = refused(&config).await;
-    assert!(error.contains(&format!("the log has records up to position {}, and the key", signed.size)), "{error}");
-    assert!(error.contains("serve --new-log-key") && !file.exists(), "{error}");
-    // Without a checkpoint, as in a restored copy or on another machine, the records suffice.
-    let folder = proofs_folder(data.path(), HOME);
-    fs::rename(&folder, data.path().join("aside")).unwrap();
-    assert!(refused(&config).await.contains("the log has records"), "the tree's folder is no evidence that is needed");
-    fs::remove_dir_all(&folder).ok();
-    fs::rename(data.path().join("aside"), &folder).unwrap();
-    // A key of the same name is another key.
-    config.proofs.key_file = Some(data.path().join("new.key"));
-    let name = load(&data.path().join("kept.key")).unwrap().verifier().name().to_owned();
-    make(&data.path().join("new.key"), Some(&name), KeyKind::Log).unwrap();
-    let error = refused(&config).await;
-    assert!(error.contains("was signed by another key than that of") && error.contains("new.key"), "{error}");
-    assert_eq!(Files::checkpoint(&folder, &first).unwrap().unwrap().0, signed, "the checkpoint is unchanged");
-    config.proofs.accept_new_key = true;
-    started(&config).await.unwrap().stop().await.unwrap();
-    let second = of_partition(load(&data.path().join("new.key")).unwrap().verifier(), HOME).unwrap();
-    assert!(Files::checkpoint(&folder, &second).unwrap().unwrap().0.size > signed.size);
-    config.proofs.accept_new_key = false;
-    started(&config).await.unwrap().stop().await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_stop_signs_what_there_is_and_a_tree_that_is_missing_or_damaged_is_made_anew() {
     let data = tempfile::tempdir().unwrap();
     let config = in_folder(data.path());

@@ -107,7 +107,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// Opens missing sinks.
 async fn follow_all<S: Sink>(
     args: &Args,
     sinks: &mut Vec<S>,

@@ -127,7 +127,6 @@ fn dieharder(bound: NonZeroU32, words: u64, chain: &mut Chain, to: &mut impl Wri
     Ok(())
 }
 
-/// Consecutive draws of one player.
 struct Chain {
     key: Seed,
     player: StreamId,

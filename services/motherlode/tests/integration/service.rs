@@ -6,7 +6,6 @@ use std::{
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode");
 
-/// Killed when dropped.
 pub struct Service {
     child: Child,
     pub address: String,

@@ -85,7 +85,6 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
     figure(height, "the distribution of a round's win", &drawn)
 }
 
-/// Bands of a session's return.
 pub struct Bands<'a> {
     pub rtp: f64,
     pub std_dev: f64,

@@ -90,7 +90,6 @@ pub fn pays(info: &GameInfo, of: &Combination) -> (u64, u32) {
     row.map_or((0, 0), |row| (row.pays, row.free_spins))
 }
 
-/// Converts to percent.
 pub fn shifted(fraction: &str) -> String {
     let (whole, places) = fraction.split_once('.').unwrap_or((fraction, ""));
     let (up, rest) = places.split_at_checked(2).unwrap_or((places, ""));

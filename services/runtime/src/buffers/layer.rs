@@ -54,7 +54,6 @@ impl Buffers {
 }
 
 impl CallBytes {
-    /// Counts an answer until it is written.
     pub async fn respond(self, answer: Response<Body>) -> Response<Body> {
         let (head, body) = answer.into_parts();
         Response::from_parts(head, Outward::begin(body, self.0).await)

@@ -1,15 +1,7 @@
 //! The canonical configuration, whose digest identifies it (PL-29). A laboratory can compute the digest without this program.
 //!
-//! The canonical configuration is one line of JSON in UTF-8, with a line feed at its end:
-//!
-//! * all keys including defaults and `null`, except [`ELSEWHERE`];
-//! * keys in code-point order, no spaces;
-//! * integers in decimal, times in Unix milliseconds, digests in lower-case hexadecimal, roles in the order `play`,
-//!   `wallet`, `support`, `audit`, `admin`, `node`, operators and credentials in file order;
-//! * in strings, `"` and `\` escaped with `\`, characters below U+0020 as `\b`, `\t`, `\n`, `\f`, `\r` or `\u00xx`.
-//!
-//! In Python: `json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"`. It has
-//! digests of tokens and file names, no secrets.
+//! One line of sorted JSON with all keys except [`ELSEWHERE`] (`docs/reference/configuration-digest.md`). Roles are in the order
+//! `play`, `wallet`, `support`, `audit`, `admin`, `node`, operators and credentials in file order. It has no secrets.
 
 use super::Config;
 use serde_json::Value;

@@ -46,7 +46,6 @@ impl Default for Telemetry {
 }
 
 impl Telemetry {
-    /// Whether metrics are exported or served.
     #[must_use]
     pub fn measures(&self) -> bool {
         self.otlp_endpoint.is_some() || self.listen.is_some()

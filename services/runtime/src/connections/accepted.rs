@@ -37,7 +37,6 @@ impl Admission {
         Self { table: Table::new(bounds), handshakes: Arc::default(), tls_handshakes_max }
     }
 
-    /// Number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.table.count()

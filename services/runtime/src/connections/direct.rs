@@ -16,7 +16,6 @@ pub trait Direct: Send + Sync {
 }
 
 pub trait DirectCalls: Send {
-    /// Begins a call without waiting.
     fn begin(&mut self, head: Parts, message: Bytes, responder: Responder);
 
     fn hand_in(&mut self);

@@ -49,7 +49,6 @@ use tokio::{
 use tonic::body::Body;
 use tower::Service;
 
-/// Time to send GOAWAY.
 const CALM: Duration = Duration::from_millis(100);
 
 /// Serves gRPC until the stop; then connections get GOAWAY and calls in progress are answered. A connection without

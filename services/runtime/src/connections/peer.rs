@@ -29,7 +29,6 @@ impl Peer {
         self.address
     }
 
-    /// Returns the verified client certificate in DER.
     #[must_use]
     pub fn certificate(&self) -> Option<&[u8]> {
         self.certificate.as_deref()

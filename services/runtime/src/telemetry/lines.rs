@@ -35,8 +35,8 @@ const BURST: u32 = 100;
 /// Time between further ones.
 const REFILL: Duration = Duration::from_secs(6);
 
-/// Prefixes each line with its priority, sd-daemon(3), for the journal, which removes the prefix. Bounds the warnings and
-/// errors of each place in the program, and counts those left out.
+/// Prefixes each line with its priority for the journal, sd-daemon(3). Bounds the warnings and errors of each place in the
+/// program.
 struct Lines<F> {
     inner: F,
     journal: bool,

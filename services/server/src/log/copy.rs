@@ -61,7 +61,6 @@ pub fn copy_rest(
 }
 
 /// Copies the missing records up to any damage, and with `follow` newer records until `stopped`. `copied` counts records.
-/// records.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,

@@ -5,7 +5,6 @@ pub fn log_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("log").join(partition.to_string())
 }
 
-/// Returns the folder of an operator's copy.
 #[must_use]
 pub fn copy_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("copy").join(partition.to_string())
