@@ -29,51 +29,102 @@ impl SpinApi {
         let players = players(request)?;
         let accounts = players.iter().map(|player| {
             let account = account(request, player);
-            let own = fields::real_account(caller, Some(&account)).map_err(|refusal| of_player(refusal, player))?;
+            let own = fields::real_account(caller, Some(&account))?;
             Ok((own, single(request, account)))
         });
         let accounts = accounts.collect::<Result<Vec<_>, Refusal>>()?;
         let Some((first, grant)) = accounts.first() else { return Err(no_players()) };
         let campaign = parse(first, &self.ladders, grant)?;
-        let cost = self.cost(&campaign, players.len()).await?;
         let [name, _] = reservation_ids(operator, "", request_id);
         let content = fingerprint("grant_campaigns", request);
         let reserved = match self.ledgers.home().find(&StreamId::System, &name, content)? {
-            Some(reserved) => reserved,
+            Some(reserved) => Some(reserved),
             None => {
-                for ((account, _), player) in accounts.iter().zip(players) {
-                    self.check_free(account, &campaign.id).map_err(|refusal| of_player(refusal, player))?;
-                    // Before the first grant, CancelRequest for one player cancels the whole request (PL-42).
-                    self.check_not_cancelled(&account.stream, request_id)
-                        .map_err(|refusal| refusal.with("player_id", player))?;
-                }
+                let free = self.free(&accounts, &campaign.id, request_id)?;
                 let part_of = shared_request_id(Some(operator), request_id);
                 let part_of = Some(Event::PartOf { request_id: part_of.into() });
-                self.reserve(caller, operator, (name, content, part_of), &campaign, &cost, players).await?
+                match free.as_slice() {
+                    [] => None,
+                    free => {
+                        let cost = self.cost(&campaign, free.len()).await?;
+                        Some(self.reserve(caller, operator, (name, content, part_of), &campaign, &cost, free).await?)
+                    }
+                }
             }
+        };
+        let Some(reserved) = reserved else {
+            let grants = accounts.iter().map(|(account, grant)| self.not_reserved(account, grant, &campaign.id));
+            return Ok(wire::GrantCampaignsResponse {
+                grants: grants.collect::<Result<_, _>>()?,
+                ..Default::default()
+            });
         };
         let Some(Event::LiabilityReserved(held)) = reserved.commit.events.first() else {
             return Err(Refusal::request_id_reused(request_id));
         };
         let mut grants = vec![];
         for accounts in accounts.chunks(AT_ONCE) {
-            let granted = accounts.iter().map(|(account, grant)| async {
-                let player_id = grant.account.as_ref().map(|of| of.player_id.clone()).unwrap_or_default();
-                match self.granted(caller, account.clone(), grant, campaign.clone()).await {
-                    Ok(campaign) => Ok(wire::PlayerGrant { player_id, campaign: Some(campaign), ..Default::default() }),
-                    Err(refusal) if may_pass(&refusal) => Err(refusal),
-                    Err(refusal) => {
-                        let (reason, message) = (refusal.reason().name().to_owned(), refusal.message().to_owned());
-                        Ok(wire::PlayerGrant { player_id, campaign: None, reason, message })
-                    }
-                }
-            });
+            let granted =
+                accounts.iter().map(|(account, grant)| self.grant_reserved(caller, held, (account, grant), &campaign));
             for granted in join_all(granted).await {
                 grants.push(granted?);
             }
         }
+        let cost = self.cost(&campaign, held.player_ids.len()).await?;
         let liability = Some(cost.to_wire(&campaign, held.max_liability, held.cap));
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
+    }
+
+    /// Returns the players that can get the campaign. A cancelled player refuses the whole request.
+    fn free(
+        &self,
+        accounts: &[(AccountId, wire::GrantCampaignRequest)],
+        campaign: &str,
+        request_id: &str,
+    ) -> Result<Vec<String>, Refusal> {
+        let mut free = vec![];
+        for (account, grant) in accounts {
+            let player = player_id(grant);
+            match self.check_free(account, campaign) {
+                Err(refusal) if may_pass(&refusal) => return Err(refusal),
+                Err(_) => continue,
+                Ok(()) => {}
+            }
+            // Before the first grant, CancelRequest for one player cancels the whole request (PL-42).
+            self.check_not_cancelled(&account.stream, request_id)
+                .map_err(|refusal| refusal.with("player_id", &player))?;
+            free.push(player);
+        }
+        Ok(free)
+    }
+
+    async fn grant_reserved(
+        &self,
+        caller: &Caller,
+        held: &LiabilityReserved,
+        (account, grant): (&AccountId, &wire::GrantCampaignRequest),
+        campaign: &Campaign,
+    ) -> Result<wire::PlayerGrant, Refusal> {
+        let player_id = player_id(grant);
+        if !held.player_ids.iter().any(|reserved| **reserved == *player_id) {
+            return self.not_reserved(account, grant, &campaign.id);
+        }
+        match self.granted(caller, account.clone(), grant, campaign.clone()).await {
+            Ok(campaign) => Ok(wire::PlayerGrant { player_id, campaign: Some(campaign), ..Default::default() }),
+            Err(refusal) => refused_grant(grant, refusal),
+        }
+    }
+
+    /// Returns the refusal of a player that the request did not reserve. A player whose account was opened later stays
+    /// refused, so that a repeated request has the same effect.
+    fn not_reserved(
+        &self,
+        account: &AccountId,
+        grant: &wire::GrantCampaignRequest,
+        campaign: &str,
+    ) -> Result<wire::PlayerGrant, Refusal> {
+        let refusal = self.check_free(account, campaign).err().unwrap_or_else(unknown_account);
+        refused_grant(grant, refusal)
     }
 
     /// Reserves the cost of a campaign for one player; does nothing if the operator has no cap.
@@ -165,11 +216,16 @@ fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> 
     Ok(players)
 }
 
-fn of_player(refusal: Refusal, player: &str) -> Refusal {
-    match refusal.code() {
-        Code::NotFound | Code::AlreadyExists => refusal.with("player_id", player),
-        _ => refusal,
+fn player_id(grant: &wire::GrantCampaignRequest) -> String {
+    grant.account.as_ref().map(|of| of.player_id.clone()).unwrap_or_default()
+}
+
+fn refused_grant(grant: &wire::GrantCampaignRequest, refusal: Refusal) -> Result<wire::PlayerGrant, Refusal> {
+    if may_pass(&refusal) {
+        return Err(refusal);
     }
+    let (reason, message) = (refusal.reason().name().to_owned(), refusal.message().to_owned());
+    Ok(wire::PlayerGrant { player_id: player_id(grant), campaign: None, reason, message })
 }
 
 fn no_players() -> Refusal {

@@ -106,8 +106,6 @@ async fn pl_36_what_can_not_be_granted_to_all_is_refused_before_anything_is_logg
     join(&mut client, &players).await;
     grant(&mut client, autumn("c1", &players[..1])).await.unwrap();
     let ends = server.ends();
-    let same = GrantCampaignsRequest { campaign_id: "autumn-c1".into(), ..autumn("c2", &players) };
-    let stranger = autumn("c3", &[players.clone(), vec!["nobody".into()]].concat());
     let no_stake = GrantCampaignsRequest { stake: None, ..autumn("c4", &players) };
     let past = GrantCampaignsRequest {
         expire_time: Some(prost_types::Timestamp { seconds: 1_000_000_000, nanos: 0 }),
@@ -118,8 +116,6 @@ async fn pl_36_what_can_not_be_granted_to_all_is_refused_before_anything_is_logg
         ..autumn("c6", &players)
     };
     for (request, code, why) in [
-        (same, Code::AlreadyExists, "CAMPAIGN_EXISTS"),
-        (stranger, Code::NotFound, "ACCOUNT_UNKNOWN"),
         (no_stake, Code::InvalidArgument, "INVALID_FIELD"),
         (past, Code::InvalidArgument, "INVALID_CAMPAIGN"),
         (far, Code::InvalidArgument, "INVALID_CAMPAIGN"),
@@ -132,6 +128,37 @@ async fn pl_36_what_can_not_be_granted_to_all_is_refused_before_anything_is_logg
     }
     assert_eq!(server.ends(), ends, "nothing was logged");
     server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_36_players_that_can_not_get_a_campaign_are_refused_alone_and_for_good() {
+    let data = tempfile::tempdir().unwrap();
+    let (server, mut client) = serve(data.path()).await;
+    let players = names(3);
+    join(&mut client, &players).await;
+    grant(&mut client, autumn("c1", &players[..1])).await.unwrap();
+    let all = [players, vec!["nobody".into()]].concat();
+    let request = GrantCampaignsRequest { campaign_id: "autumn-c1".into(), ..autumn("c2", &all) };
+    let answer = grant(&mut client, request.clone()).await.unwrap();
+    let reasons = |answer: &GrantCampaignsResponse| {
+        answer.grants.iter().map(|grant| (grant.player_id.clone(), grant.reason.clone())).collect::<Vec<_>>()
+    };
+    let wanted = [("p0", "CAMPAIGN_EXISTS"), ("p1", ""), ("p2", ""), ("nobody", "ACCOUNT_UNKNOWN")];
+    let wanted = wanted.map(|(player, reason)| (player.to_owned(), reason.to_owned()));
+    assert_eq!(reasons(&answer), wanted);
+    assert!(answer.grants.iter().all(|grant| grant.campaign.is_some() == grant.reason.is_empty()));
+    let highest = (of_one_round().1 * exact(20_u32)).to_integer().to_string();
+    assert_eq!(answer.liability.as_ref().unwrap().highest_minor, highest, "only two players are reserved");
+
+    join(&mut client, &["nobody".into()]).await;
+    let ends = server.ends();
+    assert_eq!(grant(&mut client, request).await.unwrap(), answer, "a later account changes no answer");
+    let strangers = grant(&mut client, autumn("c3", &["x".into(), "y".into()])).await.unwrap();
+    assert_eq!((strangers.liability.is_none(), strangers.position), (true, 0));
+    assert!(reasons(&strangers).iter().all(|(_, reason)| reason == "ACCOUNT_UNKNOWN"));
+    assert_eq!(server.ends(), ends, "nothing was logged");
+    server.stop().await.unwrap();
+    audited(data.path(), 2);
 }
 
 fn capped() -> (String, Vec<String>) {
