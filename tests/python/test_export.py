@@ -1,6 +1,7 @@
 """Finance tables (PL-34) are equal in all formats, and match the audit's totals."""
 
 import csv
+import datetime
 import io
 import json
 import subprocess
@@ -39,7 +40,12 @@ def rows_of(log, what, folder):
     file = folder / f"{what}.parquet"
     export(log, what, "--format", "parquet", "--out", file)
     table = pyarrow.parquet.read_table(file)
+    groups = pyarrow.parquet.ParquetFile(file).metadata
+    for number in range(groups.num_columns if groups.num_row_groups else 0):
+        assert groups.row_group(0).column(number).compression == "GZIP"
     for column in table.schema:
+        if column.name == "date":
+            assert column.type == pyarrow.date32()
         assert not pyarrow.types.is_floating(column.type), f"{column.name} of {what} is a float"
         if column.name.endswith("_minor"):
             assert column.type == pyarrow.int64()
@@ -56,6 +62,8 @@ def rows_of(log, what, folder):
                 assert json.loads(value) == line[name] == json.loads(texts[name])
             elif isinstance(value, str):
                 assert value == line[name] == texts[name]
+            elif type(value) is datetime.date:
+                assert value.isoformat() == line[name] == texts[name]
             elif value is None:
                 assert line[name] is None and texts[name] == ""
             else:

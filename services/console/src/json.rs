@@ -8,6 +8,10 @@ use std::sync::LazyLock;
 pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
+/// Answers have fields with their default, such as an amount of 0.
+pub(crate) static CANONICAL: LazyLock<SerializeOptions> =
+    LazyLock::new(|| SerializeOptions::new().skip_default_fields(false));
+
 /// Converts a message, with the protos' field names; an unknown message becomes null.
 pub(crate) fn value(name: &str, message: &impl Message) -> serde_json::Value {
     from_bytes(name, &message.encode_to_vec()).unwrap_or_default()
@@ -23,7 +27,7 @@ pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
 }
 
 pub(crate) fn canonical(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
-    serialized(name, bytes, &SerializeOptions::new())
+    serialized(name, bytes, &CANONICAL)
 }
 
 fn serialized(name: &str, bytes: &[u8], options: &SerializeOptions) -> Option<serde_json::Value> {

@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use http::header;
+use http::{StatusCode, header};
 use motherlode_picture::STYLE as STYLE_OF_PAGES;
 use std::sync::{Arc, LazyLock};
 
@@ -80,7 +80,10 @@ pub(crate) fn router(app: App) -> Router {
         .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))
         .fallback(|request: Request| no_page(request, Failure::unknown("The console has no such page.")))
         .method_not_allowed_fallback(|request: Request| {
-            no_page(request, Failure::bad("This page does not support the request's method."))
+            no_page(
+                request,
+                Failure::Said(StatusCode::METHOD_NOT_ALLOWED, "This path does not support the request's method."),
+            )
         })
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)

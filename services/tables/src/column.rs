@@ -6,6 +6,8 @@ pub enum Kind {
     Json,
     Integer,
     Count,
+    /// Day as text, such as 2026-11-27.
+    Date,
     /// Optional time in UTC milliseconds.
     Time,
 }

@@ -2,11 +2,12 @@ use crate::{
     column::{Column, Kind, Value},
     error::TableError,
 };
+use motherlode_state::date;
 use parquet::{
-    basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical},
+    basic::{Compression, ConvertedType, GzipLevel, LogicalType, Repetition, TimeUnit, Type as Physical},
     data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type},
     errors::ParquetError,
-    file::writer::SerializedFileWriter,
+    file::{properties::WriterProperties, writer::SerializedFileWriter},
     schema::types::Type,
 };
 use std::{io::Write, sync::Arc};
@@ -26,6 +27,8 @@ enum ColumnValues {
     Texts(Vec<ByteArray>),
     Integers(Vec<i64>),
     Counts(Vec<i32>),
+    /// Days since 1970.
+    Days(Vec<i32>),
     /// Times that are present, and a definition level per row.
     Times(Vec<i64>, Vec<i16>),
 }
@@ -34,7 +37,9 @@ impl<'a, W: Write + Send> Writer<'a, W> {
     pub(crate) fn new(columns: &[Column], output: &'a mut W) -> Result<Self, TableError> {
         let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_, _>>();
         let schema = Type::group_type_builder("motherlode").with_fields(fields.map_err(failed)?).build();
-        let file = SerializedFileWriter::new(output, Arc::new(schema.map_err(failed)?), Arc::default());
+        let compression = Compression::GZIP(GzipLevel::default());
+        let properties = WriterProperties::builder().set_compression(compression).build();
+        let file = SerializedFileWriter::new(output, Arc::new(schema.map_err(failed)?), Arc::new(properties));
         let columns = columns.iter().map(held).collect();
         Ok(Self { file: file.map_err(failed)?, columns, rows: 0, bytes: 0 })
     }
@@ -45,6 +50,10 @@ impl<'a, W: Write + Send> Writer<'a, W> {
                 (ColumnValues::Texts(held), Value::Text(text)) => {
                     self.bytes += text.len();
                     held.push(ByteArray::from(*text));
+                }
+                (ColumnValues::Days(held), Value::Text(text)) => {
+                    let day = date::parse(text).and_then(|day| i32::try_from(day).ok());
+                    held.push(day.ok_or(TableError::Kind)?);
                 }
                 (ColumnValues::Integers(held), Value::Int(number)) => held.push(*number),
                 (ColumnValues::Counts(held), Value::Int(number)) => {
@@ -75,7 +84,9 @@ impl<'a, W: Write + Send> Writer<'a, W> {
             match held {
                 ColumnValues::Texts(held) => _ = column.typed::<ByteArrayType>().write_batch(held, None, None)?,
                 ColumnValues::Integers(held) => _ = column.typed::<Int64Type>().write_batch(held, None, None)?,
-                ColumnValues::Counts(held) => _ = column.typed::<Int32Type>().write_batch(held, None, None)?,
+                ColumnValues::Counts(held) | ColumnValues::Days(held) => {
+                    _ = column.typed::<Int32Type>().write_batch(held, None, None)?
+                }
                 ColumnValues::Times(held, there) => {
                     column.typed::<Int64Type>().write_batch(held, Some(there), None)?;
                     there.clear();
@@ -85,7 +96,7 @@ impl<'a, W: Write + Send> Writer<'a, W> {
             match held {
                 ColumnValues::Texts(held) => held.clear(),
                 ColumnValues::Integers(held) | ColumnValues::Times(held, _) => held.clear(),
-                ColumnValues::Counts(held) => held.clear(),
+                ColumnValues::Counts(held) | ColumnValues::Days(held) => held.clear(),
             }
         }
         group.close()?;
@@ -100,6 +111,7 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
         Kind::Json => (Physical::BYTE_ARRAY, Some(LogicalType::Json), Repetition::REQUIRED),
         Kind::Integer => (Physical::INT64, None, Repetition::REQUIRED),
         Kind::Count => (Physical::INT32, None, Repetition::REQUIRED),
+        Kind::Date => (Physical::INT32, Some(LogicalType::Date), Repetition::REQUIRED),
         Kind::Time => {
             let time = LogicalType::timestamp(true, TimeUnit::MILLIS);
             (Physical::INT64, Some(time), Repetition::OPTIONAL)
@@ -114,6 +126,7 @@ fn held(column: &Column) -> ColumnValues {
         Kind::Text | Kind::Json => ColumnValues::Texts(vec![]),
         Kind::Integer => ColumnValues::Integers(vec![]),
         Kind::Count => ColumnValues::Counts(vec![]),
+        Kind::Date => ColumnValues::Days(vec![]),
         Kind::Time => ColumnValues::Times(vec![], vec![]),
     }
 }

@@ -1,6 +1,7 @@
 //! A call's JSON message, read on demand, and its answers as lines.
 
-use super::refusal;
+use super::{gzip, refusal};
+use crate::json::CANONICAL;
 use axum::body::Body as Asked;
 use bytes::{Buf, BufMut, Bytes as Octets, BytesMut};
 use http_body::Frame;
@@ -23,10 +24,13 @@ type Arriving = Pin<Box<dyn Future<Output = Result<Octets, Status>> + Send>>;
 pub(super) struct Message(Option<Arriving>);
 
 impl Message {
-    pub(super) fn new(body: Asked, of: MessageDescriptor, bytes_max: usize) -> Self {
+    /// `bytes_max` limits the body before and after decompression.
+    pub(super) fn new(body: Asked, packed: bool, of: MessageDescriptor, bytes_max: usize) -> Self {
         Self(Some(Box::pin(async move {
             let whole = Limited::new(body, bytes_max).collect().await.map_err(|error| unread(&*error, bytes_max))?;
-            framed(&parsed(&whole.to_bytes(), of)?)
+            let whole = whole.to_bytes();
+            let text = if packed { gzip::unpacked(&whole, bytes_max)? } else { whole };
+            framed(&parsed(&text, of)?)
         })))
     }
 }
@@ -45,8 +49,7 @@ impl http_body::Body for Message {
 
 fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), bytes_max: usize) -> Status {
     if error.is::<http_body_util::LengthLimitError>() {
-        let message = format!("a message in JSON has at most {bytes_max} bytes");
-        return Refusal::new(Reason::MessageTooLong, message).into();
+        return gzip::too_long(bytes_max).into();
     }
     Refusal::new(Reason::MessageMalformed, "the message is incomplete").into()
 }
@@ -84,11 +87,23 @@ impl Decoder for Bytes {
     }
 }
 
-pub(super) fn read(message: MessageDescriptor, bytes: &Octets) -> Result<DynamicMessage, Status> {
+fn read(message: MessageDescriptor, bytes: &Octets) -> Result<DynamicMessage, Status> {
     DynamicMessage::decode(message, bytes.clone()).map_err(|_| Status::internal("an answer is not of the contract"))
 }
 
-pub(super) fn unwritten(_: serde_json::Error) -> Status {
+/// Returns a message of the contract in JSON, with fields that have their default, in the order of the protos.
+pub(super) fn json(message: MessageDescriptor, bytes: &Octets) -> Result<Vec<u8>, Status> {
+    let mut text = vec![];
+    let mut serializer = serde_json::Serializer::new(&mut text);
+    read(message, bytes)?.serialize_with_options(&mut serializer, &CANONICAL).map_err(unwritten)?;
+    Ok(text)
+}
+
+fn value(message: MessageDescriptor, bytes: &Octets) -> Result<serde_json::Value, Status> {
+    read(message, bytes)?.serialize_with_options(serde_json::value::Serializer, &CANONICAL).map_err(unwritten)
+}
+
+fn unwritten(_: serde_json::Error) -> Status {
     Status::internal("an answer cannot be written as JSON")
 }
 
@@ -104,7 +119,7 @@ impl Lines {
     }
 
     fn line(&mut self, answer: Result<Octets, Status>) -> Octets {
-        let said = answer.and_then(|bytes| serde_json::to_value(read(self.of.clone(), &bytes)?).map_err(unwritten));
+        let said = answer.and_then(|bytes| value(self.of.clone(), &bytes));
         let line = match said {
             Ok(message) => serde_json::json!({ "result": message }),
             Err(status) => {

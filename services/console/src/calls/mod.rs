@@ -6,6 +6,7 @@
 
 mod body;
 mod contract;
+mod gzip;
 mod openapi;
 mod refusal;
 mod schema;
@@ -19,7 +20,7 @@ use axum::{
     extract::{Path, Request, State},
     response::{IntoResponse, Response},
 };
-use body::{Bytes, Lines, Message, read, unwritten};
+use body::{Bytes, Lines, Message, json};
 use contract::METHODS;
 use http::{HeaderValue, header};
 use motherlode_runtime::{Reason, Refusal, connections::Peer};
@@ -54,10 +55,11 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
         // Callers without a credential are refused by the layers first.
         many => return Err(unknown(app, many, request).await),
     };
+    let accepted = gzip::is_accepted(request.headers());
     let answers = send(app, known.parent_service().full_name(), known, request).await?;
     match known.is_server_streaming() {
         true => lines(answers, known.output()).await,
-        false => one(answers, known.output()).await,
+        false => one(answers, known.output(), accepted).await,
     }
 }
 
@@ -92,7 +94,8 @@ async fn send(
     call.headers_mut().insert(header::TE, HeaderValue::from_static("trailers"));
     take_along(&request, &mut call);
     let let_in = LetIn::new(&request);
-    *call.body_mut() = Body::new(Message::new(request.into_body(), method.input(), app.message_bytes_max));
+    let packed = gzip::is_packed(request.headers()).map_err(refusal::here)?;
+    *call.body_mut() = Body::new(Message::new(request.into_body(), packed, method.input(), app.message_bytes_max));
     let part = app.backend.route(service, method.name());
     let answer = part.oneshot(call).await.map_err(Status::from_error)?;
     let refused = Status::from_header_map(answer.headers()).filter(|status| status.code() != Code::Ok);
@@ -142,11 +145,14 @@ fn take_along(request: &Request, call: &mut http::Request<Body>) {
     }
 }
 
-async fn one(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
+async fn one(
+    mut answers: Streaming<bytes::Bytes>,
+    message: MessageDescriptor,
+    accepted: bool,
+) -> Result<Response, Status> {
     let first = answers.message().await?.ok_or_else(|| Status::internal("the service sent no answer"))?;
     while answers.message().await?.is_some() {}
-    let text = serde_json::to_vec(&read(message, &first)?).map_err(unwritten)?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+    Ok(gzip::answer(json(message, &first)?, accepted))
 }
 
 /// A refusal before the first answer is an ordinary response; a later refusal is the last line.

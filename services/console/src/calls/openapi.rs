@@ -1,44 +1,66 @@
 use super::{
     contract::{METHODS, path},
+    gzip,
     schema::{Schemas, comment},
 };
 use crate::json::MESSAGES;
 use axum::response::{IntoResponse, Response};
-use http::header;
+use http::{HeaderMap, StatusCode, header};
+use motherlode_proto::convert::play::hex;
 use prost_reflect::{MethodDescriptor, ServiceDescriptor};
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 use std::sync::LazyLock;
 
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| made().to_string());
+/// The document and its entity tag.
+static DOCUMENT: LazyLock<(String, String)> = LazyLock::new(|| {
+    let document = made().to_string();
+    let tag = format!("\"{}\"", hex(&Sha256::digest(&document)[..16]));
+    (document, tag)
+});
 
-pub(crate) async fn document() -> Response {
-    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "max-age=300")];
-    (headers, DOCUMENT.as_str()).into_response()
+pub(crate) async fn document(asked: HeaderMap) -> Response {
+    let (document, tag) = &*DOCUMENT;
+    let headers = [(header::ETAG, tag.as_str()), (header::CACHE_CONTROL, "max-age=300")];
+    let known = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let mut known = known.flat_map(|tags| tags.split(',')).map(|known| known.trim().trim_start_matches("W/"));
+    match known.any(|known| known == tag || known == "*") {
+        true => (StatusCode::NOT_MODIFIED, headers).into_response(),
+        false => (headers, gzip::answer(document.clone().into(), gzip::is_accepted(&asked))).into_response(),
+    }
 }
 
 fn made() -> Value {
-    let mut schemas = Schemas::default();
-    let refusal = MESSAGES.get_message_by_name("google.rpc.Status").map(|status| schemas.message(&status));
-    let refusal = refusal.unwrap_or_default();
+    let status = MESSAGES.get_message_by_name("google.rpc.Status");
+    let mut schemas = Schemas::new(METHODS.values().map(MethodDescriptor::output).chain(status.clone()));
+    let refusal = status.map(|status| schemas.answer(&status)).unwrap_or_default();
     let called = METHODS.values().filter(|method| !method.is_client_streaming());
     let paths: Map<_, _> =
         called.map(|method| (path(method), json!({ "post": operation(method, &refusal, &mut schemas) }))).collect();
-    let mut services: Vec<_> = METHODS.values().map(MethodDescriptor::parent_service).map(tag).collect();
+    let wallet = MESSAGES.get_service_by_name("motherlode.wallet.v1.WalletService");
+    let calls: Vec<_> = wallet.iter().flat_map(ServiceDescriptor::methods).collect();
+    let webhooks: Map<_, _> = calls
+        .iter()
+        .map(|method| (method.name().to_owned(), json!({ "post": webhook(method, &mut schemas) })))
+        .collect();
+    let mut services: Vec<_> =
+        METHODS.values().map(MethodDescriptor::parent_service).chain(wallet.as_ref()).map(tag).collect();
     services.dedup();
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Motherlode",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Every call of the contract in Protobuf's canonical JSON. Fields that have their default are left out of \
-                            answers. Calls with a stream of requests need gRPC.",
+            "description": "Every call of the contract in Protobuf's canonical JSON. Answers have fields with their default; requests may leave \
+                            them out. Unknown and repeated fields are refused. Calls with a stream of requests need gRPC.",
         },
         "servers": [{ "url": "/" }],
         "security": [{ "token": [] }],
         "tags": services,
         "paths": paths,
+        "webhooks": webhooks,
         "components": {
-            "schemas": schemas.0,
+            "schemas": schemas.all,
             "securitySchemes": {
                 "token": {
                     "type": "http",
@@ -66,7 +88,7 @@ fn tag(service: &ServiceDescriptor) -> Value {
 fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) -> Value {
     let service = method.parent_service();
     let told = comment(&service.parent_file(), method.path()).unwrap_or_default();
-    let (asked, answered) = (schemas.message(&method.input()), schemas.message(&method.output()));
+    let (asked, answered) = (schemas.request(&method.input()), schemas.answer(&method.output()));
     let (media_type, what, answered) = match method.is_server_streaming() {
         false => ("application/json", "The answer.", answered),
         true => {
@@ -90,6 +112,25 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
             "default": {
                 "description": "A refusal, without any effect; code and details give the reason.",
                 "content": { "application/json": { "schema": refusal } },
+            },
+        },
+    })
+}
+
+/// A call that the service sends to an operator's wallet.
+fn webhook(method: &MethodDescriptor, schemas: &mut Schemas) -> Value {
+    let service = method.parent_service();
+    let (sent, answered) = (schemas.request(&method.input()), schemas.request(&method.output()));
+    json!({
+        "operationId": format!("{}_{}", service.name(), method.name()),
+        "tags": [service.name()],
+        "description": comment(&service.parent_file(), method.path()).unwrap_or_default(),
+        "security": [],
+        "requestBody": { "required": true, "content": { "application/json": { "schema": sent } } },
+        "responses": {
+            "200": {
+                "description": "The wallet's answer.",
+                "content": { "application/json": { "schema": answered } },
             },
         },
     })
@@ -123,10 +164,16 @@ mod tests {
         for (path, call) in document["paths"].as_object().unwrap() {
             assert!(!call["post"]["description"].as_str().unwrap().is_empty(), "{path}");
         }
+        let schema = |name: &str| &document["components"]["schemas"][name];
+        assert_eq!(schema("motherlode.round.v1.Money")["required"], json!(["amountMinor", "currencyCode"]));
+        assert_eq!(schema("motherlode.round.v1.Account.Input")["required"], Value::Null);
+        assert_eq!(schema("motherlode.spin.v1.SpinRequest")["required"], json!(["requestId"]));
+        assert!(schema("motherlode.spin.v1.ChooseRequest")["properties"]["choice"].is_object());
+        assert!(document["webhooks"]["Debit"]["post"]["requestBody"].is_object());
         let spin = document.pointer("/components/schemas/motherlode.spin.v1.SpinRequest/properties/requestId").unwrap();
         assert_eq!(spin["type"], "string");
         assert!(!spin["description"].as_str().unwrap().is_empty());
         let money = document.pointer("/components/schemas/motherlode.round.v1.Money/properties/amountMinor").unwrap();
-        assert_eq!((&money["type"], &money["pattern"]), (&"string".into(), &"^-?[0-9]+$".into()));
+        assert_eq!((&money["type"], &money["pattern"]), (&"string".into(), &"^-?[0-9]{1,19}$".into()));
     }
 }

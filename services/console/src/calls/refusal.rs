@@ -7,10 +7,15 @@ use motherlode_runtime::{
 };
 use serde_json::{Value, json};
 use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
 
 pub(super) fn refused(status: &Status) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json")];
-    let mut answer = (http_status(status.code()), headers, json(status).to_string()).into_response();
+    let code = match status.get_details_error_info().map(|info| info.reason) {
+        Some(reason) if reason == Reason::ContentTypeUnknown.name() => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        _ => http_status(status.code()),
+    };
+    let mut answer = (code, headers, json(status).to_string()).into_response();
     if status.code() == Code::Unauthenticated {
         answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
@@ -34,6 +39,12 @@ fn of_failure(failure: Failure) -> Response {
         Failure::Said(StatusCode::FORBIDDEN, why) => (Code::PermissionDenied, why),
         Failure::Said(StatusCode::GATEWAY_TIMEOUT, why) => (Code::DeadlineExceeded, why),
         Failure::Said(StatusCode::BAD_REQUEST, why) => (Code::InvalidArgument, why),
+        Failure::Said(StatusCode::METHOD_NOT_ALLOWED, why) => {
+            let refusal = Refusal::new(Reason::HttpRefused, why).with_code(Code::Unimplemented);
+            let mut answer = refused(&here(refusal));
+            *answer.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+            return answer;
+        }
         Failure::Said(_, why) => (Code::Unavailable, why),
     };
     refused(&here(Refusal::new(Reason::HttpRefused, why).with_code(code)))
@@ -46,7 +57,7 @@ pub(super) fn here(refusal: Refusal) -> Status {
 }
 
 pub(super) fn json(status: &Status) -> Value {
-    let plain = || json!({ "code": i32::from(status.code()), "message": status.message() });
+    let plain = || json!({ "code": i32::from(status.code()), "message": status.message(), "details": [] });
     match status.details() {
         [] => plain(),
         details => json::canonical("google.rpc.Status", details).unwrap_or_else(plain),

@@ -1,63 +1,119 @@
 //! Messages as JSON Schema (2020-12), for OpenAPI 3.1.
 
-use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor};
+use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor, OneofDescriptor};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
-#[derive(Default)]
-pub(super) struct Schemas(pub(super) Map<String, Value>);
+/// Optional name; the service refuses a name of dots alone too.
+const ID: &str = "^([A-Za-z0-9._~-]{1,64})?$";
+const REQUEST_ID: &str = "^[A-Za-z0-9._~-]{1,64}$";
+const IDS: [&str; 4] = ["operator_id", "player_id", "campaign_id", "session_id"];
+
+/// Schemas by name. Fields of answers are always present; messages that requests have too get a second schema, whose
+/// name ends in `.Input`.
+pub(super) struct Schemas {
+    pub(super) all: Map<String, Value>,
+    answers: BTreeSet<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Request,
+    Answer,
+}
 
 impl Schemas {
-    pub(super) fn message(&mut self, message: &MessageDescriptor) -> Value {
+    /// `answers` are the messages of all answers.
+    pub(super) fn new(answers: impl IntoIterator<Item = MessageDescriptor>) -> Self {
+        let (mut names, mut left): (_, Vec<_>) = (BTreeSet::new(), answers.into_iter().collect());
+        while let Some(message) = left.pop() {
+            if names.insert(message.full_name().to_owned()) {
+                left.extend(message.fields().filter_map(|field| field.kind().as_message().cloned()));
+            }
+        }
+        Self { all: Map::new(), answers: names }
+    }
+
+    pub(super) fn request(&mut self, message: &MessageDescriptor) -> Value {
+        self.message(message, Side::Request)
+    }
+
+    pub(super) fn answer(&mut self, message: &MessageDescriptor) -> Value {
+        self.message(message, Side::Answer)
+    }
+
+    fn message(&mut self, message: &MessageDescriptor, side: Side) -> Value {
         match message.full_name() {
             "google.protobuf.Timestamp" => json!({ "type": "string", "format": "date-time" }),
             "google.protobuf.Duration" => json!({ "type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?s$" }),
             "google.protobuf.Any" => json!({ "type": "object", "required": ["@type"] }),
             name => {
-                if !self.0.contains_key(name) {
-                    self.0.insert(name.to_owned(), Value::Null);
-                    let schema = self.object(message);
-                    self.0.insert(name.to_owned(), schema);
+                let input = side == Side::Request && self.answers.contains(name);
+                let name = if input { format!("{name}.Input") } else { name.to_owned() };
+                if !self.all.contains_key(&name) {
+                    self.all.insert(name.clone(), Value::Null);
+                    let schema = self.object(message, side);
+                    self.all.insert(name.clone(), schema);
                 }
-                reference(name)
+                reference(&name)
             }
         }
     }
 
-    fn object(&mut self, message: &MessageDescriptor) -> Value {
+    fn object(&mut self, message: &MessageDescriptor, side: Side) -> Value {
         let fields: Map<_, _> =
-            message.fields().map(|field| (field.json_name().to_owned(), self.field(&field))).collect();
+            message.fields().map(|field| (field.json_name().to_owned(), self.field(&field, side))).collect();
         let told = comment(&message.parent_file(), message.path());
-        described(json!({ "type": "object", "properties": fields, "additionalProperties": false }), told)
+        let mut schema = json!({ "type": "object", "properties": fields, "additionalProperties": false });
+        let always = |field: &FieldDescriptor| match side {
+            Side::Answer => !field.supports_presence(),
+            Side::Request => field.name() == "request_id",
+        };
+        let required: Vec<_> = message.fields().filter(always).map(|field| Value::from(field.json_name())).collect();
+        let groups: Vec<_> = message.oneofs().filter(|group| group.fields().len() > 1).map(|of| one(&of)).collect();
+        for (key, values) in [("required", required), ("allOf", groups)] {
+            if !values.is_empty() {
+                schema[key] = values.into();
+            }
+        }
+        described(schema, told)
     }
 
-    fn field(&mut self, field: &FieldDescriptor) -> Value {
+    fn field(&mut self, field: &FieldDescriptor, side: Side) -> Value {
         let of = match field.kind() {
             Kind::Message(entry) if field.is_map() => {
                 let value = entry.map_entry_value_field();
-                json!({ "type": "object", "additionalProperties": self.field(&value) })
+                json!({ "type": "object", "additionalProperties": self.field(&value, side) })
             }
-            kind if field.is_list() => json!({ "type": "array", "items": self.kind(&kind) }),
-            kind => self.kind(&kind),
+            kind if field.is_list() => json!({ "type": "array", "items": self.kind(&kind, side) }),
+            Kind::String if side == Side::Request && field.name() == "request_id" => {
+                json!({ "type": "string", "pattern": REQUEST_ID, "examples": ["spin-1"] })
+            }
+            Kind::String if side == Side::Request && IDS.contains(&field.name()) => {
+                json!({ "type": "string", "pattern": ID })
+            }
+            kind => self.kind(&kind, side),
         };
-        let told = comment(&field.parent_message().parent_file(), field.path());
-        let one = field.containing_oneof().filter(|group| group.fields().len() > 1);
-        let one = one.map(|group| format!("At most one of the fields of `{}` is set.", group.name()));
-        described(of, [told, one].into_iter().flatten().reduce(|told, one| format!("{told}\n\n{one}")))
+        described(of, comment(&field.parent_message().parent_file(), field.path()))
     }
 
-    fn kind(&mut self, kind: &Kind) -> Value {
+    fn kind(&mut self, kind: &Kind, side: Side) -> Value {
         match kind {
-            Kind::Message(message) => self.message(message),
+            Kind::Message(message) => self.message(message, side),
             Kind::Enum(values) => self.values(values),
             Kind::Bool => json!({ "type": "boolean" }),
             Kind::String => json!({ "type": "string" }),
             Kind::Bytes => json!({ "type": "string", "contentEncoding": "base64" }),
             Kind::Double | Kind::Float => json!({ "type": "number" }),
-            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => json!({ "type": "integer", "format": "int32" }),
+            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => {
+                json!({ "type": "integer", "format": "int32", "minimum": i32::MIN, "maximum": i32::MAX })
+            }
             Kind::Uint32 | Kind::Fixed32 => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
             // Doubles would lose digits of 64-bit numbers.
-            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => json!({ "type": "string", "pattern": "^-?[0-9]+$" }),
-            Kind::Uint64 | Kind::Fixed64 => json!({ "type": "string", "pattern": "^[0-9]+$" }),
+            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => {
+                json!({ "type": "string", "format": "int64", "pattern": "^-?[0-9]{1,19}$" })
+            }
+            Kind::Uint64 | Kind::Fixed64 => json!({ "type": "string", "format": "uint64", "pattern": "^[0-9]{1,20}$" }),
         }
     }
 
@@ -69,9 +125,16 @@ impl Schemas {
         });
         let told = comment(&file, values.path()).into_iter().chain(each).collect::<Vec<_>>().join("\n");
         let schema = described(json!({ "type": "string", "enum": names }), Some(told));
-        self.0.insert(values.full_name().to_owned(), schema);
+        self.all.insert(values.full_name().to_owned(), schema);
         reference(values.full_name())
     }
+}
+
+/// At most one of the group's fields is set.
+fn one(group: &OneofDescriptor) -> Value {
+    let set: Vec<_> = group.fields().map(|field| json!({ "required": [field.json_name()] })).collect();
+    let none = json!({ "not": { "anyOf": set } });
+    json!({ "oneOf": set.iter().cloned().chain([none]).collect::<Vec<_>>() })
 }
 
 fn reference(name: &str) -> Value {

@@ -138,7 +138,7 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
 }
 
 const COLUMNS: &[Column] = &[
-    column("date", Kind::Text),
+    column("date", Kind::Date),
     column("operator", Kind::Text),
     column("game", Kind::Text),
     column("currency", Kind::Text),

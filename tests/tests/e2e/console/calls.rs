@@ -81,7 +81,7 @@ async fn pl_27_what_a_page_of_another_site_can_send_is_no_call() {
     assert_eq!(own.header("www-authenticate"), "Bearer");
     for media_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         let page = browser.ask("POST", spin, &[("content-type", media_type), shown], &body).await;
-        assert_eq!((page.status, reason(&page).as_str()), (400, "CONTENT_TYPE_UNKNOWN"), "{media_type}");
+        assert_eq!((page.status, reason(&page).as_str()), (415, "CONTENT_TYPE_UNKNOWN"), "{media_type}");
     }
     for header in [("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")] {
         let page = browser.ask("POST", spin, &[JSON, shown, header], &body).await;
@@ -90,14 +90,46 @@ async fn pl_27_what_a_page_of_another_site_can_send_is_no_call() {
     }
     let page = browser.ask("POST", spin, &[JSON, shown, ("host", "evil.example")], &body).await;
     assert_eq!((page.status, reason(&page).as_str()), (400, "HTTP_REFUSED"));
-    for (method, path) in [("OPTIONS", spin), ("GET", spin), ("GET", "/v1/SpinService"), ("PUT", spin)] {
+    for (method, path, status, allowed) in [
+        ("OPTIONS", spin, 405, "POST"),
+        ("GET", spin, 405, "POST"),
+        ("PUT", spin, 405, "POST"),
+        ("DELETE", "/openapi.json", 405, "GET,HEAD"),
+        ("GET", "/v1/SpinService", 501, ""),
+    ] {
         let page = browser.ask(method, path, &[JSON, shown], &body).await;
-        assert!((400..=501).contains(&page.status), "{method} {path}: {}", page.status);
+        assert_eq!((page.status, page.header("allow")), (status, allowed), "{method} {path}");
         assert_eq!(reason(&page), "HTTP_REFUSED", "{method} {path}");
     }
     let asked = json!({ "account": bet("")["account"], "requestId": "cross" });
     let became = call(&service, "acme-all", "/v1/LedgerService/GetRequest", &asked).await;
     assert_eq!(told(&became)["outcome"]["state"], "STATE_UNSEEN", "{}", became.body);
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_has_a_tag_by_which_a_client_keeps_its_copy() {
+    let service = service().await;
+    let mut browser = Browser::new(service.server.console());
+    let document = browser.get("/openapi.json").await;
+    let tag = document.header("etag").to_owned();
+    assert!(document.status == 200 && tag.starts_with('"'), "{tag}");
+    for (known, status) in [(tag.as_str(), 304), (&format!("\"other\", W/{tag}"), 304), ("*", 304), ("\"other\"", 200)]
+    {
+        let page = browser.ask("GET", "/openapi.json", &[("if-none-match", known)], "").await;
+        assert_eq!((page.status, page.header("etag")), (status, tag.as_str()), "{known}");
+        assert_eq!(page.body.is_empty(), status == 304, "{known}");
+    }
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn zero_amounts_are_in_answers_in_json() {
+    let service = service().await;
+    let account = json!({ "operatorId": "acme", "playerId": "poor", "currencyCode": "EUR" });
+    let open = json!({ "requestId": "open", "account": account });
+    let opened = call(&service, "acme-all", "/v1/LedgerService/OpenAccount", &open).await;
+    assert_eq!(told(&opened)["transaction"]["amount"]["amountMinor"], "0", "{}", opened.body);
     service.server.stop().await.unwrap();
 }
 

@@ -7,12 +7,12 @@ use crate::commands::Failure;
 use motherlode_state::{Revenue, date};
 use motherlode_tables::{
     Column,
-    Kind::{Count, Integer, Text},
+    Kind::{Count, Date, Integer, Text},
     Rows, Value, column,
 };
 
 pub(super) const COLUMNS: &[Column] = &[
-    column("date", Text),
+    column("date", Date),
     column("operator", Text),
     column("game", Text),
     column("currency", Text),
