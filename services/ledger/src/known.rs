@@ -2,20 +2,28 @@
 
 use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
+use parking_lot::RwLock;
 use std::{collections::BTreeSet, sync::Arc};
 
 /// Operators that are configured or have players.
 #[derive(Debug, Clone, Default)]
-pub struct Operators(Arc<BTreeSet<String>>);
+pub struct Operators(Arc<RwLock<BTreeSet<String>>>);
 
 impl Operators {
     #[must_use]
     pub fn new(configured: impl IntoIterator<Item = String>) -> Self {
-        Self(Arc::new(configured.into_iter().filter(|operator| operator != PLATFORM).collect()))
+        let operators = Self::default();
+        operators.replace(configured);
+        operators
+    }
+
+    /// Replaces the configured operators for all clones.
+    pub fn replace(&self, configured: impl IntoIterator<Item = String>) {
+        *self.0.write() = configured.into_iter().filter(|operator| operator != PLATFORM).collect();
     }
 
     pub(crate) fn all(&self, ledgers: &Ledgers) -> BTreeSet<String> {
-        let mut all = (*self.0).clone();
+        let mut all = self.0.read().clone();
         for ledger in ledgers.all() {
             ledger.books(|books| all.extend(books.operators().map(str::to_owned)));
         }
@@ -24,7 +32,7 @@ impl Operators {
 
     pub fn check(&self, ledgers: &Ledgers, operator: &str) -> Result<(), Refusal> {
         let in_log = || ledgers.all().any(|ledger| ledger.books(|books| books.operators().any(|of| of == operator)));
-        if self.0.contains(operator) || in_log() {
+        if self.0.read().contains(operator) || in_log() {
             return Ok(());
         }
         let message =

@@ -1,13 +1,13 @@
-//! Applies a changed configuration to a running process: credentials and rates of its operators, and TLS certificates.
+//! Applies a changed configuration to a running process: operators, credentials, rates and TLS certificates.
 
 use crate::{
     error::ServeError,
     setup::check,
     transport::{console_tls, tls},
 };
-use motherlode_ledger::Actors;
+use motherlode_ledger::{Actors, known::Operators};
 use motherlode_report::Identity;
-use motherlode_runtime::{Config, access::Access, connections::Acceptor};
+use motherlode_runtime::{Config, access::Access, config::NeedsRestart, connections::Acceptor};
 use parking_lot::Mutex;
 use std::{io, sync::Arc};
 use tokio::{
@@ -19,6 +19,7 @@ use tokio::{
 pub struct Reloader {
     pub(crate) config: Config,
     pub(crate) access: Access,
+    pub(crate) operators: Operators,
     pub(crate) actors: Option<Actors>,
     pub(crate) tls: Option<Acceptor>,
     pub(crate) console_tls: Option<Acceptor>,
@@ -29,8 +30,8 @@ pub struct Reloader {
 pub enum ReloadError {
     #[error(transparent)]
     Faulty(Box<ServeError>),
-    #[error("changes of these keys need a restart: {}", .0.join(", "))]
-    NeedsRestart(Vec<String>),
+    #[error(transparent)]
+    NeedsRestart(#[from] NeedsRestart),
 }
 
 impl From<ServeError> for ReloadError {
@@ -43,16 +44,14 @@ impl Reloader {
     /// Reads the certificates again and applies the configuration, as a whole. On error nothing changes.
     pub fn apply(&mut self, changed: Config) -> Result<(), ReloadError> {
         check(&changed)?;
-        let keys = self.config.restart_keys(&changed);
-        if !keys.is_empty() {
-            return Err(ReloadError::NeedsRestart(keys));
-        }
+        self.config.check_reload(&changed)?;
         let new = (changed.tls.as_ref().map(tls).transpose()?, changed.tls.as_ref().map(console_tls).transpose()?);
         for (current, new) in [(&self.tls, new.0), (&self.console_tls, new.1)] {
             if let (Some(current), Some(new)) = (current, new) {
                 current.replace(&new);
             }
         }
+        self.operators.replace(changed.operators.iter().map(|operator| operator.id.clone()));
         self.access.replace(&changed.operators);
         if let Some(actors) = &self.actors {
             actors.replace(&changed.operators);

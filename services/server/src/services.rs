@@ -57,6 +57,7 @@ pub(crate) struct Services<'a> {
     config: &'a Config,
     ledgers: Ledgers,
     identity: Identity,
+    operators: Operators,
     actors: Option<Actors>,
     ladders: Arc<Ladders>,
     wallets: Wallets,
@@ -83,6 +84,7 @@ impl<'a> Services<'a> {
             config,
             ledgers,
             identity,
+            operators: Operators::new(config.operators.iter().map(|operator| operator.id.clone())),
             actors: Actors::new(&config.operators),
             ladders: offer::offered(&config.currencies)?,
             wallets: Wallets::of_config(config)?,
@@ -137,7 +139,7 @@ impl<'a> Services<'a> {
             .with_ladders(self.ladders.clone())
             .with_seamless(seamless)
             .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect())
-            .with_operators(self.operators());
+            .with_operators(self.operators.clone());
         if !WalletOutbox::for_wallets(&self.ledgers, &self.wallets).is_empty() {
             let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
             self.tasks.spawn(Kind::WalletOutboxes, move || {
@@ -158,15 +160,11 @@ impl<'a> Services<'a> {
         self
     }
 
-    fn operators(&self) -> Operators {
-        Operators::new(self.config.operators.iter().map(|operator| operator.id.clone()))
-    }
-
     /// Adds the jackpot service. Only a process with the log may change pools (PL-44).
     pub(crate) fn jackpot(mut self) -> Self {
         let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone())
             .with_ladders(self.ladders.clone())
-            .with_operators(self.operators());
+            .with_operators(self.operators.clone());
         let jackpot = if self.config.role.has_log() { jackpot } else { jackpot.without_changes() };
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(JACKPOT);
@@ -286,6 +284,7 @@ impl<'a> Services<'a> {
         let reloader = Reloader {
             config: config.clone(),
             access: access.clone(),
+            operators: self.operators,
             actors: self.actors,
             tls: tls.clone(),
             console_tls: console_tls.clone(),

@@ -1,7 +1,7 @@
 //! SIGHUP applies a changed configuration file without a restart (PL-27).
 
 use crate::PROGRAM;
-use motherlode_proto::{jackpot::v1::WatchCountersRequest, report::v1::GetIdentityRequest, spin::v1::ListGamesRequest};
+use motherlode_proto::{jackpot::v1::WatchCountersRequest, report::v1::GetIdentityRequest, round::v1::Account, spin::v1::ListGamesRequest};
 use motherlode_runtime::connect::connect;
 use motherlode_tests::{
     Client, EUR, Process,
@@ -45,12 +45,15 @@ async fn pl_27_a_reload_replaces_credentials_and_ends_the_streams_of_removed_one
     let mut kept = stays.jackpot.watch_counters(watch()).await.unwrap().into_inner();
     let mut ended = goes.jackpot.watch_counters(watch()).await.unwrap().into_inner();
 
-    fs::write(&file, with(&["stays", "comes"])).unwrap();
+    let bravo = operator("bravo", &[("new", ROLES)]);
+    fs::write(&file, with(&["stays", "comes"]) + &bravo).unwrap();
     let line = reload(&process, APPLIED).await;
     let after = configuration(&mut stays).await;
     assert!(after != before && line.contains(&before) && line.contains(&after), "{line}");
     let mut comes = client(&process, "comes").await;
     comes.fund("alice", EUR, 1_000).await;
+    let account = Account { operator_id: "bravo".into(), player_id: "gina".into(), currency_code: EUR.into() };
+    client(&process, "new").await.fund_account(&account, 1_000).await;
     let refused = goes.spin.list_games(ListGamesRequest {}).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_UNKNOWN"));
     let status = loop {
@@ -64,8 +67,8 @@ async fn pl_27_a_reload_replaces_credentials_and_ends_the_streams_of_removed_one
     }
 
     for (text, named) in [
-        (with(&["stays"]) + "[limits]\nqueue_length_max = 77\n", "limits.queue_length_max"),
-        (with(&["stays"]) + &with(&["others"]).replace("acme", "bravo"), "operators.bravo"),
+        (with(&["stays"]) + &bravo + "[limits]\nqueue_length_max = 77\n", "limits.queue_length_max"),
+        (with(&["stays"]) + &bravo.replace("\"bravo\"", "\"bravo\"\nweight = 3"), "operators.bravo.weight"),
         ("[[operators]".to_owned(), "serve.toml"),
     ] {
         fs::write(&file, text).unwrap();

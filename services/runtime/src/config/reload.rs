@@ -1,51 +1,68 @@
-//! Keys that a reload applies, and those that need a restart.
+//! Changes of the configuration that a running service applies (PL-27).
 
-use super::Config;
-use serde_json::Value;
+use super::{Config, Operator};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
-/// Keys of an operator that a reload applies.
-const RELOADED: [&str; 3] = ["credentials", "calls_per_second_max", "calls_burst_max"];
+/// Changed keys that need a restart.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{} cannot change while the service runs: restart it", .0.join(", "))]
+pub struct NeedsRestart(Vec<String>);
 
 impl Config {
-    /// Returns the keys whose change needs a restart.
-    #[must_use]
-    pub fn restart_keys(&self, changed: &Self) -> Vec<String> {
+    /// Checks that a running service can take `new`: only operators without own weight, wallet or cap are added or
+    /// removed, and of the others only credentials and limits of calls change.
+    pub fn check_reload(&self, new: &Self) -> Result<(), NeedsRestart> {
         let mut keys = vec![];
-        differences("", &fixed(self), &fixed(changed), &mut keys);
-        keys
+        differences(
+            "",
+            &tree(&Self { operators: vec![], ..self.clone() }),
+            &tree(&Self { operators: vec![], ..new.clone() }),
+            &mut keys,
+        );
+        let ids: BTreeSet<_> = self.operators.iter().chain(&new.operators).map(|operator| &operator.id).collect();
+        for id in ids {
+            let fixed =
+                |config: &Self| tree(&fixed_part(id, config.operators.iter().find(|operator| operator.id == *id)));
+            differences(&format!("operators.{id}"), &fixed(self), &fixed(new), &mut keys);
+        }
+        if self.operators.is_empty() != new.operators.is_empty() {
+            keys.push("operators (the first or the last one)".to_owned());
+        }
+        if keys.is_empty() { Ok(()) } else { Err(NeedsRestart(keys)) }
     }
 }
 
-/// Operators by name, so that their order does not matter.
-fn fixed(config: &Config) -> Value {
-    let mut value = serde_json::to_value(config).unwrap_or_default();
-    let operators = value.get_mut("operators").map(Value::take);
-    let mut by_name = serde_json::Map::new();
-    for mut operator in operators.into_iter().flat_map(|all| all.as_array().cloned().unwrap_or_default()) {
-        if let Some(keys) = operator.as_object_mut() {
-            keys.retain(|key, _| !RELOADED.contains(&key.as_str()));
-        }
-        let name = operator["id"].as_str().unwrap_or_default().to_owned();
-        by_name.insert(name, operator);
+/// Returns the operator without the parts that can change; an unknown operator is one with defaults.
+fn fixed_part(id: &str, operator: Option<&Operator>) -> Operator {
+    Operator {
+        id: id.to_owned(),
+        calls_per_second_max: None,
+        calls_burst_max: None,
+        weight: operator.map_or(1, |operator| operator.weight),
+        campaign_liability_eur_max: operator.and_then(|operator| operator.campaign_liability_eur_max),
+        wallet: operator.map(|operator| operator.wallet).unwrap_or_default(),
+        seamless: operator.and_then(|operator| operator.seamless.clone()),
+        credentials: vec![],
     }
-    if let Some(keys) = value.as_object_mut() {
-        keys.insert("operators".to_owned(), Value::Object(by_name));
-    }
-    value
 }
 
-fn differences(path: &str, one: &Value, other: &Value, keys: &mut Vec<String>) {
-    match (one, other) {
-        (Value::Object(one), Value::Object(other)) => {
-            let names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));
-            for name in names {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                let of = |object: &serde_json::Map<String, Value>| object.get(name).cloned().unwrap_or_default();
-                differences(&path, &of(one), &of(other), keys);
-            }
+fn tree(of: &impl Serialize) -> Value {
+    serde_json::to_value(of).unwrap_or_default()
+}
+
+fn differences(path: &str, old: &Value, new: &Value, keys: &mut Vec<String>) {
+    let (Value::Object(old), Value::Object(new)) = (old, new) else {
+        if old != new {
+            keys.push(path.to_owned());
         }
-        _ if one == other => {}
-        _ => keys.push(path.to_owned()),
+        return;
+    };
+    let at = |map: &Map<String, Value>, key: &str| map.get(key).cloned().unwrap_or_default();
+    for key in old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))) {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        differences(&path, &at(old, key), &at(new, key), keys);
     }
 }
 
@@ -53,22 +70,33 @@ fn differences(path: &str, one: &Value, other: &Value, keys: &mut Vec<String>) {
 mod tests {
     use super::*;
 
+    const ONE: &str = "[[operators]]\nid = 'acme'\n";
+
+    fn check(old: &str, new: &str) -> String {
+        let [old, new] = [old, new].map(|text| Config::parse(text).unwrap());
+        old.check_reload(&new).map_or_else(|refused| refused.to_string(), |()| String::new())
+    }
+
     #[test]
-    fn credentials_and_rates_are_reloaded_and_all_other_keys_need_a_restart() {
-        let acme = |more: &str, token: char| {
-            let token = token.to_string().repeat(64);
-            format!(
-                "[[operators]]\nid = \"acme\"\n{more}\n[[operators.credentials]]\nname = \"a\"\ntoken_sha256 = \"{token}\"\nroles = [\"play\"]\n"
-            )
-        };
-        let config = |text: &str| Config::parse(text).unwrap();
-        let before = config(&acme("", '1'));
-        let keys = |text: &str| before.restart_keys(&config(text));
-        assert_eq!(keys(&acme("calls_per_second_max = 5\ncalls_burst_max = 9", '2')), [""; 0]);
-        assert_eq!(keys(&(acme("", '1') + "[limits]\nqueue_length_max = 77")), ["limits.queue_length_max"]);
-        assert_eq!(keys(&acme("weight = 3", '1')), ["operators.acme.weight"]);
-        let two = acme("", '1') + &acme("", '2').replace("acme", "bravo");
-        assert_eq!(keys(&two), ["operators.bravo"]);
-        assert_eq!(config(&two).restart_keys(&before), ["operators.bravo"]);
+    fn pl_27_a_reload_takes_operators_and_credentials_and_names_other_keys() {
+        let credential = "credentials = [{ name = 'a', token_sha256 = '5f16f4c7f149ac4f9510d9cf8cf384038ad348b3bcdc01915f95de12df9d1b02', roles = ['play'] }]\n";
+        for new in [
+            ONE.to_owned(),
+            format!("{ONE}calls_per_second_max = 5\n{credential}"),
+            format!("{ONE}[[operators]]\nid = 'beta'\n{credential}"),
+        ] {
+            assert_eq!(check(ONE, &new), "");
+            assert_eq!(check(&new, ONE), "");
+        }
+        for (new, keys) in [
+            (format!("partitions = 2\n{ONE}"), "partitions"),
+            (format!("[limits]\nqueue_length_max = 7\n{ONE}"), "limits.queue_length_max"),
+            (format!("{ONE}weight = 2"), "operators.acme.weight"),
+            (format!("{ONE}campaign_liability_eur_max = 2"), "operators.acme.campaign_liability_eur_max"),
+            (format!("{ONE}[[operators]]\nid = 'beta'\nweight = 2"), "operators.beta.weight"),
+            (String::new(), "operators (the first or the last one)"),
+        ] {
+            assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart it"));
+        }
     }
 }
