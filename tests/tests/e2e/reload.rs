@@ -1,7 +1,9 @@
 //! SIGHUP applies a changed configuration file without a restart (PL-27).
 
 use crate::PROGRAM;
-use motherlode_proto::{jackpot::v1::WatchCountersRequest, report::v1::GetIdentityRequest, round::v1::Account, spin::v1::ListGamesRequest};
+use motherlode_proto::{
+    jackpot::v1::WatchCountersRequest, report::v1::GetIdentityRequest, round::v1::Account, spin::v1::ListGamesRequest,
+};
 use motherlode_runtime::connect::connect;
 use motherlode_tests::{
     Client, EUR, Process,
