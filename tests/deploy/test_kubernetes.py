@@ -174,7 +174,8 @@ def test_prometheus_scrapes_every_pod_and_a_policy_lets_it():
         (container,) = containers(found)
         ports = {port["name"]: port["containerPort"] for port in container["ports"]}
         assert f"0.0.0.0:{ports[endpoint['port']]}" in " ".join(container["args"])
-        (policy,) = [of for of in of(objects, "NetworkPolicy") if of["metadata"]["name"] == "motherlode"]
+        policies = {of["metadata"]["name"]: of for of in objects if of["kind"] == "NetworkPolicy"}
+        policy = policies["motherlode"]
         entered = {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
         assert ports[endpoint["port"]] in entered
 
@@ -185,7 +186,8 @@ def test_wallets_and_witnesses_are_reached_by_those_that_call_them():
     reached = set()
     for found, objects in served():
         labels = found["spec"]["template"]["metadata"]["labels"]
-        (policy,) = [of for of in of(objects, "NetworkPolicy") if of["metadata"]["name"] == "wallets-and-witnesses"]
+        policies = {of["metadata"]["name"]: of for of in objects if of["kind"] == "NetworkPolicy"}
+        policy = policies["wallets-and-witnesses"]
         selector = policy["spec"]["podSelector"]
         component = labels["app.kubernetes.io/component"]
         expressions = selector.get("matchExpressions", [])
