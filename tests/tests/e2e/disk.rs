@@ -7,7 +7,7 @@ use motherlode_proto::{
     round::v1::Account,
 };
 use motherlode_runtime::{Config, config::Role, stop};
-use motherlode_server::{Server, index_folder, log_folder, open_stores};
+use motherlode_server::{Server, index_folder, log_folder};
 use motherlode_slots::latest;
 use motherlode_spin::Dealer;
 use motherlode_testkit::sim::SimDisk;
@@ -258,63 +258,6 @@ async fn uf_10_the_index_never_stops_the_log_and_is_written_later() {
     drop(indexed.ledger);
     server.stop().await.unwrap();
     assert!(views.join("checkpoints").is_dir(), "the snapshot of the end has the index");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn uf_10_a_damaged_mark_of_the_index_is_no_lost_round() {
-    let data = tempfile::tempdir().unwrap();
-    let server = start(data.path()).await;
-    let mut client = Client::connect(server.address()).await;
-    let account = client.fund("alice", EUR, 1_000_000).await;
-    server.stop().await.unwrap();
-    let mark = index_folder(data.path(), 0).join("held");
-    let whole = fs::read(&mark).unwrap();
-    for byte in [0, 5, 12, 20, whole.len() - 1] {
-        let mut damaged = whole.clone();
-        damaged[byte] ^= 0x40;
-        fs::write(&mark, damaged).unwrap();
-        let options = motherlode_audit::Options {
-            log: log_folder(data.path(), 0),
-            index: Some(index_folder(data.path(), 0)),
-            ..motherlode_audit::Options::default()
-        };
-        let report = motherlode_audit::audit(&options).unwrap();
-        assert_eq!(report.divergence, None);
-        let compared = format!("{:?}", report.index);
-        assert!(compared.contains("its mark is damaged"), "{compared}");
-        let server = start(data.path()).await;
-        let mut client = Client::connect(server.address()).await;
-        assert_eq!(client.balance(&account).await, 1_000_000);
-        server.stop().await.unwrap();
-        assert_eq!(fs::read(&mark).unwrap().len(), whole.len());
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn uf_10_the_mark_of_an_older_index_is_still_read() {
-    let data = tempfile::tempdir().unwrap();
-    let server = start(data.path()).await;
-    let mut client = Client::connect(server.address()).await;
-    let account = client.fund("alice", EUR, 1_000_000).await;
-    let head = *server.ledger().head().borrow();
-    server.stop().await.unwrap();
-    let mark = index_folder(data.path(), 0).join("held");
-    let old = |position: u64| [&position.to_be_bytes()[..], &head.hash].concat();
-    fs::write(&mark, old(head.position)).unwrap();
-    let server = start(data.path()).await;
-    let mut client = Client::connect(server.address()).await;
-    assert_eq!(client.balance(&account).await, 1_000_000);
-    server.stop().await.unwrap();
-    assert!(fs::read(&mark).unwrap().len() > 40, "it's of this version now");
-    fs::write(&mark, old(head.position + 9)).unwrap();
-    let config = config(data.path());
-    let store = open_stores(&config).unwrap();
-    let refused =
-        motherlode_ledger::open_all(store, |partition| index_folder(data.path(), partition), &Options::default());
-    let refused = refused.err().unwrap().to_string();
-    assert!(refused.contains("were acknowledged"), "{refused}");
-    let index = index_folder(data.path(), 0);
-    assert!(refused.contains(&*index.to_string_lossy()), "it names the files to delete: {refused}");
 }
 
 /// If the index is ahead of the log, the start does not even cut the log's torn tail.
