@@ -165,9 +165,10 @@ pub(crate) fn recover(
     if reader.first() > 1 {
         return Err(OpenError::Archived(reader.first()));
     }
-    let folder = index_folder.parent().unwrap_or(index_folder);
-    fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     let store = views(index_folder, partition);
+    // From now on its presence shows that the log existed.
+    let folder = store.folder();
+    fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     let mut snapshot = Snapshot::open(&*reader, &store, options.players_max)?;
     snapshot.books.watch();
     let players = Arc::clone(&snapshot.players);
