@@ -124,7 +124,6 @@ fn main() -> io::Result<()> {
     for (number, text) in names.into_iter().enumerate() {
         write("name", &number.to_string(), text.as_bytes())?;
     }
-    write("index", "balance", &[&[23][..], b"Bplayer/acme/alice\0EUR", &[0; 16]].concat())?;
     for target in ["calls", "folds", "message", "mutated", "round"] {
         for number in 0..8 {
             let parts: Vec<_> = (0..=number).flat_map(|part| chosen(8 * number + part)).collect();

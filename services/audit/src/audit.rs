@@ -39,7 +39,7 @@ type Checked = Result<(), Box<Divergence>>;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub log: PathBuf,
-    /// Folder of the index, which is compared if it exists and is readable.
+    /// Folder of the index, next to which the snapshot is, which is compared if it exists and is readable.
     pub index: Option<PathBuf>,
     pub partition: u32,
     pub checkpoints: Checkpoints,
@@ -61,7 +61,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         Err(fault) => (None, Some(fault)),
     };
     let (projection, not_compared) = match &options.index {
-        Some(folder) => projection::read(folder),
+        Some(folder) => projection::read(folder, options.partition),
         None => Err("no index was named".to_owned()),
     }
     .map_or_else(|why| (Projection::default(), Some(why)), |projection| (projection, None));
@@ -180,11 +180,11 @@ fn fold_in_order(
     Ok(())
 }
 
-/// Checks that the log reaches the index's durable position; otherwise acknowledged commits are missing.
+/// Checks that the log reaches the snapshot's position; otherwise acknowledged commits are missing.
 fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
     match head {
         Some(held) if held.position > end => Err(Fault::new(
-            "the log is shorter than the index has recorded: acknowledged commits are missing",
+            "the log is shorter than the snapshot: acknowledged commits are missing",
             format!("a log up to position {} at least", held.position),
             format!("its end at {end}"),
         )),

@@ -12,7 +12,7 @@ use crate::{
     playing::{Player, Players},
     report::{Seals, Voids},
 };
-use motherlode_ledger::index::ProjectedBalance;
+use motherlode_ledger::Balance;
 use motherlode_log::{Hash, Position};
 use motherlode_proto::convert::record::Logged;
 use motherlode_state::{Award, Books, CommonState, Currency, Event, Left, Minor, Nano, PerCurrency, StreamId, Totals};
@@ -32,11 +32,11 @@ pub(crate) struct Fold {
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
     pub(crate) facts: Option<FactSender>,
-    projected: VecDeque<ProjectedBalance>,
+    projected: VecDeque<Balance>,
 }
 
 impl Fold {
-    pub(crate) fn new(partition: u32, projected: VecDeque<ProjectedBalance>) -> Self {
+    pub(crate) fn new(partition: u32, projected: VecDeque<Balance>) -> Self {
         Self {
             books: Books::new(),
             awards: BTreeMap::new(),
@@ -174,25 +174,27 @@ impl Fold {
         }
     }
 
-    fn compare(&mut self, projected: &ProjectedBalance, logged: &Logged) -> Result<(), Fault> {
-        let ProjectedBalance { stream, currency, position, amount } = projected;
+    fn compare(&mut self, projected: &Balance, logged: &Logged) -> Result<(), Fault> {
+        let Balance { stream, currency, position, amount } = projected;
         let Logged { commit, balances_after, .. } = logged;
-        let stated = balances_after.iter().find(|(of, _)| of.code() == currency);
-        let booked = stated.filter(|_| commit.position == *position && commit.stream.to_string() == *stream);
-        self.compared += 1;
-        match booked {
-            Some((_, booked)) if booked.0 == *amount => Ok(()),
-            Some((of, booked)) => Err(Fault::new(
-                format!("the index has another balance of {stream} at position {position}"),
-                cash(&[(*of, *booked)]),
-                cash(&[(*of, Minor(*amount))]),
-            )),
-            None => Err(Fault::new(
-                format!("the index has a balance of {stream} in {currency} that no commit made"),
+        if (commit.position, &commit.stream) != (*position, stream) {
+            return Err(Fault::new(
+                format!("the snapshot has a balance of {stream} in {currency} that no commit made"),
                 format!("none at position {position}"),
-                format!("{amount} minor units"),
-            )),
+                cash(&[(*currency, *amount)]),
+            ));
         }
+        // A player's last commit need not change each of the balances.
+        let Some((of, booked)) = balances_after.iter().find(|(of, _)| of == currency) else { return Ok(()) };
+        self.compared += 1;
+        if booked == amount {
+            return Ok(());
+        }
+        Err(Fault::new(
+            format!("the snapshot has another balance of {stream} at position {position}"),
+            cash(&[(*of, *booked)]),
+            cash(&[(*of, *amount)]),
+        ))
     }
 
     pub(crate) fn end(&mut self) -> Result<(), Fault> {
@@ -225,7 +227,7 @@ impl Fold {
         }
         match self.projected.front() {
             Some(next) => Err(Fault::new(
-                format!("the index has a balance of {} past the end of the log", next.stream),
+                format!("the snapshot has a balance of {} past the end of the log", next.stream),
                 "commits that the log has",
                 format!("position {}", next.position),
             )),

@@ -106,7 +106,7 @@ pub struct Seals {
 pub enum Comparison {
     Compared {
         balances: u64,
-        /// Durable position of the index, confirmed by the hash of the record there; 0 for none.
+        /// Position of the snapshot, confirmed by the hash of the record there; 0 for none.
         held: Position,
     },
     /// The index could not be compared. This does not affect the log, because an index can be rebuilt.

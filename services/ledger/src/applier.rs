@@ -1,23 +1,24 @@
 //! Applies records of another process like commits of the local writer.
 
 use crate::{
+    chain::ChainHead,
     chain::verify,
-    core::{LedgerCore, PublishedGroup},
+    core::LedgerCore,
     error::{FetchError, OpenError},
-    index::ChainHead,
     requests::Name,
     rounds,
+    snapshot::Snapshots,
 };
 use bytes::Bytes;
 use motherlode_log::{Hash, Reader, Record};
 use motherlode_proto::convert::record::{self, Logged};
 use motherlode_state::{Books, Commit, Event, Refused, SettledRound, Stage, StreamId};
 use parking_lot::RwLockReadGuard;
-use std::sync::{Arc, mpsc::SyncSender};
+use std::sync::Arc;
 
 pub(crate) struct Applier {
     pub(crate) shared: Arc<LedgerCore>,
-    pub(crate) projector: SyncSender<PublishedGroup>,
+    pub(crate) snapshots: Snapshots,
 }
 
 impl Applier {
@@ -39,6 +40,7 @@ impl Applier {
             group.sizes.push(record.bytes.len());
             group.names.push(self.shared.requests.name(&logged.commit.stream, &logged.commit.request_id));
             group.logged.push(Arc::new(logged));
+            group.hashes.push(hash);
             group.head = ChainHead { position, hash };
         }
         self.publish(group);
@@ -56,17 +58,16 @@ impl Applier {
 
     fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, OpenError> {
         self.shared.books_with(stream).map_err(|error| match error {
-            FetchError::Player(error) => OpenError::Player(error),
+            FetchError::View(error) => OpenError::View(error),
             other => OpenError::Origin(other.to_string()),
         })
     }
 
     fn publish(&self, group: Group) -> Group {
-        let Group { mut stage, logged, sizes, names, head } = group;
+        let Group { mut stage, logged, sizes, names, hashes, head } = group;
         if !logged.is_empty() {
-            self.shared.publish(&mut stage, &logged, sizes.into_iter(), &names, head);
-            // If the channel is full or closed, the projector reads the log instead.
-            let _ = self.projector.try_send(PublishedGroup { logged });
+            self.shared.publish(&mut stage, &logged, sizes.into_iter(), &names, hashes.into_iter(), head);
+            self.snapshots.look();
         }
         Group::after(head)
     }
@@ -77,12 +78,13 @@ struct Group {
     logged: Vec<Arc<Logged>>,
     sizes: Vec<usize>,
     names: Vec<Name>,
+    hashes: Vec<Hash>,
     head: ChainHead,
 }
 
 impl Group {
     fn after(head: ChainHead) -> Self {
-        Self { stage: Stage::new(), logged: vec![], sizes: vec![], names: vec![], head }
+        Self { stage: Stage::new(), logged: vec![], sizes: vec![], names: vec![], hashes: vec![], head }
     }
 }
 

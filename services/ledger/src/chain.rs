@@ -1,6 +1,16 @@
 use crate::error::OpenError;
 use motherlode_log::{Hash, Position, ReadError, Reader, Record, hash};
 
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChainHead {
+    pub position: Position,
+    pub hash: Hash,
+}
+
+impl ChainHead {
+    pub(crate) const NOTHING: Self = Self { position: 0, hash: [0; 32] };
+}
+
 pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Option<[u8; 32]>, ReadError> {
     if position == 0 {
         return Ok(None);

@@ -1,14 +1,14 @@
-//! State of a partition shared by the writer, the projector and all handles.
+//! State of a partition shared by the writer and all handles.
 
 use crate::{
     append::AppendError,
+    chain::ChainHead,
     draws::DrawKeys,
     error::FetchError,
     hashes::RecentHashes,
-    index::ChainHead,
+    index::Index,
     page::Page,
     players::Players,
-    projected::Projected,
     provenance::Provenance,
     readers::Readers,
     recent::Recent,
@@ -19,7 +19,7 @@ use crate::{
     verifier::Verification,
 };
 use bytes::Bytes;
-use motherlode_log::{Authority, Position, Reader};
+use motherlode_log::{Authority, Hash, Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
 use motherlode_state::{Books, Commit, Event, Stage, StreamId};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -32,12 +32,8 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Bytes of a group passed in memory; followers and the projector read larger groups from the log.
+/// Bytes of a group passed in memory; followers read larger groups from the log.
 pub(crate) const PUBLISHED_BYTES_MAX: usize = 256 << 10;
-
-pub(crate) struct PublishedGroup {
-    pub(crate) logged: Vec<Arc<Logged>>,
-}
 
 #[derive(Clone)]
 pub(crate) struct Appended {
@@ -58,7 +54,7 @@ pub(crate) struct LedgerCore {
     pub(crate) provenance: Arc<Provenance>,
     pub(crate) players: Arc<Players>,
     pub(crate) reader: Arc<dyn Reader>,
-    pub(crate) index: Arc<Projected>,
+    pub(crate) index: Arc<Index>,
     pub(crate) requests: Arc<Requests>,
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
@@ -91,6 +87,7 @@ impl LedgerCore {
         logged: &[Arc<Logged>],
         sizes: impl Iterator<Item = usize>,
         names: &[Name],
+        hashes: impl Iterator<Item = Hash>,
         head: ChainHead,
     ) {
         self.recent.write().push(sizes.zip(logged.iter().cloned()));
@@ -100,7 +97,12 @@ impl LedgerCore {
         if let Some(last) = logged.last() {
             self.time.observe(last.commit.time_ms);
         }
-        self.books.write().absorb_oldest(stage);
+        {
+            let mut books = self.books.write();
+            // Noted under the lock of the books: a snapshot divides both at the same position.
+            self.index.note(logged.iter().map(|logged| &logged.commit).zip(hashes));
+            books.absorb_oldest(stage);
+        }
         self.head.send_replace(head);
         if leaves_decisions {
             self.decisions.send_replace(());
@@ -191,11 +193,8 @@ impl LedgerCore {
         self.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    pub(crate) fn close(self: Arc<Self>) {
+    pub(crate) fn close(&self) {
         self.page.get().into_iter().for_each(Page::release);
-        if let Some(shared) = Arc::into_inner(self) {
-            shared.index.close();
-        }
     }
 }
 

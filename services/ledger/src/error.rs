@@ -1,10 +1,9 @@
-use crate::index::IndexError;
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::Malformed;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_state::Refused;
 use motherlode_views::ViewError;
-use std::{path::PathBuf, time::Duration};
+use std::{io, path::PathBuf, time::Duration};
 use tonic::Code;
 
 #[derive(Debug, thiserror::Error)]
@@ -45,12 +44,12 @@ pub enum OpenError {
     },
     #[error("the log cannot be written: {0}")]
     Settle(motherlode_log::AppendError),
-    #[error("the index in {}: {source}", folder.display())]
-    Index { folder: PathBuf, source: IndexError },
-    #[error("a player's state cannot be read: {0}")]
-    Player(#[from] ViewError),
+    #[error("the folder of the index {}: {source}", folder.display())]
+    Folder { folder: PathBuf, source: io::Error },
+    #[error("the views: {0}")]
+    View(#[from] ViewError),
     #[error("no thread for the {0}: {1}")]
-    Thread(&'static str, std::io::Error),
+    Thread(&'static str, io::Error),
 }
 
 impl OpenError {
@@ -63,17 +62,12 @@ impl OpenError {
 pub enum FetchError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("index: {0}")]
-    Index(#[from] IndexError),
-    #[error("a player's state cannot be read: {0}")]
-    Player(#[from] ViewError),
+    #[error("the views: {0}")]
+    View(#[from] ViewError),
     #[error("position {position}: {source}")]
     Malformed { position: Position, source: Malformed },
     #[error("the log has no record at position {0}")]
     Missing(Position),
-    /// The entry is too old to be found without the index.
-    #[error("the index is behind the log: older commits cannot be found until it has caught up")]
-    Behind,
 }
 
 /// Metadata key of ARCHIVED.
@@ -88,8 +82,7 @@ impl From<FetchError> for Refusal {
         let message = error.to_string();
         match error {
             FetchError::Read(ReadError::Archived { first, .. }) => archived(message, first),
-            FetchError::Behind => Refusal::new(Reason::IndexBehind, message),
-            FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) | FetchError::Player(_) => {
+            FetchError::Read(ReadError::Io(_)) | FetchError::View(_) => {
                 tracing::error!(error = message, "a commit could not be read back");
                 let is_log = matches!(error, FetchError::Read(_));
                 let reason = if is_log { Reason::LogUnreadable } else { Reason::IndexUnreadable };

@@ -4,7 +4,7 @@
 //! reboot. The *mark*, in the folder of the draw keys, is written about once a second and at an orderly stop. A record
 //! that the log lacks proves a loss; a missing or damaged file proves nothing.
 
-use crate::index::ChainHead;
+use crate::chain::ChainHead;
 use motherlode_log::{Hash, Position, hash};
 use motherlode_state::{Generations, StartEvidence};
 

@@ -2,9 +2,9 @@
 //! and callers without operators, all. Reads take turns by operator ([`Reads`]).
 
 use crate::{
+    chain::ChainHead,
     error::FetchError,
     handle::Handle,
-    index::ChainHead,
     ledgers::Ledgers,
     readers::{ReaderKind, Reading},
 };

@@ -1,6 +1,6 @@
 //! Decoders for the fuzz targets in `fuzz/`.
 
-use crate::{index, snapshot};
+use crate::snapshot;
 use motherlode_state::Books;
 use motherlode_views::Checkpoint;
 
@@ -17,9 +17,4 @@ pub fn sealed_snapshot(state: &[u8]) -> Option<Books> {
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
     snapshot::state(books)
-}
-
-#[must_use]
-pub fn balance(key: &[u8], value: &[u8]) -> Option<index::ProjectedBalance> {
-    index::parse_balance(key, value)
 }

@@ -3,10 +3,10 @@
 
 use crate::{
     append::{AppendError, Proposal},
+    chain::ChainHead,
     draws::{DrawKeys, DrawKeysError},
     evidence::{EndMark, Sources, Verdict, judge},
     handle::Handle,
-    index::ChainHead,
     page::{Page, PageError},
 };
 use motherlode_log::{Hash, Position, ReadError, hash};

@@ -2,13 +2,13 @@ mod reads;
 
 use crate::{
     append::{AppendError, Proposal},
+    chain::ChainHead,
     core::{Appended, LedgerCore},
     draws::DrawKeys,
     error::FetchError,
-    index::ChainHead,
+    index::Index,
     options::Options,
     page::Page,
-    projected::Projected,
     queue::{Message, Proposed, QueueSlot, QueueSlots, Reply, Verdict, Verdicts, answer, repeated},
     readers::{LogReader, ReaderKind, Reading},
     requests::Name,
@@ -398,7 +398,7 @@ impl Handle {
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Returns awards before a position, newest first. Those newer than the index may be missing.
+    /// Returns awards before a position, newest first.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -406,10 +406,10 @@ impl Handle {
         before: Position,
         max: usize,
     ) -> Result<Vec<Position>, FetchError> {
-        self.shared.index.awards_before(pool, operator, before, max)?.ok_or(FetchError::Behind)
+        Ok(self.shared.index.awards_before(pool, operator, before, max)?)
     }
 
-    pub(crate) fn projected(&self) -> &Projected {
+    pub(crate) fn index(&self) -> &Index {
         &self.shared.index
     }
 

@@ -1,403 +1,563 @@
-//! Index in sled, written behind the log: positions of players' rounds and pools' awards, and balances.
+//! Index: positions of rounds' commits, of awards, and of records by hash, as three keyspaces of the store of views.
 //!
-//! Everything in it is derived from the log; the folder can be deleted. sled's flush is no fsync, so the file `held`
-//! has a mark, the last record's position and hash, replaced only after sled's file is synced. Opening replays the log
-//! after the mark; an unconfirmed mark or unreadable sled causes a rebuild. sled has the mark, too, written first, so a
-//! sled folder older than `held` is detected.
+//! It is never behind the log: a commit is noted when it is published. The newest notes are in memory, the others in
+//! runs. A missing, damaged or outdated run is rebuilt from the log.
 //!
-//! The first byte of a key is its kind:
+//! | keyspace | key | value |
+//! |---|---|---|
+//! | rounds | player (8-byte hash), currency, 0, game, 0, round (8) | up to 64 rounds from this one on: number and position of the bet |
+//! | rounds | player, 0, round (8), position (8) | positions of the round's later commits in this run |
+//! | awards | pool, 0, operator or nothing for all, 0, position (8) | empty |
+//! | hashes | first 8 bytes of the record's hash, position (5) | empty |
 //!
-//! | key | value |
-//! |---|---|
-//! | `G` stream 0 currency 0 game 0 round (8) | up to 64 finished rounds from this one on: number and positions of each |
-//! | `O` stream 0 round (8) | a round open at the mark: its group (a key of `G` without the number), its positions |
-//! | `A` stream 0 position (8) | empty: a pool's commit with an award |
-//! | `W` stream 0 operator 0 position (8) | empty: the same, by the winner's operator |
-//! | `B` stream 0 currency | position (8), balance in minor units (8) |
-//! | `M` | the latest mark: position (8), hash (32); the mark in `held` when it was written, in the same form |
-//!
-//! The file `held`: [`MAGIC`], [`VERSION`] (1 byte), position (8), hash (32), and the first 4 bytes of the SHA-256 of
-//! these. Before 22 November 2026 it had only position and hash; such an index is rebuilt.
+//! Equal hashes cost a read of the log: callers compare stream and hash. Costs per commit: about 150 bytes of memory for
+//! the newest, 50 to 70 on disk.
 
-use motherlode_log::{Hash, Position};
-use motherlode_state::{Commit, Event, StreamId};
-use sha2::{Digest, Sha256};
+use crate::{error::OpenError, requests::WriteError};
+use motherlode_log::{Hash, Position, Reader, hash};
+use motherlode_proto::convert::record;
+use motherlode_state::{Commit, Currency, Event, StreamId};
+use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError, Writer, filter_hash, mergeable};
+use parking_lot::RwLock;
 use std::{
-    fmt::Display,
-    fs,
-    io::{self, Write},
-    panic,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
+    collections::{BTreeMap, BTreeSet},
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-const MAGIC: [u8; 4] = *b"MLIX";
-/// Version of keys and values; another one is rebuilt. Version 2 had no marks in sled.
-const VERSION: u8 = 3;
-const UNVERSIONED: usize = ChainHead::BYTES;
-const CLOSE_MAX: Duration = Duration::from_secs(10);
+const KEYSPACES: usize = 3;
+static ROUNDS: Keyspace = Keyspace { name: "rounds", version: 1, widths: None, filtered: 8 };
+static AWARDS: Keyspace = Keyspace { name: "awards", version: 1, widths: None, filtered: 0 };
+static HASHES: Keyspace = Keyspace { name: "hashes", version: 1, widths: Some((13, 0)), filtered: 0 };
+const ALL: [&Keyspace; KEYSPACES] = [&ROUNDS, &AWARDS, &HASHES];
 
-const MARKS_KEY: &[u8] = b"M";
+/// Rounds per value.
+const PORTION: usize = 64;
+/// Commits in memory after which runs are written.
+const NOTED: u64 = 1 << 16;
+/// Runs above which a replay merges, too.
+const RUNS_MAX: usize = 64;
+/// Bytes of the log per read.
+const BYTES: usize = 4 << 20;
 
-/// Entries of a sled batch; more than 512 slow sled down.
-const BATCH: usize = 256;
+/// Number of a round, and position of its bet.
+pub(crate) type Bet = (u64, Position);
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ChainHead {
-    pub position: Position,
-    pub hash: Hash,
+type Entry = (Vec<u8>, Vec<u8>);
+
+pub(crate) struct Index {
+    store: Arc<Store>,
+    reader: Arc<dyn Reader>,
+    state: RwLock<State>,
+    rebuilt: AtomicBool,
 }
 
-impl ChainHead {
-    pub(crate) const NOTHING: Self = Self { position: 0, hash: [0; 32] };
+#[derive(Default)]
+struct State {
+    /// By keyspace, oldest first.
+    runs: [Vec<Run>; KEYSPACES],
+    /// Notes being written.
+    frozen: Vec<Arc<Notes>>,
+    notes: Notes,
+}
 
-    const BYTES: usize = 40;
+/// Notes of consecutive commits.
+#[derive(Default)]
+struct Notes {
+    /// Exclusive.
+    from: Position,
+    bets: BTreeMap<Vec<u8>, Vec<Bet>>,
+    later: BTreeMap<([u8; 8], u64), Vec<Position>>,
+    awards: BTreeSet<Vec<u8>>,
+    /// First 8 bytes of each record's hash.
+    hashes: Vec<[u8; 8]>,
+}
 
-    fn encode(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[..8].copy_from_slice(&self.position.to_be_bytes());
-        bytes[8..].copy_from_slice(&self.hash);
-        bytes
+impl Notes {
+    fn after(from: Position) -> Self {
+        Self { from, ..Self::default() }
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let (position, hash) = bytes.split_first_chunk::<8>()?;
-        Some(Self { position: u64::from_be_bytes(*position), hash: hash.try_into().ok()? })
-    }
-}
-
-impl SledMarks {
-    #[must_use]
-    pub fn agree_with(self, head: ChainHead) -> bool {
-        head == self.latest || head == self.before
+    fn to(&self) -> Position {
+        self.from + self.hashes.len() as u64
     }
 
-    fn encode(self) -> Vec<u8> {
-        [self.latest.encode(), self.before.encode()].concat()
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let (latest, before) = bytes.split_at_checked(ChainHead::BYTES)?;
-        Some(Self { latest: ChainHead::decode(latest)?, before: ChainHead::decode(before)? })
-    }
-}
-
-/// No data is lost: the log has everything.
-#[derive(Debug, thiserror::Error)]
-pub enum IndexError {
-    #[error("sled: {0}")]
-    Sled(#[from] sled::Error),
-    #[error("{path}: {source}")]
-    Io { path: PathBuf, source: io::Error },
-    #[error("a value is malformed")]
-    Malformed,
-    #[error("{path}: the mark is damaged, its checksum is wrong; the index must be rebuilt from the log")]
-    DamagedMark { path: PathBuf },
-    #[error("{path} is still in use")]
-    InUse { path: PathBuf },
-}
-
-#[derive(Debug)]
-pub struct Index {
-    tree: sled::Tree,
-    database: sled::Db,
-    folder: PathBuf,
-    opened: Option<SledMarks>,
-}
-
-/// Marks in sled. If a crash came between the writes of `latest` and of the file `held`, the file has `before`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SledMarks {
-    pub latest: ChainHead,
-    pub before: ChainHead,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    None,
-    At(ChainHead),
-    /// Mark of an older version, without a checksum.
-    Old(ChainHead),
-}
-
-impl Mark {
-    #[must_use]
-    pub fn head(self) -> Option<ChainHead> {
-        match self {
-            Self::None => None,
-            Self::At(head) | Self::Old(head) => Some(head),
+    fn push(&mut self, commit: &Commit, hash: &Hash) {
+        let (position, mut begun) = (commit.position, None);
+        for event in &commit.events {
+            match event {
+                Event::RoundStarted(started) => {
+                    begun = Some(started.round);
+                    let group = group(&commit.stream, started.currency, &started.game);
+                    self.bets.entry(group).or_default().push((started.round, position));
+                }
+                Event::JackpotAwarded(award) => {
+                    self.awards.insert(numbered(&award_prefix(&commit.stream, ""), position));
+                    if let StreamId::Player { operator, .. } = &award.stream {
+                        self.awards.insert(numbered(&award_prefix(&commit.stream, operator), position));
+                    }
+                }
+                _ => {
+                    if let Some(round) = round_of(event).filter(|round| begun != Some(*round)) {
+                        let later = self.later.entry((player_hash(&commit.stream), round)).or_default();
+                        if later.last() != Some(&position) {
+                            later.push(position);
+                        }
+                    }
+                }
+            }
         }
+        self.hashes.push(prefix(hash));
     }
-}
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectedBalance {
-    pub stream: String,
-    pub currency: String,
-    pub position: Position,
-    pub amount: i64,
+    fn entries(&self, keyspace: &Keyspace) -> Result<Vec<Entry>, ViewError> {
+        let wrong = |reason| move || ViewError::Entry { keyspace: keyspace.name, reason };
+        let encoded =
+            |positions: Result<Vec<u8>, postcard::Error>| positions.map_err(|_| wrong("it cannot be encoded")());
+        let mut entries = vec![];
+        match keyspace.name {
+            "rounds" => {
+                for (group, bets) in &self.bets {
+                    for portion in bets.chunks(PORTION) {
+                        let first = portion.first().map_or(0, |(round, _)| *round);
+                        entries.push((numbered(group, first), encoded(postcard::to_allocvec(portion))?));
+                    }
+                }
+                for ((player, round), later) in &self.later {
+                    let first = later.first().copied().unwrap_or_default();
+                    entries
+                        .push((numbered(&later_key(*player, *round), first), encoded(postcard::to_allocvec(later))?));
+                }
+            }
+            "awards" => entries.extend(self.awards.iter().map(|key| (key.clone(), vec![]))),
+            _ => {
+                for (hash, position) in self.hashes.iter().zip(self.from + 1..) {
+                    let position = position.to_be_bytes();
+                    let (_, short) = position
+                        .split_first_chunk::<3>()
+                        .filter(|(high, _)| **high == [0; 3])
+                        .ok_or_else(wrong("its position has more than 40 bits"))?;
+                    entries.push(([&hash[..], short].concat(), vec![]));
+                }
+            }
+        }
+        entries.sort_unstable();
+        Ok(entries)
+    }
 }
 
 impl Index {
-    /// Opens or creates the index; catches sled's panics on damaged files. After an error, delete the folder and open
-    /// again.
-    pub fn open(folder: &Path) -> Result<Self, IndexError> {
-        fs::create_dir_all(folder).map_err(|source| IndexError::Io { path: folder.to_owned(), source })?;
-        let path = folder.join("sled");
-        let opened = panic::catch_unwind(|| {
-            let database = sled::Config::new()
-                .path(&path)
-                .mode(sled::Mode::HighThroughput)
-                .cache_capacity(256 << 20)
-                .flush_every_ms(None)
-                .open()?;
-            let tree = database.open_tree("index")?;
-            let marks = tree.get(MARKS_KEY)?;
-            Ok::<_, sled::Error>((database, tree, marks))
+    /// Opens the index of a checkpoint, or an empty one.
+    pub(crate) fn open(
+        store: &Arc<Store>,
+        checkpoint: Option<&Checkpoint>,
+        reader: &Arc<dyn Reader>,
+    ) -> Result<Self, OpenError> {
+        let (store, reader) = (Arc::clone(store), Arc::clone(reader));
+        let index = Self { store, reader, state: RwLock::default(), rebuilt: AtomicBool::new(false) };
+        let Some(checkpoint) = checkpoint else { return Ok(index) };
+        index.state.write().notes = Notes::after(checkpoint.position);
+        for (number, keyspace) in ALL.into_iter().enumerate() {
+            let mut to = 0;
+            for named in checkpoint.runs(keyspace).unwrap_or_default() {
+                match index.store.run(named, keyspace, u64::MAX) {
+                    Ok(run) => {
+                        index.rebuild(number, to, run.from())?;
+                        to = run.to();
+                        index.state.write().runs[number].push(run);
+                    }
+                    Err(error) => tracing::warn!(%error, "a run of the index is rebuilt from the log"),
+                }
+            }
+            index.rebuild(number, to, checkpoint.position)?;
+        }
+        Ok(index)
+    }
+
+    pub(crate) fn to(&self) -> Position {
+        self.state.read().notes.to()
+    }
+
+    /// Number of commits noted in memory only.
+    pub(crate) fn unwritten(&self) -> u64 {
+        let state = self.state.read();
+        state.notes.to() - state.frozen.first().map_or(state.notes.from, |notes| notes.from)
+    }
+
+    pub(crate) fn note<'a>(&self, commits: impl Iterator<Item = (&'a Commit, Hash)>) {
+        let mut state = self.state.write();
+        commits.for_each(|(commit, hash)| state.notes.push(commit, &hash));
+    }
+
+    /// Ends the notes of the next run.
+    pub(crate) fn freeze(&self) {
+        let mut state = self.state.write();
+        let next = Notes::after(state.notes.to());
+        if next.from > state.notes.from {
+            let notes = mem::replace(&mut state.notes, next);
+            state.frozen.push(Arc::new(notes));
+        }
+    }
+
+    pub(crate) fn write_frozen(&self) -> Result<(), ViewError> {
+        loop {
+            let Some(notes) = self.state.read().frozen.first().cloned() else { return Ok(()) };
+            let runs = ALL.map(|keyspace| self.write_run(keyspace, &notes));
+            let mut state = self.state.write();
+            for (all, run) in state.runs.iter_mut().zip(runs.into_iter().collect::<Result<Vec<_>, _>>()?) {
+                // After a failed rebuild, notes may be older than runs.
+                let at = all.partition_point(|of| of.from() < run.from());
+                all.insert(at, run);
+            }
+            state.frozen.remove(0);
+        }
+    }
+
+    /// Writes the notes of many commits.
+    pub(crate) fn write_full(&self) -> Result<(), ViewError> {
+        if self.unwritten() >= NOTED {
+            self.freeze();
+            self.write_frozen()?;
+        }
+        Ok(())
+    }
+
+    /// Writes notes during a replay, which merges only above [`RUNS_MAX`] runs.
+    pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
+        self.write_full()?;
+        while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}
+        Ok(())
+    }
+
+    fn write_run(&self, keyspace: &'static Keyspace, notes: &Notes) -> Result<Run, ViewError> {
+        let mut writer = Writer::new(&self.store, keyspace, (notes.from, notes.to()), u64::MAX);
+        notes.entries(keyspace)?.iter().try_for_each(|(key, value)| writer.put(key, value))?;
+        writer.finish()
+    }
+
+    /// Merges some runs if worthwhile; returns whether it did. The old files stay until a checkpoint.
+    pub(crate) fn merge(&self) -> Result<bool, ViewError> {
+        let mut merged = false;
+        for (number, keyspace) in ALL.into_iter().enumerate() {
+            let runs = self.state.read().runs[number].clone();
+            if let Some(range) = mergeable(&runs) {
+                let run = Writer::merge(&self.store, keyspace, &runs[range.clone()], u64::MAX)?;
+                self.state.write().runs[number].splice(range, [run]);
+                merged = true;
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Rebuilds runs in which a read found damage.
+    pub(crate) fn repair(&self) -> Result<(), WriteError> {
+        for number in 0..KEYSPACES {
+            let damaged = || self.state.read().runs[number].iter().find(|run| run.is_damaged()).cloned();
+            while let Some(run) = damaged() {
+                tracing::warn!(from = run.from(), to = run.to(), "a damaged run of the index is rebuilt from the log");
+                let mut again = vec![];
+                self.read_log(run.from(), run.to(), |notes| Ok(again.push(self.write_run(ALL[number], &notes)?)))?;
+                let mut state = self.state.write();
+                let at = state.runs[number].partition_point(|of| of.from() < run.from());
+                state.runs[number].splice(at..=at, again);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rebuilds a keyspace's runs of a range. If they cannot be written, the notes stay in memory.
+    fn rebuild(&self, number: usize, from: Position, to: Position) -> Result<(), OpenError> {
+        if from >= to {
+            return Ok(());
+        }
+        tracing::info!(from, to, keyspace = ALL[number].name, "a part of the index is read from the log");
+        self.rebuilt.store(true, Ordering::Relaxed);
+        let read = self.read_log(from, to, |notes| {
+            let written = self.write_run(ALL[number], &notes);
+            let mut state = self.state.write();
+            match written {
+                Ok(run) => state.runs[number].push(run),
+                Err(error) => {
+                    tracing::warn!(%error, "runs of the index cannot be written: their entries stay in memory");
+                    state.frozen.push(Arc::new(notes));
+                }
+            }
+            Ok(())
         });
-        match opened {
-            Ok(Ok((database, tree, marks))) => {
-                let decode = |bytes: sled::IVec| SledMarks::decode(&bytes).ok_or(IndexError::Malformed);
-                let opened = marks.map(decode).transpose()?;
-                Ok(Self { tree, database, folder: folder.to_owned(), opened })
-            }
-            Ok(Err(error)) => Err(error.into()),
-            Err(_) => Err(IndexError::Malformed),
-        }
+        read.map_err(OpenError::from)
     }
 
-    /// Waits until sled's threads release its file and lock.
-    pub fn close(self) -> Result<(), IndexError> {
-        let path = self.folder.join("sled").join("db");
-        let file = fs::File::open(&path);
-        // sled may panic on drop, too.
-        let _ = panic::catch_unwind(panic::AssertUnwindSafe(|| drop(self)));
-        let Ok(file) = file else { return Ok(()) };
-        let begun = Instant::now();
-        // Waits for the file's lock, since sled's threads release it later.
-        while let Err(fs::TryLockError::WouldBlock) = file.try_lock_shared() {
-            if begun.elapsed() > CLOSE_MAX {
-                return Err(IndexError::InUse { path });
+    /// Returns whether runs were rebuilt that no checkpoint names yet.
+    pub(crate) fn take_rebuilt(&self) -> bool {
+        self.rebuilt.swap(false, Ordering::Relaxed)
+    }
+
+    fn read_log(
+        &self,
+        from: Position,
+        to: Position,
+        mut each: impl FnMut(Notes) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
+        let mut notes = Notes::after(from);
+        while notes.to() < to {
+            if self.store.is_stopped() {
+                return Err(ViewError::Stopped.into());
             }
-            thread::sleep(Duration::from_millis(1));
+            let next = notes.to() + 1;
+            let count = usize::try_from(to - notes.to()).unwrap_or(usize::MAX);
+            let records = self.reader.read(next, count, BYTES)?;
+            if records.is_empty() {
+                return Err(OpenError::Chain(format!("it has no record {next}")).into());
+            }
+            for stored in records {
+                let position = stored.position;
+                let logged =
+                    record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source })?;
+                notes.push(&logged.commit, &hash(&stored.bytes));
+            }
+            if notes.hashes.len() as u64 >= NOTED || notes.to() >= to {
+                let next = Notes::after(notes.to());
+                each(mem::replace(&mut notes, next))?;
+            }
         }
         Ok(())
     }
 
-    pub fn delete(folder: &Path) -> Result<(), IndexError> {
-        match fs::remove_dir_all(folder) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(IndexError::Io { path: folder.to_owned(), source })
+    pub(crate) fn tables(&self) -> impl Iterator<Item = KeyspaceTables> {
+        let state = self.state.read();
+        ALL.into_iter()
+            .zip(&state.runs)
+            .map(|(keyspace, runs)| KeyspaceTables::new(keyspace, runs))
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    pub(crate) fn ids(&self) -> Vec<Hash> {
+        self.state.read().runs.iter().flatten().flat_map(Run::ids).collect()
+    }
+
+    /// Passes the notes, newest first, then returns the keyspace's runs, newest first.
+    fn look(&self, number: usize, mut each: impl FnMut(&Notes)) -> Vec<Run> {
+        let state = self.state.read();
+        each(&state.notes);
+        state.frozen.iter().rev().for_each(|notes| each(notes));
+        state.runs[number].iter().rev().cloned().collect()
+    }
+
+    /// Returns the positions of a round's commits, from the bet on; `bet` if known.
+    pub(crate) fn round(
+        &self,
+        stream: &StreamId,
+        round: u64,
+        bet: Option<Position>,
+    ) -> Result<Vec<Position>, ViewError> {
+        let player = player_hash(stream);
+        let mut found: BTreeSet<Position> = bet.into_iter().collect();
+        let runs = self.look(0, |notes| {
+            found.extend(notes.later.get(&(player, round)).into_iter().flatten());
+            if bet.is_none() {
+                let bets = groups_of(&notes.bets, &player).flat_map(|(_, bets)| bets);
+                found.extend(bets.filter(|of| of.0 == round).map(|of| of.1));
             }
-            _ => Ok(()),
-        }
-    }
-
-    pub fn mark(&self) -> Result<Mark, IndexError> {
-        read_mark(&self.folder)
-    }
-
-    #[must_use]
-    pub fn sled_marks(&self) -> Option<SledMarks> {
-        self.opened
-    }
-
-    /// Idempotent.
-    pub fn put_awards<'a>(&self, commits: impl Iterator<Item = &'a Commit>) -> Result<(), IndexError> {
-        let (mut batch, mut entries) = (sled::Batch::default(), 0);
-        for commit in commits {
-            for event in &commit.events {
-                let Event::JackpotAwarded(award) = event else { continue };
-                let (stream, position) = (commit.stream.to_string(), commit.position.to_be_bytes());
-                batch.insert(key(b'A', &[&stream], &position), &[]);
-                if let StreamId::Player { operator, .. } = &award.stream {
-                    batch.insert(key(b'W', &[&stream, operator], &position), &[]);
+        });
+        let later = later_key(player, round);
+        for run in having(runs, &player) {
+            run.find(&later, |_, value| {
+                found.extend(postcard::from_bytes::<Vec<Position>>(value).unwrap_or_default())
+            })?;
+            if bet.is_none() {
+                for group in groups(&run, &player)? {
+                    let bets = latest_bets(&run, &group, round.saturating_add(1), 1)?;
+                    found.extend(bets.into_iter().filter(|of| of.0 == round).map(|of| of.1));
                 }
-                entries += 2;
-            }
-            if entries + 2 > BATCH {
-                self.tree.apply_batch(std::mem::take(&mut batch))?;
-                entries = 0;
             }
         }
-        if entries > 0 {
-            self.tree.apply_batch(batch)?;
-        }
-        Ok(())
+        Ok(found.into_iter().collect())
     }
 
-    pub(crate) fn apply(&self, changes: Vec<Change>) -> Result<(), IndexError> {
-        let mut changes = changes.into_iter().peekable();
-        while changes.peek().is_some() {
-            let mut batch = sled::Batch::default();
-            for (key, value) in changes.by_ref().take(BATCH) {
-                match value {
-                    Some(value) => batch.insert(key, value),
-                    None => batch.remove(key),
-                }
+    /// Returns a player's rounds below a number in groups with a prefix (see [`group`]): at least the latest `max`.
+    pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
+        let mut found = vec![];
+        let runs = self.look(0, |notes| {
+            let bets = groups_of(&notes.bets, within)
+                .flat_map(|(_, bets)| bets.iter().rev().filter(|of| of.0 < below).take(max));
+            found.extend(bets.copied());
+        });
+        for run in having(runs, &player_hash(player)) {
+            if found.len() >= max {
+                break;
             }
-            self.tree.apply_batch(batch)?;
-        }
-        Ok(())
-    }
-
-    /// Latest first.
-    pub(crate) fn back(&self, from: &[u8], to: &[u8]) -> impl Iterator<Item = Result<Pair, IndexError>> {
-        self.tree.range(from.to_vec()..to.to_vec()).rev().map(|entry| Ok(entry?))
-    }
-
-    pub(crate) fn first_from(&self, from: &[u8]) -> Result<Option<Vec<u8>>, IndexError> {
-        Ok(self.tree.range(from.to_vec()..).next().transpose()?.map(|(key, _)| key.to_vec()))
-    }
-
-    pub(crate) fn all(&self, kind: u8) -> impl Iterator<Item = Result<Pair, IndexError>> {
-        self.tree.scan_prefix([kind]).map(|entry| Ok(entry?))
-    }
-
-    pub fn put_balances(&self, all: &[ProjectedBalance]) -> Result<(), IndexError> {
-        for some in all.chunks(BATCH) {
-            let mut batch = sled::Batch::default();
-            for balance in some {
-                let value = pair(balance.position, &balance.amount.to_be_bytes());
-                batch.insert(key(b'B', &[&balance.stream], balance.currency.as_bytes()), value);
+            for group in groups(&run, within)? {
+                found.extend(latest_bets(&run, &group, below, max)?);
             }
-            self.tree.apply_batch(batch)?;
         }
-        Ok(())
-    }
-
-    /// Syncs the entries, then moves the mark to `head`.
-    pub fn sync(&self, head: ChainHead) -> Result<(), IndexError> {
-        let before = self.mark()?.head().unwrap_or(ChainHead::NOTHING);
-        self.tree.insert(MARKS_KEY, SledMarks { latest: head, before }.encode())?;
-        self.database.flush()?;
-        let data = self.folder.join("sled").join("db");
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| IndexError::Io { path, source }
-        };
-        fs::File::open(&data).and_then(|file| file.sync_data()).map_err(io(&data))?;
-        let (mark, next) = (self.folder.join("held"), self.folder.join("held.next"));
-        let mut file = fs::File::create(&next).map_err(io(&next))?;
-        file.write_all(&encode_mark(head)).and_then(|()| file.sync_data()).map_err(io(&next))?;
-        fs::rename(&next, &mark).map_err(io(&mark))?;
-        fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(io(&self.folder))
+        Ok(found)
     }
 
     /// Returns awards, the latest first, of one operator's players or of all.
-    pub fn awards_before(
+    pub(crate) fn awards_before(
         &self,
         pool: &StreamId,
         operator: Option<&str>,
         before: Position,
         max: usize,
-    ) -> Result<Vec<Position>, IndexError> {
-        let pool = pool.to_string();
-        let place = |position: Position| match operator {
-            None => key(b'A', &[&pool], &position.to_be_bytes()),
-            Some(operator) => key(b'W', &[&pool, &operator], &position.to_be_bytes()),
-        };
-        let awards = self.tree.range(place(0)..place(before)).keys().rev().take(max);
-        awards
-            .map(|key| {
-                let position = key?.last_chunk::<8>().copied().ok_or(IndexError::Malformed)?;
-                Ok(u64::from_be_bytes(position))
-            })
-            .collect()
+    ) -> Result<Vec<Position>, ViewError> {
+        let all = award_prefix(pool, operator.unwrap_or_default());
+        let range = numbered(&all, 0)..numbered(&all, before);
+        let mut found = vec![];
+        let runs = self.look(1, |notes| {
+            found.extend(notes.awards.range(range.clone()).rev().take(max).map(|key| number(key)));
+        });
+        for run in runs {
+            if found.len() >= max {
+                break;
+            }
+            found.extend(latest(&run, &all, before, max, |_| 1)?.into_iter().rev().map(|(position, _)| position));
+        }
+        found.sort_unstable_by(|one, other| other.cmp(one));
+        found.dedup();
+        found.truncate(max);
+        Ok(found)
     }
 
-    pub fn balances(&self) -> impl Iterator<Item = Result<ProjectedBalance, IndexError>> {
-        self.tree.scan_prefix(b"B").map(|entry| {
-            let (key, value) = entry?;
-            parse_balance(&key, &value).ok_or(IndexError::Malformed)
-        })
+    /// Returns positions of records whose hash may be this one, the latest first.
+    pub(crate) fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, ViewError> {
+        let (wanted, mut found) = (prefix(hash), vec![]);
+        let runs = self.look(2, |notes| {
+            let all = notes.hashes.iter().zip(notes.from + 1..);
+            found.extend(all.filter(|(of, _)| **of == wanted).map(|(_, position)| position));
+        });
+        for run in runs {
+            run.find(&wanted, |key, _| found.push(number(key) & ((1 << 40) - 1)))?;
+        }
+        found.sort_unstable_by(|one, other| other.cmp(one));
+        Ok(found)
     }
 }
 
-pub(crate) fn parse_balance(key: &[u8], value: &[u8]) -> Option<ProjectedBalance> {
-    let (stream, currency) = std::str::from_utf8(key.get(1..)?).ok()?.split_once('\0')?;
-    let (position, amount) = value.split_first_chunk::<8>()?;
-    Some(ProjectedBalance {
-        stream: stream.to_owned(),
-        currency: currency.to_owned(),
-        position: u64::from_be_bytes(*position),
-        amount: i64::from_be_bytes(amount.try_into().ok()?),
-    })
-}
-
-fn pair(position: Position, rest: &[u8]) -> Vec<u8> {
-    [&position.to_be_bytes(), rest].concat()
-}
-
-/// A key with its new value; `None` removes the key.
-pub(crate) type Change = (Vec<u8>, Option<Vec<u8>>);
-
-type Pair = (sled::IVec, sled::IVec);
-
-/// Builds a key. Each name ends with a 0 byte, which no name contains, so no key is a prefix of another.
-pub(crate) fn key(kind: u8, names: &[&dyn Display], tail: &[u8]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(64);
-    key.push(kind);
-    for name in names {
-        let _ = write!(key, "{name}");
-        key.push(0);
+fn round_of(event: &Event) -> Option<u64> {
+    match event {
+        Event::StepResolved(step) => Some(step.round),
+        Event::RoundSettled { round, .. } | Event::RoundVoided { round, .. } | Event::JackpotHit { round, .. } => {
+            Some(*round)
+        }
+        _ => None,
     }
-    key.extend_from_slice(tail);
-    key
 }
 
-fn encode_mark(head: ChainHead) -> Vec<u8> {
-    let mut mark = [&MAGIC[..], &[VERSION], &head.encode()].concat();
-    mark.extend_from_slice(&Sha256::digest(&mark)[..4]);
-    mark
+fn groups_of<'a>(
+    bets: &'a BTreeMap<Vec<u8>, Vec<Bet>>,
+    within: &'a [u8],
+) -> impl Iterator<Item = (&'a Vec<u8>, &'a Vec<Bet>)> {
+    bets.range(within.to_vec()..).take_while(move |(group, _)| group.starts_with(within))
 }
 
-pub fn read_mark(folder: &Path) -> Result<Mark, IndexError> {
-    let path = folder.join("held");
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Mark::None),
-        Err(source) => return Err(IndexError::Io { path, source }),
-    };
-    decode_mark(&bytes).ok_or(IndexError::DamagedMark { path })
+fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
+    let (player, hash) = (*player, filter_hash(player));
+    runs.into_iter().filter(move |run| run.may_contain(&player, hash))
 }
 
-fn decode_mark(bytes: &[u8]) -> Option<Mark> {
-    if bytes.len() == UNVERSIONED {
-        return ChainHead::decode(bytes).map(Mark::Old);
+/// Returns the groups of bets in a run.
+fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
+    let (mut groups, mut from) = (vec![], within.to_vec());
+    // After the later commits of rounds, whose currency is empty.
+    if from.len() == 8 {
+        from.push(1);
     }
-    let (body, sum) = bytes.split_last_chunk::<4>()?;
-    if Sha256::digest(body)[..4] != sum[..] {
-        return None;
+    loop {
+        let mut next = None;
+        run.scan(&from, |key, _| {
+            next = key.split_last_chunk::<8>().filter(|_| key.starts_with(within)).map(|(group, _)| group.to_vec());
+            false
+        })?;
+        let Some(group) = next else { return Ok(groups) };
+        from = [&numbered(&group, u64::MAX)[..], &[0]].concat();
+        groups.push(group);
     }
-    let (version, rest) = body.strip_prefix(&MAGIC)?.split_first()?;
-    let head = ChainHead::decode(rest)?;
-    Some(if *version == VERSION { Mark::At(head) } else { Mark::Old(head) })
+}
+
+fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
+    let decode = |value: &[u8]| postcard::from_bytes::<Vec<Bet>>(value);
+    let found = latest(run, group, below, max, |value| {
+        decode(value).map_or(0, |bets| bets.iter().filter(|of| of.0 < below).count())
+    })?;
+    let mut bets = vec![];
+    for (_, value) in found {
+        let wrong = |_| ViewError::Entry { keyspace: ROUNDS.name, reason: "it cannot be decoded" };
+        bets.extend(decode(&value).map_err(wrong)?.into_iter().filter(|of| of.0 < below));
+    }
+    Ok(bets)
+}
+
+/// Returns the last entries whose key is a prefix and a number below a bound, in key order: enough for `max` by `count`.
+fn latest(
+    run: &Run,
+    all: &[u8],
+    below: u64,
+    max: usize,
+    count: impl Fn(&[u8]) -> usize,
+) -> Result<Vec<(u64, Vec<u8>)>, ViewError> {
+    let mut window: u64 = 1 << 10;
+    loop {
+        let (first, end) = (below.saturating_sub(window), numbered(all, below));
+        let (mut found, mut counted) = (vec![], 0);
+        run.scan(&numbered(all, first), |key, value| {
+            let is_before = *key < end[..];
+            if is_before {
+                counted += count(value);
+                found.push((number(key), value.to_vec()));
+            }
+            is_before
+        })?;
+        if first == 0 || counted >= max {
+            return Ok(found);
+        }
+        window = window.saturating_mul(32);
+    }
+}
+
+fn player_hash(stream: &StreamId) -> [u8; 8] {
+    match stream {
+        StreamId::Player { operator, player } => {
+            filter_hash(&[operator.as_bytes(), &[0], player.as_bytes()].concat()).to_be_bytes()
+        }
+        other => filter_hash(other.to_string().as_bytes()).to_be_bytes(),
+    }
+}
+
+/// Key of a player's bets of one game in one currency; without a game, the prefix of all games.
+pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
+    let mut group = [&player_hash(stream)[..], currency.code().as_bytes(), &[0]].concat();
+    if !game.is_empty() {
+        group.extend_from_slice(game.as_bytes());
+        group.push(0);
+    }
+    group
+}
+
+fn later_key(player: [u8; 8], round: u64) -> Vec<u8> {
+    [&player[..], &[0], &round.to_be_bytes()].concat()
+}
+
+/// Prefix of a pool's awards to one operator's players; of all without an operator.
+fn award_prefix(pool: &StreamId, operator: &str) -> Vec<u8> {
+    format!("{pool}\0{operator}\0").into_bytes()
+}
+
+fn numbered(all: &[u8], number: u64) -> Vec<u8> {
+    [all, &number.to_be_bytes()].concat()
+}
+
+fn number(key: &[u8]) -> u64 {
+    key.last_chunk().copied().map_or(0, u64::from_be_bytes)
+}
+
+fn prefix(hash: &Hash) -> [u8; 8] {
+    hash.first_chunk().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn uf_10_a_mark_comes_back_as_it_was_and_no_flipped_bit_is_believed() {
-        let head = ChainHead { position: 1 << 40 | 77, hash: [7; 32] };
-        let mark = encode_mark(head);
-        assert_eq!(decode_mark(&mark), Some(Mark::At(head)));
-        for bit in 0..mark.len() * 8 {
-            let mut flipped = mark.clone();
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(decode_mark(&flipped), None, "bit {bit}");
-        }
-        for length in (0..mark.len()).filter(|length| *length != UNVERSIONED) {
-            assert_eq!(decode_mark(&mark[..length]), None, "{length} bytes");
-        }
-    }
-
-    #[test]
-    fn uf_10_a_mark_without_a_version_is_read() {
-        let head = ChainHead { position: 77, hash: [7; 32] };
-        assert_eq!(decode_mark(&head.encode()), Some(Mark::Old(head)));
-    }
-}
+mod tests;

@@ -1,8 +1,8 @@
 //! Ledger: the log's single writer, the books folded from it, the index, and the wallet's services.
 //!
 //! [`open`] replays a partition's log and returns a [`Handle`]; [`Ledgers`] has the handles of all partitions. Modules
-//! from the bottom up: values and errors, shared state (`shared`, `projected`, `queue`, `writer`, [`Handle`]), its
-//! changes (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, [`open`] and [`replica`],
+//! from the bottom up: values and errors, shared state (`index`, `shared`, `queue`, `writer`, [`Handle`]), its
+//! changes (`appender`, `applier`, `snapshot`, `watch`), `verifier`, `recovery`, [`open`] and [`replica`],
 //! [`Ledgers`], services.
 //!
 //! Guarantees, given one writer and durable appends: [`Handle::append`] answers after the sync; a request id has one
@@ -27,7 +27,7 @@ mod generations;
 mod handle;
 mod hashes;
 mod history;
-pub mod index;
+mod index;
 pub mod known;
 mod ledgers;
 mod log_service;
@@ -39,8 +39,6 @@ mod outcomes;
 mod page;
 mod parked;
 mod players;
-mod projected;
-mod projector;
 mod provenance;
 mod queue;
 mod readers;
@@ -58,7 +56,6 @@ mod state_check;
 mod switches;
 mod threads;
 mod time;
-mod trails;
 mod trouble;
 mod upstream;
 mod verifier;
@@ -69,12 +66,12 @@ mod wire;
 mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};
+pub use chain::ChainHead;
 pub use draws::DrawKeys;
 pub use error::{FetchError, OpenError};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use generations::{JudgedStart, StartPolicy, StartRefused, check_keys, judge_start};
 pub use handle::{AUTHORITY_AGE_MAX, Handle, not_the_writer, taking_over};
-pub use index::ChainHead;
 pub use ledgers::{Ledgers, Stores, join_all, open_all};
 pub use log_service::{LogApi, PROPOSAL_BYTES_MAX};
 pub use motherlode_rounds::balance_after;
@@ -90,5 +87,6 @@ pub use remote::{
 };
 pub use replica::{Origin, join};
 pub use service::LedgerApi;
+pub use snapshot::{Balance, balances};
 pub use standing::Standing;
 pub use verifier::Verification;

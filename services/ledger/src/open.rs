@@ -1,7 +1,7 @@
 use crate::{
+    chain::ChainHead,
     error::OpenError,
     handle::Handle,
-    index::ChainHead,
     options::Options,
     recovery::{Recovered, recover},
 };

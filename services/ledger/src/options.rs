@@ -22,8 +22,6 @@ pub struct Options {
     pub snapshot_commits: u64,
     /// Players in memory without open rounds or changes since the last snapshot.
     pub players_max: usize,
-    /// Commits after the index's mark, which a restart may have to index again.
-    pub mark_commits: usize,
     /// Commits per new run of the idempotency table, held in memory at 16 bytes each.
     pub request_run_commits: usize,
     /// Further filters of the idempotency table are read per lookup.
@@ -64,7 +62,6 @@ impl Default for Options {
             change_lapse_ms: 86_400_000,
             snapshot_commits: 10_000,
             players_max: 1_000_000,
-            mark_commits: 250_000,
             request_run_commits: 1 << 17,
             request_filter_bytes_max: 256 << 20,
             silence_max: Duration::from_secs(3),

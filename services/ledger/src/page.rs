@@ -1,7 +1,7 @@
 //! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers. Its name
 //! derives from the log's identity, so a copy of the log finds the original's page.
 
-use crate::{evidence::EndMark, index::ChainHead};
+use crate::{chain::ChainHead, evidence::EndMark};
 use motherlode_log::Hash;
 use std::{
     fs::{File, OpenOptions, TryLockError},

@@ -8,7 +8,7 @@ mod tests;
 
 use motherlode_log::{Hash, Position};
 use motherlode_state::{Books, Frozen, Hand, PlayerState, StreamId};
-use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError, Writer, filter_hash};
+use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError, Writer, filter_hash, merge};
 use parking_lot::{Mutex, RwLock};
 use std::{
     ops::Deref,
@@ -255,12 +255,27 @@ impl FixedPlayers {
         let Some(key) = stream_key(stream) else { return Ok(None) };
         for run in self.0.iter().rev() {
             if let Some(state) = run.get(&key)? {
-                let wrong = |_| ViewError::Entry { keyspace: PLAYERS.name, reason: "it cannot be decoded" };
-                return postcard::from_bytes(&state).map(Some).map_err(wrong);
+                return decode(&state).map(Some);
             }
         }
         Ok(None)
     }
+
+    /// Passes all players in order of their names.
+    pub(crate) fn each(&self, mut each: impl FnMut(StreamId, PlayerState)) -> Result<(), ViewError> {
+        merge(self.0.iter().map(Run::cursor).collect(), |key, state| {
+            let name = std::str::from_utf8(key).ok().and_then(|name| name.split_once('\0'));
+            let wrong = ViewError::Entry { keyspace: PLAYERS.name, reason: "its name is malformed" };
+            let (operator, player) = name.ok_or(wrong)?;
+            each(StreamId::player(operator, player), decode(state)?);
+            Ok::<_, ViewError>(())
+        })
+    }
+}
+
+fn decode(state: &[u8]) -> Result<PlayerState, ViewError> {
+    let wrong = |_| ViewError::Entry { keyspace: PLAYERS.name, reason: "it cannot be decoded" };
+    postcard::from_bytes(state).map_err(wrong)
 }
 
 /// Names have no zero byte.

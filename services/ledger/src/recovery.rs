@@ -1,4 +1,4 @@
-//! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot) and updates the index.
+//! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot).
 //!
 //! A commit that the books refuse stops the start. The chain of unverified records is verified when read, and all of it
 //! in the background by the [verifier](crate::verifier).
@@ -6,14 +6,12 @@
 use crate::{
     appender::Appender,
     applier::{Applier, recall},
-    chain::{record_hash, verify},
+    chain::{ChainHead, record_hash, verify},
     core::{LedgerCore, TAIL_GROUPS},
     error::OpenError,
     handle::{Desk, Handle, Way},
-    index::ChainHead,
+    index::Index,
     options::Options,
-    projected::Projection,
-    projector::Projector,
     provenance::Provenance,
     readers::Readers,
     requests::Requests,
@@ -28,26 +26,25 @@ use crate::{
 use motherlode_log::{Hash, Position, Reader, Store, hash, previous_hash};
 use motherlode_proto::convert::record;
 use motherlode_state::{Books, Commit, Refused};
+use motherlode_views::ViewError;
 use parking_lot::{Mutex, RwLock};
 use std::{
+    fs,
     path::Path,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64},
-        mpsc::{channel, sync_channel},
+        mpsc::channel,
     },
     thread::JoinHandle,
     time::Instant,
 };
 use tokio::sync::{broadcast, watch};
 
-/// Groups waiting for the projector; it reads further ones from the log.
-const HANDED_MAX: usize = 1024;
-
 /// State of another writer's log. If this process becomes the writer, only later records are applied.
 pub struct Recovered {
     pub(crate) applier: Applier,
-    pub(crate) projecting: JoinHandle<()>,
+    pub(crate) keeping: JoinHandle<()>,
 }
 
 impl Recovered {
@@ -94,7 +91,7 @@ impl Recovered {
     }
 
     pub(crate) fn write(self, store: Box<dyn Store>, options: Options) -> Result<Handle, OpenError> {
-        let Self { applier: Applier { shared, projector }, projecting } = self;
+        let Self { applier: Applier { shared, snapshots }, keeping } = self;
         let verifier = match shared.books.read().is_log_damaged() {
             true => {
                 verify_all(&*store, &shared)?;
@@ -102,7 +99,7 @@ impl Recovered {
             }
             false => unread(&*store, &shared)?,
         };
-        let writer = Arc::new(Writer::new(Arc::clone(&shared), projector, &options));
+        let writer = Arc::new(Writer::new(Arc::clone(&shared), snapshots, &options));
         let appends = motherlode_runtime::Appends::new();
         let authority = store.authority();
         if let Some(authority) = &authority {
@@ -119,15 +116,15 @@ impl Recovered {
             appender.run();
             drop((open, watched));
         })?;
-        let threads = [appending, projecting, watching].into_iter().chain(verifying).collect();
+        let threads = [appending, keeping, watching].into_iter().chain(verifying).collect();
         Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
-    /// Syncs the index, and writes a snapshot if one is due.
+    /// Writes a snapshot if one is due.
     pub fn close(self) {
-        let Self { applier: Applier { shared, projector }, projecting } = self;
-        drop(projector);
-        if projecting.join().is_err() {
+        let Self { applier: Applier { shared, snapshots }, keeping } = self;
+        drop(snapshots);
+        if keeping.join().is_err() {
             tracing::error!("a thread of the ledger ended in a panic");
         }
         shared.close();
@@ -159,7 +156,7 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
 }
 
 /// `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check that can refuse
-/// it, and before the index's mark covers it.
+/// it, and before a snapshot covers it.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -172,18 +169,22 @@ pub(crate) fn recover(
     if reader.first() > 1 {
         return Err(OpenError::Archived(reader.first()));
     }
-    let (projection, mark) = Projection::open(&*reader, index_folder)?;
     let store = views(index_folder, partition);
+    // From now on its presence shows that the log existed.
+    let folder = store.folder();
+    fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     let mut snapshot = Snapshot::open(&*reader, &store, options.players_max)?;
-    let mut projector = Projector::new(projection, index_folder, options.mark_commits);
     snapshot.books.watch();
     let players = Arc::clone(&snapshot.players);
     let threads = Threads::default();
     let (check, program) = (snapshot.check(partition, &reader), snapshot.program);
-    let checkpoint = snapshot.checkpoint.as_ref().map(|(key, checkpoint)| (*key, checkpoint));
-    let requests = Arc::new(Requests::open(&store, checkpoint, &reader, options)?);
-    let (books, rests_on) =
-        replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
+    let checkpoint = snapshot.checkpoint.as_ref();
+    let requests = Requests::open(&store, checkpoint.map(|(key, of)| (*key, of)), &reader, options)?;
+    let tables = Tables {
+        requests: Arc::new(requests),
+        index: Arc::new(Index::open(&store, checkpoint.map(|(_, of)| of), &reader)?),
+    };
+    let (books, rests_on) = replay(&*reader, snapshot, &tables, first.map(|first| (first, end)))?;
     let check = check.filter(|_| rests_on.position > 0);
     let provenance = Arc::new(Provenance::new(check.is_some().then_some(program)));
     let mut snapshots = SnapshotWriter::new(
@@ -195,9 +196,6 @@ pub(crate) fn recover(
         Arc::clone(&provenance),
     );
     settle()?;
-    if mark != end {
-        projector.mark(end);
-    }
     let (clock, ticks) = (Arc::clone(&options.clock), Arc::clone(&options.ticks));
     let time = LogTime::new(clock, ticks, books.end(partition).time_ms);
     let shared = Arc::new(LedgerCore {
@@ -208,8 +206,8 @@ pub(crate) fn recover(
         provenance,
         players,
         reader,
-        index: projector.projected(),
-        requests,
+        index: tables.index,
+        requests: tables.requests,
         recent: RwLock::default(),
         head: watch::Sender::new(end),
         decisions: watch::Sender::new(()),
@@ -229,13 +227,14 @@ pub(crate) fn recover(
         followed: AtomicBool::new(false),
     });
     snapshots.keep_at_rest(&shared);
-    let (sender, handed) = sync_channel(HANDED_MAX);
-    let projected = Arc::clone(&shared);
-    let snapshots = Snapshots::start(snapshots, Arc::clone(&shared), check)?;
-    let projecting = spawn(&threads, "projector", move || {
-        projector.run(&projected, &handed, snapshots);
-    })?;
-    Ok(Recovered { applier: Applier { shared, projector: sender }, projecting })
+    let (snapshots, keeping) = Snapshots::start(snapshots, Arc::clone(&shared), check)?;
+    Ok(Recovered { applier: Applier { shared, snapshots }, keeping })
+}
+
+/// Tables extended by a replay.
+struct Tables {
+    requests: Arc<Requests>,
+    index: Arc<Index>,
 }
 
 pub(crate) fn spawn(
@@ -249,44 +248,50 @@ pub(crate) fn spawn(
 /// Returns the books and the snapshot's record. A snapshot with damaged tables is dropped.
 fn replay(
     reader: &dyn Reader,
-    projector: &mut Projector,
-    mark: ChainHead,
     snapshot: Snapshot,
-    requests: &Requests,
+    tables: &Tables,
     chain: Option<(Hash, ChainHead)>,
 ) -> Result<(Books, ChainHead), OpenError> {
     let (players, rests_on) = (Arc::clone(&snapshot.players), snapshot.head().unwrap_or(ChainHead::NOTHING));
-    match replay_past(reader, projector, mark, snapshot, requests, chain) {
-        Err(OpenError::Player(error)) if rests_on.position > 0 => {
+    match replay_past(reader, snapshot, tables, chain) {
+        Err(OpenError::View(error)) if rests_on.position > 0 => {
             tracing::warn!(%error, "the snapshot is unusable: the whole log is replayed");
             players.forget();
             let mut books = Books::new();
             books.watch();
             let nothing = Snapshot { books, players, checkpoint: None, program: None };
-            Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, ChainHead::NOTHING))
+            Ok((replay_past(reader, nothing, tables, chain)?, ChainHead::NOTHING))
         }
         books => Ok((books?, rests_on)),
     }
 }
 
+impl Tables {
+    fn write_replayed(&self) -> Result<(), ViewError> {
+        self.requests.write_replayed()?;
+        self.index.write_replayed()
+    }
+
+    fn ids(&self) -> Vec<Hash> {
+        [self.requests.ids(), self.index.ids()].concat()
+    }
+}
+
 fn replay_past(
     reader: &dyn Reader,
-    projector: &mut Projector,
-    mark: ChainHead,
     snapshot: Snapshot,
-    requests: &Requests,
+    tables: &Tables,
     chain: Option<(Hash, ChainHead)>,
 ) -> Result<Books, OpenError> {
     const BYTES: usize = 4 << 20;
     let folded = snapshot.head().unwrap_or(ChainHead::NOTHING);
     let Snapshot { mut books, players, .. } = snapshot;
     let (mut unloads, mut writes) = (true, true);
-    let from = if folded.position < mark.position { folded } else { mark };
-    let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
-    let mut next = from.position + 1;
-    if from.position < reader.end() {
-        let (snapshot, index, end) = (folded.position, mark.position, reader.end());
-        tracing::info!(snapshot, index, end, "the log is replayed from the snapshot and the index to its end");
+    let mut chain = chain.map(|(first, end)| (if folded.position == 0 { first } else { folded.hash }, end));
+    let mut next = folded.position + 1;
+    if folded.position < reader.end() {
+        let (snapshot, end) = (folded.position, reader.end());
+        tracing::info!(snapshot, end, "the log is replayed from the snapshot to its end");
     }
     let mut told = Instant::now();
     loop {
@@ -300,39 +305,36 @@ fn replay_past(
         if let Some((head, _)) = &mut chain {
             *head = verify(*head, &records)?;
         }
-        let mut unmarked = vec![];
         for (index, stored) in records.iter().enumerate() {
             let position = stored.position;
             let logged = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source })?;
-            if position > folded.position {
-                let stream = &logged.commit.stream;
-                if books.head(stream).version == 0
-                    && players.may_contain(stream)
-                    && let Some(state) = players.find(stream)?
-                {
-                    players.load(&mut books, stream, state);
-                }
-                let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
-                fold(reader, &mut books, &logged.commit, named.unwrap_or_else(|| hash(&stored.bytes)))?;
+            let stream = &logged.commit.stream;
+            if books.head(stream).version == 0
+                && players.may_contain(stream)
+                && let Some(state) = players.find(stream)?
+            {
+                players.load(&mut books, stream, state);
             }
-            // Runs may be newer than the snapshot.
-            if position > requests.to() {
-                requests.push(&[requests.name(&logged.commit.stream, &logged.commit.request_id)]);
+            let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
+            let hash = named.unwrap_or_else(|| hash(&stored.bytes));
+            fold(reader, &mut books, &logged.commit, hash)?;
+            // Tables may be newer than the books.
+            if position > tables.requests.to() {
+                tables.requests.push(&[tables.requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }
-            if position > mark.position {
-                unmarked.push(logged);
+            if position > tables.index.to() {
+                tables.index.note([(&logged.commit, hash)].into_iter());
             }
         }
-        projector.take(&unmarked);
         writes = writes
-            && requests
+            && tables
                 .write_replayed()
                 .inspect_err(|error| {
-                    tracing::warn!(%error, "failed to write names of requests: they stay in memory until the replay ends");
+                    tracing::warn!(%error, "failed to write tables of the views: they stay in memory until the replay ends");
                 })
                 .is_ok();
         if unloads && players.wants_snapshot(&books) {
-            unloads = players.unload(&mut books, next - 1, &requests.ids()).inspect_err(|error| {
+            unloads = players.unload(&mut books, next - 1, &tables.ids()).inspect_err(|error| {
                 tracing::warn!(%error, "failed to write players' states: all players stay in memory until the replay ends");
             }).is_ok();
         }

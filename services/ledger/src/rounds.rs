@@ -1,7 +1,6 @@
-//! Rounds read back from the log (PL-05, PL-21). The index has a round's commits up to a position; later ones are found
-//! backwards from the player's latest commit, at most [`WALK_MAX`].
+//! Rounds read back from the log (PL-05, PL-21): the index has the positions of a round's commits.
 
-use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, projected::IndexAnswer};
+use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle};
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::{
     convert::record::Logged,
@@ -55,21 +54,6 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-/// Newest first; [`FetchError::Behind`] beyond the limit.
-pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<Vec<Arc<Logged>>, FetchError> {
-    let mut next = handle.books_of(stream, |books| books.head(stream).position)?;
-    let mut commits = vec![];
-    while next > to {
-        if commits.len() == WALK_MAX {
-            return Err(FetchError::Behind);
-        }
-        let logged = handle.fetch(next)?;
-        next = logged.commit.previous;
-        commits.push(logged);
-    }
-    Ok(commits)
-}
-
 #[must_use]
 pub fn is_for(logged: &Logged, number: u64) -> bool {
     logged.commit.events.iter().any(|event| match event {
@@ -87,9 +71,7 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
     if !(1..=started).contains(&number) {
         return Ok(None);
     }
-    // Read before the walk.
-    let IndexAnswer { to, found } = handle.projected().round(stream, number)?;
-    gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
+    gather(handle, stream, number, None).map(Some)
 }
 
 pub fn opening(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Arc<Logged>>, FetchError> {
@@ -136,24 +118,20 @@ fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<
     Ok(found)
 }
 
+/// Returns a round's commits; `bet` is the position of its bet, if known.
 pub(crate) fn gather(
     handle: &Handle,
     stream: &StreamId,
     number: u64,
-    known: &[Position],
-    latest: &[Arc<Logged>],
+    bet: Option<Position>,
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
-    let from = latest.last().map_or(Position::MAX, |first| first.commit.position);
-    let known = known.iter().filter(|position| **position < from);
-    let mut commits = known.map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
-    commits.extend(latest.iter().rev().filter(|logged| is_for(logged, number)).cloned());
-    let void = handle.books_of(stream, |books| books.player(stream)?.voided_at(number))?;
-    if let Some(void) = void.filter(|void| commits.last().is_some_and(|last| last.commit.position < *void)) {
-        commits.push(handle.fetch(void)?);
-    }
+    let positions = handle.index().round(stream, number, bet)?;
+    let mut commits = positions.iter().map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
+    // Another player's name may have the same hash.
+    commits.retain(|logged| logged.commit.stream == *stream);
     match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {
         true => Ok(commits),
-        false => Err(FetchError::Behind),
+        false => Err(FetchError::Missing(positions.first().copied().unwrap_or_default())),
     }
 }
 
@@ -197,7 +175,7 @@ pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Be
     rounds.into_iter().map(bet).collect()
 }
 
-/// Walks back, then uses the index; if that is behind, walks on.
+/// Walks back, then uses the index; if that is unreadable, walks on.
 fn bet_before(handle: &Handle, of: &Logged, number: u64) -> Result<Bet, FetchError> {
     let (mut next, mut credited, mut walked) = (of.commit.previous, 0_i64, 0);
     while next > 0 {

@@ -5,7 +5,6 @@ use crate::{
     follow::{self, Followers},
     handle::Handle,
     history::{self, HistoryFilter},
-    index::IndexError,
     known::Operators,
     ledgers::Ledgers,
     offer,
@@ -518,11 +517,5 @@ impl LedgerService for LedgerApi {
             request.get_ref(),
         )?;
         Ok(Response::new(Box::pin(followed)))
-    }
-}
-
-impl From<IndexError> for Refusal {
-    fn from(error: IndexError) -> Self {
-        Refusal::new(Reason::IndexUnreadable, format!("index: {error}"))
     }
 }

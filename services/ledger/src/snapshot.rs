@@ -10,17 +10,16 @@
 //! their states as of the beginning of this one until they are written, a few at a time.
 
 use crate::{
-    chain::record_hash,
+    chain::{ChainHead, record_hash},
     core::LedgerCore,
     error::OpenError,
-    index::ChainHead,
     players::{LOOKED_AT, Players, STATE_VERSION, Written, each_once},
     provenance::Provenance,
-    requests::{Key, Requests, WriteError},
+    requests::{Key, WriteError},
     state_check::StateCheck,
 };
 use motherlode_log::{Hash, Position, Reader};
-use motherlode_state::{Books, Frozen};
+use motherlode_state::{Books, Currency, Frozen, Minor, StreamId};
 use motherlode_views::{Checkpoint, Store, ViewError};
 use parking_lot::RwLockWriteGuard;
 use std::{
@@ -31,13 +30,15 @@ use std::{
         atomic::Ordering,
         mpsc::{SyncSender, sync_channel},
     },
-    thread::JoinHandle,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 /// Factor for the commits between snapshots at runtime: the log's writes have priority.
 const RUNNING: u64 = 20;
 const PAUSE: Duration = Duration::from_secs(10);
+/// Wait for further groups, to save wake-ups.
+const GATHER_FOR: Duration = Duration::from_millis(20);
 
 /// The program is `None` if its executable could not be read.
 type State = (Option<Hash>, Key, Books);
@@ -143,10 +144,11 @@ impl SnapshotWriter {
         Self { store, index: index.to_owned(), every, latest, players, provenance, merged: false, pause: None }
     }
 
-    /// Writes a due snapshot at startup and shutdown.
+    /// Writes a snapshot after a replay of many commits, and at shutdown after any.
     pub(crate) fn keep_at_rest(&mut self, shared: &LedgerCore) {
-        let commits = if self.merged { 1 } else { self.every };
-        self.keep(shared, if self.provenance.take_stale() { 0 } else { commits });
+        let commits = if self.merged || self.store.is_stopped() { 1 } else { self.every };
+        let stale = self.provenance.take_stale() | shared.index.take_rebuilt();
+        self.keep(shared, if stale { 0 } else { commits });
     }
 
     fn keep_running(&mut self, shared: &LedgerCore) {
@@ -159,7 +161,7 @@ impl SnapshotWriter {
         for _ in 0..rounds {
             while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
         }
-        match self.tend(&shared.requests, shared.durable()) {
+        match self.tend(shared) {
             Ok(merged) => self.merged |= merged,
             Err(WriteError::View(ViewError::Stopped)) => {}
             Err(error) => {
@@ -170,11 +172,14 @@ impl SnapshotWriter {
     }
 
     /// Repairs, writes and merges runs; returns whether any were merged.
-    fn tend(&self, requests: &Requests, durable: Position) -> Result<bool, WriteError> {
+    fn tend(&self, shared: &LedgerCore) -> Result<bool, WriteError> {
+        let LedgerCore { requests, index, .. } = shared;
         requests.repair()?;
-        requests.write_full(durable)?;
+        index.repair()?;
+        requests.write_full(shared.durable())?;
+        index.write_full()?;
         let mut merged = false;
-        while requests.merge()? | self.players.merge()? {
+        while requests.merge()? | index.merge()? | self.players.merge()? {
             merged = true;
         }
         Ok(merged)
@@ -215,7 +220,7 @@ impl SnapshotWriter {
         } else {
             // On a full disk the log needs the space.
             drop(written);
-            self.store.collect(&[self.players.ids(), shared.requests.ids()].concat());
+            self.store.collect(&[self.players.ids(), shared.requests.ids(), shared.index.ids()].concat());
         }
         let kept = shared.books.write().thaw(unwritten);
         drop(kept);
@@ -226,6 +231,7 @@ impl SnapshotWriter {
         let position = begun.position;
         self.players.write_frozen(&begun.frozen, position, || shared.books.read(), written)?;
         shared.requests.write(position)?;
+        shared.index.write_frozen()?;
         let hash = match *shared.head.borrow() {
             ChainHead { position: head, hash } if head == position => Some(hash),
             _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
@@ -238,7 +244,10 @@ impl SnapshotWriter {
             partition: shared.partition,
             position,
             hash,
-            keyspaces: vec![shared.requests.tables(), self.players.tables(written)],
+            keyspaces: [shared.requests.tables(), self.players.tables(written)]
+                .into_iter()
+                .chain(shared.index.tables())
+                .collect(),
             state_version: STATE_VERSION,
             state: [state, begun.books.clone()].concat(),
         };
@@ -263,6 +272,7 @@ impl Begun {
     fn new(shared: &LedgerCore) -> Self {
         let mut books = shared.books.write();
         let mut frozen = books.freeze();
+        shared.index.freeze();
         let books = RwLockWriteGuard::downgrade(books);
         let position = books.end(shared.partition).position;
         // Cannot fail in memory; if it did, the snapshot would be found damaged.
@@ -273,11 +283,10 @@ impl Begun {
     }
 }
 
-/// Threads that write snapshots and check the one used at startup. Drop ends both and writes a last snapshot.
+/// Wakes the thread that writes the views and snapshots. Drop ends it, after a last snapshot.
 pub(crate) struct Snapshots {
     store: Arc<Store>,
     due: SyncSender<()>,
-    threads: Vec<JoinHandle<()>>,
 }
 
 impl Snapshots {
@@ -285,7 +294,7 @@ impl Snapshots {
         mut writer: SnapshotWriter,
         shared: Arc<LedgerCore>,
         check: Option<StateCheck>,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<(Self, JoinHandle<()>), OpenError> {
         let (due, dues) = sync_channel(1);
         shared.requests.wake_by(due.clone());
         let store = Arc::clone(&writer.store);
@@ -297,16 +306,20 @@ impl Snapshots {
             let check = move || check.run(&provenance, || stopping.is_stopped(), || players.remove_snapshot());
             threads.spawn("state check", check).map_err(failed("state check"))
         });
+        let checking = checking.transpose()?;
         let keeping = threads.spawn("snapshots", move || {
             motherlode_runtime::lower_priority();
             while dues.recv().is_ok() && !writer.store.is_stopped() {
+                thread::sleep(GATHER_FOR);
                 writer.keep_running(&shared);
             }
             writer.keep_at_rest(&shared);
+            if checking.is_some_and(|checking| checking.join().is_err()) {
+                tracing::error!("a thread of the ledger ended in a panic");
+            }
         });
         let keeping = keeping.map_err(failed("snapshots"))?;
-        let threads = checking.transpose()?.into_iter().chain([keeping]).collect();
-        Ok(Self { store, due, threads })
+        Ok((Self { store, due }, keeping))
     }
 
     pub(crate) fn look(&self) {
@@ -318,12 +331,34 @@ impl Drop for Snapshots {
     fn drop(&mut self) {
         self.store.stop();
         self.look();
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a thread of the ledger ended in a panic");
-            }
-        }
     }
+}
+
+/// A player's balance by the newest snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balance {
+    pub stream: StreamId,
+    pub currency: Currency,
+    pub amount: Minor,
+    /// Position of the player's last commit.
+    pub position: Position,
+}
+
+/// Reads the balances of the newest snapshot next to the folder `index`, and its record. `None` without a snapshot of
+/// this program. Writes nothing, so a running service may own the folder.
+pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, ChainHead)>, ViewError> {
+    let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
+    let mut checkpoints = store.checkpoints().into_iter();
+    let Some((_, checkpoint)) = checkpoints.find(|(_, checkpoint)| checkpoint.state_version == STATE_VERSION) else {
+        return Ok(None);
+    };
+    let mut balances = vec![];
+    Players::open(&store, &checkpoint, usize::MAX)?.fixed().each(|stream, state| {
+        let position = state.head.position;
+        let of = |(currency, amount)| Balance { stream: stream.clone(), currency, amount, position };
+        balances.extend(state.balances().map(of));
+    })?;
+    Ok(Some((balances, ChainHead { position: checkpoint.position, hash: checkpoint.hash })))
 }
 
 /// Opens the store of views in `index/0.views`, next to the folder `index/0`.
@@ -331,11 +366,12 @@ pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }
 
-/// Removes files of earlier versions: the snapshot, its images and the requests.
+/// Removes files of earlier versions: the snapshot, its images, the requests and the index.
 fn remove_old(index: &Path) {
     let _ = std::fs::remove_file(index.with_extension("snapshot"));
-    for extension in ["requests", "images"] {
-        let _ = std::fs::remove_dir_all(index.with_extension(extension));
+    let folders = [index.to_owned(), index.with_extension("requests"), index.with_extension("images")];
+    for folder in folders {
+        let _ = std::fs::remove_dir_all(folder);
     }
 }
 

@@ -11,13 +11,14 @@
 
 use crate::{
     append::{AppendError, Proposal},
-    core::{Appended, LedgerCore, PUBLISHED_BYTES_MAX, PublishedGroup, is_by},
-    index::ChainHead,
+    chain::ChainHead,
+    core::{Appended, LedgerCore, PUBLISHED_BYTES_MAX, is_by},
     options::Options,
     parked::ParkedProposals,
     queue::{Proposed, QueueSlot, Reply, Verdict, answer, repeated},
     requests::Name,
     room::Room,
+    snapshot::Snapshots,
     standing::{Hindrance, Standing},
     trouble::Trouble,
 };
@@ -28,7 +29,7 @@ use motherlode_state::{Books, Commit, Head, SettledRound, SmolStr, Stage, Stream
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, OnceLock, Weak, mpsc::SyncSender},
+    sync::{Arc, OnceLock, Weak},
     time::{Duration, Instant},
 };
 use tokio::{runtime, sync::mpsc};
@@ -62,8 +63,8 @@ struct Staged {
     /// Whether the latest maintenance failed; an append that succeeds meanwhile does not end this.
     maintenance_fails: bool,
     closed: bool,
-    /// Channel to the projector, until the appender ends.
-    projector: Option<SyncSender<PublishedGroup>>,
+    /// Until the appender ends.
+    snapshots: Option<Snapshots>,
 }
 
 struct Group {
@@ -112,7 +113,7 @@ pub(crate) enum AppenderTask {
 }
 
 impl Writer {
-    pub(crate) fn new(shared: Arc<LedgerCore>, projector: SyncSender<PublishedGroup>, options: &Options) -> Self {
+    pub(crate) fn new(shared: Arc<LedgerCore>, snapshots: Snapshots, options: &Options) -> Self {
         let staged = Staged {
             stage: Stage::new(),
             end: *shared.head.borrow(),
@@ -125,7 +126,7 @@ impl Writer {
             trouble: None,
             maintenance_fails: false,
             closed: false,
-            projector: Some(projector),
+            snapshots: Some(snapshots),
         };
         Self {
             shared,
@@ -315,15 +316,14 @@ impl Writer {
                 staged.waiting -= of_group.len();
                 let sizes = || records.records().iter().map(Bytes::len);
                 let is_long = sizes().sum::<usize>() > PUBLISHED_BYTES_MAX;
-                self.shared.publish(&mut staged.stage, &logged, sizes(), &names, end);
+                self.shared.publish(&mut staged.stage, &logged, sizes(), &names, records.hashes(), end);
                 waiters.extend(of_group);
                 if self.shared.tail.receiver_count() > 0 {
                     let records = if is_long { vec![] } else { Vec::from(records) };
                     let first = end.position + 1 - records.len() as Position;
                     let _ = self.shared.tail.send(Appended { first, records: records.into() });
                 }
-                let logged = if is_long { vec![] } else { logged };
-                let _ = staged.projector.as_ref().map(|projector| projector.try_send(PublishedGroup { logged }));
+                staged.snapshots.iter().for_each(Snapshots::look);
             }
         }
         answer(waiters.into_iter().map(|waiter| (waiter.reply, waiter.verdict)));
@@ -332,7 +332,8 @@ impl Writer {
 
     pub(crate) fn end(&self) {
         self.publish();
-        self.staged.lock().projector = None;
+        let snapshots = self.staged.lock().snapshots.take();
+        drop(snapshots);
     }
 
     pub(crate) fn failed(&self, error: Failed) {

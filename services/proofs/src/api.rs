@@ -81,7 +81,7 @@ impl ProofApi {
         let (proofs, own) = (self.proofs.clone(), caller.own().map(str::to_owned));
         let look = move || {
             for partition in proofs.partitions() {
-                let Some(position) = partition.find(&hash).map_err(|error| unreadable(&error))? else { continue };
+                let Some(position) = partition.find(&hash)? else { continue };
                 let logged = partition.ledger.fetch(position)?;
                 // A caller can name any hash, so only operators that the record concerns get it.
                 if own.as_ref().is_none_or(|operator| logged.commit.concerns(operator)) {

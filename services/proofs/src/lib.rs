@@ -21,7 +21,6 @@ mod http1;
 mod key;
 mod proofs;
 mod round;
-mod sorted;
 mod start;
 mod static_files;
 mod witness;

@@ -2,11 +2,10 @@ use crate::{
     files::{Files, proofs_folder},
     growing::{Contradiction, GrowError, Growing, is_sound},
     key::{KeyError, key_file, load_or_make, origin},
-    sorted::Sorted,
     start,
 };
 use futures_util::future::{BoxFuture, join_all, pending, select_all};
-use motherlode_ledger::{ChainHead, DrawKeys, Handle};
+use motherlode_ledger::{ChainHead, DrawKeys, FetchError, Handle};
 use motherlode_log::Position;
 use motherlode_runtime::{Config, apart};
 use motherlode_tiles::{Checkpoint, Hash, Malformed, Note, Signature, SignerKey, VerifierKey};
@@ -62,8 +61,6 @@ pub(crate) struct Partition {
     pub(crate) files: Arc<Files>,
     key: SignerKey,
     draws: DrawKeys,
-    /// Sorted hashes; `None` if their file cannot be opened, and searches read all entries instead.
-    sorted: Option<Sorted>,
     growing: Mutex<Growing>,
     /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
@@ -175,8 +172,8 @@ impl Partition {
         };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
-        let unsorted = |error: &std::io::Error| tracing::error!(%error, "failed to open the index of records by hash");
-        let sorted = Sorted::open(&folder).inspect_err(unsorted).ok();
+        // Written by earlier versions.
+        let _ = std::fs::remove_file(folder.join("sorted"));
         let published = watch::Sender::new(Published { last, ..Published::default() });
         Ok(Self {
             ledger,
@@ -184,7 +181,6 @@ impl Partition {
             files,
             key,
             draws,
-            sorted,
             grown: AtomicU64::new(growing.size()),
             growing: Mutex::new(growing),
             ending: AtomicBool::new(false),
@@ -212,7 +208,6 @@ impl Partition {
     fn check_now(&self) -> bool {
         let size = self.growing.lock().size();
         if is_sound(&self.files, size, || self.ending.load(Ordering::Acquire)) {
-            self.sort(size);
             return true;
         }
         tracing::warn!(partition = self.ledger.partition(), size, "the tree's files are damaged, and are rebuilt");
@@ -220,28 +215,17 @@ impl Partition {
         let last = self.published.borrow().last.clone();
         growing.begin_anew(last.map(|last| last.checkpoint.clone()));
         self.grown.store(growing.size(), Ordering::Relaxed);
-        self.sorted.iter().for_each(Sorted::begin_anew);
         false
     }
 
-    fn sort(&self, size: Position) {
-        let Some(sorted) = &self.sorted else { return };
-        if let Err(error) = sorted.grow(&self.files, size, || self.ending.load(Ordering::Acquire)) {
-            tracing::warn!(%error, partition = self.ledger.partition(), "failed to index the tree's entries by hash");
+    pub(crate) fn find(&self, hash: &Hash) -> Result<Option<Position>, FetchError> {
+        for position in self.ledger.with_hash(hash)? {
+            let records = self.ledger.records(position, 1, usize::MAX)?;
+            if records.first().is_some_and(|record| motherlode_log::hash(&record.bytes) == *hash) {
+                return Ok(Some(position));
+            }
         }
-    }
-
-    pub(crate) fn find(&self, hash: &Hash) -> std::io::Result<Option<Position>> {
-        let size = self.growing.lock().size();
-        let newer = self.ledger.hashes(size + 1, usize::MAX).unwrap_or_default();
-        if let Some(after) = newer.iter().rposition(|of| of == hash) {
-            return Ok(Some(size + 1 + after as u64));
-        }
-        let index = match &self.sorted {
-            Some(sorted) => sorted.find(&self.files, hash, size)?,
-            None => Sorted::look_through(&self.files, hash, 0, size)?,
-        };
-        Ok(index.map(|index| index + 1))
+        Ok(None)
     }
 
     async fn run(self: &Arc<Self>) {
@@ -315,7 +299,6 @@ impl Partition {
                 Err(error) => return Err(error),
             }
         }
-        self.sort(growing.size());
         let signed = self.published.borrow().last.as_ref().map(|last| last.checkpoint.size);
         if !growing.is_whole() || growing.size() == 0 || signed == Some(growing.size()) {
             return Ok(());

@@ -111,7 +111,7 @@ impl Metrics {
             let verification = verification.borrow();
             verification.unread - verification.verified
         });
-        log("motherlode.index.behind", "Number of commits by which the index is behind the log.", Handle::index_behind);
+        log("motherlode.index.behind", "Number of commits whose index is in memory only.", Handle::index_behind);
         log("motherlode.requests.bytes", "Bytes of memory for the table of requests.", Handle::request_bytes);
         log("motherlode.players.in_memory", "Players in memory.", Handle::players_in_memory);
         log("motherlode.players.reloads", "Players read back into memory since the start.", Handle::player_reloads);

@@ -108,6 +108,13 @@ impl Run {
         Ok(())
     }
 
+    /// Passes entries in order from a key on, until `each` returns false.
+    pub fn scan(&self, from: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), ViewError> {
+        let mut cursor = Cursor::seek(self.tables.clone(), from)?;
+        while cursor.advance()? && each(cursor.key(), cursor.value()) {}
+        Ok(())
+    }
+
     /// Returns the tables that can have keys with a prefix: usually one.
     fn tables_of(&self, prefix: &[u8]) -> &[Arc<Table>] {
         let begin = self.tables.partition_point(|table| table.first_key() <= prefix).saturating_sub(1);

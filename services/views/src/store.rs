@@ -48,13 +48,7 @@ impl Store {
     /// The folder is created with the first file. A catalogue that cannot be opened is replaced.
     #[must_use]
     pub fn open(folder: &Path, partition: u32) -> Self {
-        let store = Self {
-            folder: folder.to_owned(),
-            partition,
-            is_stopped: AtomicBool::new(false),
-            begun: AtomicU64::new(0),
-            state: Mutex::default(),
-        };
+        let store = Self::read_only(folder, partition);
         for folder in [store.tables(), store.checkpoints_folder()] {
             for (path, _) in files(&folder).into_iter().filter(|(path, _)| is_unfinished(path)) {
                 remove(&path);
@@ -67,6 +61,18 @@ impl Store {
             }
         }
         store
+    }
+
+    /// Opens a folder to read it: removes no files, and does not open the catalogue.
+    #[must_use]
+    pub fn read_only(folder: &Path, partition: u32) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            partition,
+            is_stopped: AtomicBool::new(false),
+            begun: AtomicU64::new(0),
+            state: Mutex::default(),
+        }
     }
 
     #[must_use]

@@ -50,7 +50,8 @@ async fn pl_09_pl_12_a_process_serves_the_partitions_that_it_holds_and_names_tho
     {
         let found: Vec<_> = server.ledgers().all().map(motherlode_ledger::Handle::partition).collect();
         assert_eq!((found, server.ledgers().count()), (vec![0, held], PARTITIONS));
-        assert!(index_folder(folder, held).exists() && !index_folder(folder, not).exists());
+        let views = |partition| index_folder(folder, partition).with_extension("views");
+        assert!(views(held).exists() && !views(not).exists());
     }
 
     for partition in 0..PARTITIONS {

@@ -1,5 +1,5 @@
 use super::{Handle, Way};
-use crate::{error::FetchError, index::ChainHead};
+use crate::{chain::ChainHead, error::FetchError};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
 use motherlode_state::Books;
@@ -11,8 +11,9 @@ use std::{
 use tokio::sync::watch;
 
 impl Handle {
+    /// Number of commits whose index is in memory only.
     pub fn index_behind(&self) -> u64 {
-        self.durable().saturating_sub(self.shared.index.to())
+        self.shared.index.unwritten()
     }
 
     pub fn request_bytes(&self) -> u64 {
@@ -83,6 +84,11 @@ impl Handle {
     /// Reads records: at most `max` and `bytes_max`, but at least one.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
+    }
+
+    /// Returns positions of durable records whose hash may be this one, the latest first.
+    pub fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, FetchError> {
+        Ok(self.shared.index.with_hash(hash)?)
     }
 
     /// Returns hashes of records; the last ones may not be durable yet.

@@ -1,6 +1,6 @@
 //! Link to the writer, found by concurrent queries, so a hanging candidate causes no delay.
 
-use crate::{error::FIRST_POSITION, handle::is_taking_over, index::ChainHead};
+use crate::{chain::ChainHead, error::FIRST_POSITION, handle::is_taking_over};
 use futures_util::future::select_all;
 use motherlode_log::Position;
 use motherlode_proto::log::v1::{GetHeadRequest, GetHeadResponse, log_service_client::LogServiceClient};

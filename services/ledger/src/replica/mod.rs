@@ -80,7 +80,7 @@ fn start(
     recovered: Recovered,
     options: &Options,
 ) -> Result<Handle, OpenError> {
-    let Recovered { applier, projecting } = recovered;
+    let Recovered { applier, keeping } = recovered;
     let shared = Arc::clone(&applier.shared);
     let (sender, inbox) = mpsc::channel(options.queue_length_max);
     let (asking, asked) = mpsc::unbounded_channel();
@@ -111,7 +111,7 @@ fn start(
         });
     })?;
     let way = Way::There { inbox: sender, upstream: Upstream::new(asking) };
-    Ok(Handle::new(shared, way, options, vec![running, projecting]))
+    Ok(Handle::new(shared, way, options, vec![running, keeping]))
 }
 
 async fn heads(link: Arc<Link>, mut asked: mpsc::UnboundedReceiver<Asking>) {

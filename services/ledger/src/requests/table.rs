@@ -249,10 +249,7 @@ impl Requests {
             self.state.write().full.push(Arc::new(stretch));
             Ok(())
         });
-        made.map_err(|error| match error {
-            WriteError::Log(error) => error,
-            WriteError::View(error) => OpenError::Chain(error.to_string()),
-        })
+        made.map_err(OpenError::from)
     }
 
     fn read_log(
@@ -349,6 +346,15 @@ impl State {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unreadable(String);
+
+impl From<WriteError> for OpenError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::View(error) => Self::View(error),
+            WriteError::Log(error) => error,
+        }
+    }
+}
 
 impl From<ReadError> for WriteError {
     fn from(error: ReadError) -> Self {

@@ -71,7 +71,9 @@ pub(super) struct PartitionReplica {
 impl PartitionReplica {
     fn new(config: &Config, number: u32) -> Self {
         let index = index_folder(&config.data, number);
-        let evidence = index.exists().then(|| format!("{} was made from its log", index.display()));
+        // The folder without an extension is of an earlier version.
+        let made = [index.with_extension("views"), index].into_iter().find(|folder| folder.exists());
+        let evidence = made.map(|folder| format!("{} was made from its log", folder.display()));
         Self { number, evidence, stream: None, ledger: None }
     }
 
