@@ -70,7 +70,7 @@ impl SpinApi {
                 grants.push(granted?);
             }
         }
-        let cost = self.cost(&campaign, held.player_ids.len()).await?;
+        let cost = self.cost(&campaign, usize::try_from(held.players).unwrap_or(usize::MAX)).await?;
         let liability = Some(cost.to_wire(&campaign, held.max_liability, held.cap));
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
@@ -106,7 +106,8 @@ impl SpinApi {
         campaign: &Campaign,
     ) -> Result<wire::PlayerGrant, Refusal> {
         let player_id = player_id(grant);
-        if !held.player_ids.iter().any(|reserved| **reserved == *player_id) {
+        // A reservation of an older log names no players: it is for all.
+        if !held.player_ids.is_empty() && !held.player_ids.iter().any(|reserved| **reserved == *player_id) {
             return self.not_reserved(account, grant, &campaign.id);
         }
         match self.granted(caller, account.clone(), grant, campaign.clone()).await {
