@@ -1,5 +1,3 @@
-//! Outcomes are written byte for byte as the generated code writes them.
-
 use motherlode_proto::{
     convert::play::write_outcome,
     round::v1::{self, prize},

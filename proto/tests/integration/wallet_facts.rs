@@ -1,5 +1,3 @@
-//! Events about the purpose of wallet calls, with figures that use every field (PL-39).
-
 use motherlode_state::{Currency, DebitAsked, DebitFacts, Event, Minor, WalletAnswer};
 
 /// One event of each kind, or more.

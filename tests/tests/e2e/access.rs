@@ -1,5 +1,3 @@
-//! Operators, their credentials, roles and rate limits (PL-27), and TLS.
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,

@@ -1,5 +1,3 @@
-//! Several processes write partitions of one log, and each process serves all players.
-
 use motherlode_ledger::{Options, Origin};
 use motherlode_log::MemoryStore;
 use motherlode_proto::{

@@ -1,5 +1,3 @@
-//! Bytes that wait to be sent count for their operator's limit (UF-04).
-
 use crate::PROGRAM;
 use futures_util::future::join_all;
 use motherlode_proto::{

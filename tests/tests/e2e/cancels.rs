@@ -1,5 +1,3 @@
-//! A cancelled request has no effect after its `RequestCancelled` in the log (PL-42).
-
 use crate::node_forgeries::{self, client};
 use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal, fingerprint};
 use motherlode_proto::{

@@ -1,5 +1,3 @@
-//! No caller's extreme amount blocks another caller, even across restarts.
-
 use motherlode_proto::{
     jackpot::v1::{ChangePoolTermsRequest, OpenPoolRequest, PoolTerms},
     ledger::v1::{DepositRequest, GetAccountRequest, OpenAccountRequest, SetExchangeRateRequest, WithdrawRequest},

@@ -1,5 +1,3 @@
-//! Currencies and coin ladders (PL-35, DM-19): only listed coin values are accepted.
-
 use motherlode_ledger::offer::offered;
 use motherlode_proto::{
     jackpot::v1::WatchCountersRequest,

@@ -1,5 +1,3 @@
-//! Player protection across sessions, restarts and clock changes (UF-06, UF-07; BW-27, PL-16, PL-22, PL-26).
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetPlayerDayRequest, GetPlayerDayResponse, PlayerLimits},

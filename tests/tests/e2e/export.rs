@@ -1,5 +1,3 @@
-//! `motherlode export` (PL-34) of a running service and of its log.
-
 use crate::{
     PROGRAM,
     lists::{DATES, NOON, counted, play, serve},

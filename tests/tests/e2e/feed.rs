@@ -1,5 +1,3 @@
-//! `motherlode follow` as a feed (PL-34): a killed feed resumes without gaps or duplicates.
-
 use crate::PROGRAM;
 use data_encoding::BASE64;
 use motherlode_runtime::Config;

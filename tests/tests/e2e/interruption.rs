@@ -1,5 +1,3 @@
-//! Unfinished rounds (PL-02, PL-03, PL-20, DM-21, ME-20, WF-20), with a manual clock.
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},

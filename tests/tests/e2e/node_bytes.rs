@@ -1,5 +1,3 @@
-//! The writer limits the memory for proposals of other processes (PL-44).
-
 use crate::PROGRAM;
 use motherlode_proto::{
     convert::event::to_log,

@@ -1,4 +1,3 @@
-//! Long-running commands yield to a service on the same machine.
 #![cfg(target_os = "linux")]
 
 use crate::PROGRAM;

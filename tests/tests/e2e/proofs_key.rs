@@ -1,5 +1,3 @@
-//! The key that signs a log (PL-30).
-
 use crate::proofs::{in_folder, key_in, played, signed_in, started};
 use motherlode_proofs::{Files, load, make, of_partition, proofs_folder};
 use motherlode_runtime::Config;

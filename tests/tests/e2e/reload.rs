@@ -1,5 +1,3 @@
-//! SIGHUP applies a changed configuration file without a restart (PL-27).
-
 use crate::PROGRAM;
 use motherlode_proto::{
     jackpot::v1::WatchCountersRequest, report::v1::GetIdentityRequest, round::v1::Account, spin::v1::ListGamesRequest,

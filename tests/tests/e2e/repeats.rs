@@ -1,5 +1,3 @@
-//! Requests repeated (PL-11) after a change of the configuration removed their currency or feature.
-
 use motherlode_proto::{
     jackpot::v1::SuspendPoolRequest,
     ledger::v1::{

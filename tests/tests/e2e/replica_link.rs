@@ -1,5 +1,3 @@
-//! A replica's callers get their answers when its link breaks between verdict and record.
-
 use futures_util::{StreamExt, stream};
 use motherlode_ledger::{ChainHead, Handle, LogApi, Options, Origin, Proposal, join_all, open};
 use motherlode_log::MemoryStore;

@@ -1,5 +1,3 @@
-//! Sessions (BW-26, BW-27, PL-16), mostly with a manual clock.
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     round::v1::{Account, RoundState},

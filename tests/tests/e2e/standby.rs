@@ -1,5 +1,3 @@
-//! A standby ledger reads only new records at a takeover and loses nothing (PL-30).
-
 use crate::PROGRAM;
 use motherlode_proto::report::v1::{GetServiceStatusRequest, PartitionStatus};
 use motherlode_runtime::config::Store;

@@ -1,5 +1,3 @@
-//! Metrics that a collector receives. Alarms and dashboards use only these.
-
 use crate::PROGRAM;
 use motherlode_proofs::make;
 use motherlode_proto::{

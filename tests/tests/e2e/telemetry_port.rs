@@ -1,5 +1,3 @@
-//! Plain HTTP for Prometheus and probes.
-
 use crate::{
     PROGRAM,
     telemetry::{OF_WALLETS, asked},

@@ -1,5 +1,3 @@
-//! A call is one trace across processes, and part of its caller's.
-
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, bet};
 use opentelemetry_proto::tonic::{

@@ -1,5 +1,3 @@
-//! Logs of earlier versions are continued, those of later versions refused (PL-01, PL-30).
-
 use crate::PROGRAM;
 use bytes::Bytes;
 use motherlode_log::{Options, Position, SegmentStore, Store};

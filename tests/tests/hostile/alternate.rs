@@ -1,5 +1,3 @@
-//! Alternates calm and attack on the same machine.
-
 use crate::{SLOWER_MAX, figure, honest::Rounds, threads, worked};
 use motherlode_tests::Process;
 use std::time::{Duration, Instant};

@@ -1,5 +1,3 @@
-//! Attacks at bounded rates: they test bounds, not speed.
-
 use futures_util::future::join_all;
 use motherlode_proto::{
     jackpot::v1::WatchCountersRequest,

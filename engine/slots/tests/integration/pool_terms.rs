@@ -1,5 +1,3 @@
-//! BW-21, PL-43: jackpot's return at a pool's terms.
-
 use motherlode_slots::contract::par::ratio;
 use motherlode_slots::{Par, PoolTerms, Stake, game, latest, latest_games};
 

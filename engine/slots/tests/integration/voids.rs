@@ -1,5 +1,3 @@
-//! PL-04, against a model that keeps the originating round of every crystal and potion.
-
 use motherlode_slots::{Carried, latest};
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
 

@@ -1,5 +1,3 @@
-//! Invariants over random histories; an independent model of the pool gives the same figures.
-
 use std::collections::BTreeMap;
 
 use crate::common::*;

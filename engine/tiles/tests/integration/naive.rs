@@ -1,5 +1,3 @@
-//! Naive implementation of RFC 6962's tree and tiles.
-
 use motherlode_tiles::{Hash, Stored, Tree};
 use sha2::{Digest, Sha256};
 use std::convert::Infallible;

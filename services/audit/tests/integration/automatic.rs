@@ -1,5 +1,3 @@
-//! Automatic steps follow their game's rule (PL-03).
-
 use crate::common::{Tale, audited, divergence, step};
 use motherlode_proto::convert::record::Logged;
 use motherlode_slots::{Awaiting, Card, Choice, Picked};

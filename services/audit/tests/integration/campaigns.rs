@@ -1,5 +1,3 @@
-//! Faults of campaigns (PL-18) that the books accept.
-
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_slots::Awaiting;
 use motherlode_state::{Campaign, CoinValue, Currency, Event, Minor, SettledRound};

@@ -1,5 +1,3 @@
-//! A false statement of the coordinator is found at the record that makes it.
-
 use crate::common::{POOL, Tale, chained, pool, store_partition, terms};
 use motherlode_audit::{Divergence, Options, Whole, audit_all};
 use motherlode_proto::convert::record::Logged;

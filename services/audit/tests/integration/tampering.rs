@@ -1,5 +1,3 @@
-//! A forger chains the log again after each change.
-
 use crate::common::{Tale, audited, chained, change_outcome, divergence, found, options, segments, step, store};
 use motherlode_audit::audit;
 use motherlode_proto::{convert::record::Logged, round::v1::Outcome};

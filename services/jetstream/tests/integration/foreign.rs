@@ -1,5 +1,3 @@
-//! Attackers with write access to NATS but without the stream key (PL-44).
-
 use crate::parts::{Acknowledged, append, holds, payloads};
 use async_nats::HeaderMap;
 use bytes::Bytes;

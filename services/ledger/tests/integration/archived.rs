@@ -1,5 +1,3 @@
-//! Reads of archived records (PL-37) are refused.
-
 use motherlode_ledger::{AppendError, ChainHead, FetchError, Handle, OpenError, Options, Proposal, Recovered, rounds};
 use motherlode_log::{LogStart, MemoryStore, ReadError, Store, hash};
 use motherlode_runtime::{Reason, Refusal};

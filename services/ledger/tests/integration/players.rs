@@ -1,5 +1,3 @@
-//! Books with few players in memory answer like books with all.
-
 use motherlode_ledger::{AppendError, Handle, Options, Proposal};
 use motherlode_log::SegmentStore;
 use motherlode_runtime::{Reason, Refusal};

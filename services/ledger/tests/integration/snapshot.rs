@@ -1,5 +1,3 @@
-//! A start folds the records after the snapshot, and never uses a damaged one.
-
 use motherlode_ledger::{AppendError, Handle, OpenError, Options, Proposal};
 use motherlode_log::{Chained, Hash, LogStart, Position, ReadError, Reader, Record, SegmentStore, Store};
 use motherlode_state::{Books, Currency, Event, Minor, StreamId};

@@ -1,5 +1,3 @@
-//! The writer judges a group while the previous one is appended.
-
 use motherlode_ledger::{AppendError, Handle, Options, Proposal, Standing, Verdicts};
 use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
 use motherlode_state::{Currency, Event, Minor, Refused, StreamId};

@@ -1,5 +1,3 @@
-//! Version and commit of the program.
-
 #[path = "../../build_commit.rs"]
 mod build_commit;
 

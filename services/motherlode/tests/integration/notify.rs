@@ -1,5 +1,3 @@
-//! Notifications to systemd, with a datagram socket in its place.
-
 use crate::service::PROGRAM;
 use std::{
     io::ErrorKind,

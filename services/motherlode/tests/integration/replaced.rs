@@ -1,5 +1,3 @@
-//! Flags and keys of earlier builds are refused with the name of their replacement.
-
 use crate::service::run;
 use std::fs;
 

@@ -1,5 +1,3 @@
-//! Pauses of a series (PL-07), tested with tokio's paused clock.
-
 use motherlode_ledger::{Handle, LedgerApi};
 use motherlode_log::MemoryStore;
 use motherlode_proto::{

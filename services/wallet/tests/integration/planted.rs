@@ -1,5 +1,3 @@
-//! A wallet in memory with at most one planted fault.
-
 use motherlode_proto::{
     round::v1::{Account, Money},
     wallet::v1::{

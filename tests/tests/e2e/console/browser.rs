@@ -1,5 +1,3 @@
-//! Minimal browser: HTTP/1.1 over a socket, one cookie, forms.
-
 use std::{collections::BTreeMap, net::SocketAddr};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

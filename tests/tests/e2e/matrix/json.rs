@@ -1,5 +1,3 @@
-//! The matrix as `POST /v1/...`, converted by the contract's descriptors.
-
 use super::raw::{Answered, within};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};

@@ -1,5 +1,3 @@
-//! One row per call: a good request, and the answer to unknown names.
-
 use motherlode_proto::{
     jackpot::v1 as jackpot,
     job::v1 as job,

@@ -1,5 +1,3 @@
-//! JSON interface of the scripted wallet (proto/README.md).
-
 use super::{World, bet_within, looked_up, rounds, scripted::Wallet};
 use bytes::Bytes;
 use data_encoding::HEXLOWER;

@@ -1,5 +1,3 @@
-//! Seamless wallets (PL-31, PL-32).
-
 mod attacks;
 mod balances;
 mod facts;

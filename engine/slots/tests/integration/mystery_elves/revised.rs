@@ -1,5 +1,3 @@
-//! Corrections of version 1.0.1 (ME-05, ME-14 to ME-16).
-
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Game, MarkKind, Outcome, Round, Terms, game};
 
 use crate::mystery_elves::naive::{buy, seed, stake, step, terms};

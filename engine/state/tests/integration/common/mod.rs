@@ -1,5 +1,3 @@
-//! Test world that checks the invariants after each commit (PL-09, BW-18).
-
 use motherlode_state::*;
 
 pub const POOL: &str = "bewitched";

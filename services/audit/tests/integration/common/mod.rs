@@ -1,5 +1,3 @@
-//! A small log for tampering, written in the way of the services.
-
 #![allow(dead_code, reason = "each user takes its own part")]
 
 use bytes::Bytes;

@@ -1,5 +1,3 @@
-//! Refused bets have the same status, details, log line and counter on every path.
-
 mod asked;
 
 use super::{ALL, CONSOLE, browser::Browser};
