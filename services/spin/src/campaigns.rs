@@ -38,26 +38,14 @@ impl SpinApi {
         let [name, _] = reservation_ids(operator, "", request_id);
         let content = fingerprint("grant_campaigns", request);
         let reserved = match self.ledgers.home().find(&StreamId::System, &name, content)? {
-            Some(reserved) => Some(reserved),
+            Some(reserved) => reserved,
             None => {
                 let free = self.free(&accounts, &campaign.id, request_id)?;
                 let part_of = shared_request_id(Some(operator), request_id);
                 let part_of = Some(Event::PartOf { request_id: part_of.into() });
-                match free.as_slice() {
-                    [] => None,
-                    free => {
-                        let cost = self.cost(&campaign, free.len()).await?;
-                        Some(self.reserve(caller, operator, (name, content, part_of), &campaign, &cost, free).await?)
-                    }
-                }
+                let cost = self.cost(&campaign, free.len()).await?;
+                self.reserve(caller, operator, (name, content, part_of), &campaign, &cost, &free).await?
             }
-        };
-        let Some(reserved) = reserved else {
-            let grants = accounts.iter().map(|(account, grant)| self.not_reserved(account, grant, &campaign.id));
-            return Ok(wire::GrantCampaignsResponse {
-                grants: grants.collect::<Result<_, _>>()?,
-                ..Default::default()
-            });
         };
         let Some(Event::LiabilityReserved(held)) = reserved.commit.events.first() else {
             return Err(Refusal::request_id_reused(request_id));
@@ -75,19 +63,23 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Returns the players that can get the campaign. A cancelled player refuses the whole request.
+    /// Returns the players without a refusal. If there is none, the first refusal is the request's; a cancelled player
+    /// refuses it too.
     fn free(
         &self,
         accounts: &[(AccountId, wire::GrantCampaignRequest)],
         campaign: &str,
         request_id: &str,
     ) -> Result<Vec<String>, Refusal> {
-        let mut free = vec![];
+        let (mut free, mut first) = (vec![], None);
         for (account, grant) in accounts {
             let player = player_id(grant);
             match self.check_free(account, campaign) {
                 Err(refusal) if may_pass(&refusal) => return Err(refusal),
-                Err(_) => continue,
+                Err(refusal) => {
+                    first.get_or_insert(refusal);
+                    continue;
+                }
                 Ok(()) => {}
             }
             // Before the first grant, CancelRequest for one player cancels the whole request (PL-42).
@@ -95,7 +87,10 @@ impl SpinApi {
                 .map_err(|refusal| refusal.with("player_id", &player))?;
             free.push(player);
         }
-        Ok(free)
+        match first {
+            Some(refusal) if free.is_empty() => Err(refusal),
+            _ => Ok(free),
+        }
     }
 
     async fn grant_reserved(
