@@ -19,10 +19,9 @@ mod verify;
 
 pub use console::Console;
 pub use currencies::{CoinLadder, Currencies};
-pub use error::ConfigError;
+pub use error::{ConfigError, NeedsRestart};
 pub use operators::{Credential, Digest, Operator, PLATFORM};
 pub use proofs::{Proofs, Witness};
-pub use reload::NeedsRestart;
 pub use role::{LedgerTargets, Role};
 pub use rules::Rules;
 pub use seamless::{Seamless, WalletCredentials, WalletKind, WalletProtocol};

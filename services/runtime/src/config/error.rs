@@ -27,3 +27,8 @@ pub enum ConfigError {
     #[error("{listen} is reachable beyond loopback {how}; to allow it, set [allow_beyond_loopback] {key} = true")]
     Exposed { listen: SocketAddr, how: &'static str, key: &'static str },
 }
+
+/// Changed keys that need a restart.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{} cannot change while the service runs: restart it", .0.join(", "))]
+pub struct NeedsRestart(pub Vec<String>);

@@ -1,14 +1,9 @@
 //! Changes of the configuration that a running service applies (PL-27).
 
-use super::{Config, Operator};
+use super::{Config, Operator, error::NeedsRestart};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-
-/// Changed keys that need a restart.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{} cannot change while the service runs: restart it", .0.join(", "))]
-pub struct NeedsRestart(Vec<String>);
 
 impl Config {
     /// Checks that a running service can take `new`: only operators without own weight, wallet or cap are added or
