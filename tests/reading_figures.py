@@ -122,7 +122,6 @@ def page_of_sixty(scripted):
 
 
 def found(motherlode, long_log, rounds):
-    """Find by each kind of name, and a point read."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data:
         subprocess.run([long_log, str(rounds), str(PLAYERS), data], check=True)
         with serving(motherlode, data) as (address, console):
@@ -171,7 +170,6 @@ def tree_size(data):
 
 
 def bets_beside(motherlode, share, who, beside):
-    """Bets' p99 with and without other load, in turns."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data, serving(motherlode, data) as (address, console):
         most = highest_rate(motherlode, address)
         rate = int(most * share)
@@ -201,7 +199,6 @@ def bets_beside(motherlode, share, who, beside):
 
 
 def by_length(motherlode, folders):
-    """Bets' p99 at one rate on logs of different lengths, in turns."""
     with ExitStack() as services:
         opened = [services.enter_context(serving(motherlode, folder)) for folder in folders]
         lengths = [Client(address).position() for address, _ in opened]
@@ -291,7 +288,6 @@ def spinning(_motherlode, _address, _console):
 
 @contextmanager
 def consoles(_motherlode, _address, console):
-    """Fifty counter pages, each polling every three seconds as a browser does."""
     over = threading.Event()
 
     def watch(number):
@@ -322,7 +318,6 @@ def highest_rate(motherlode, address):
 
 
 def load(motherlode, address, rounds, rate):
-    """Plays by unary calls; returns rounds per second and p99 in milliseconds."""
     command = [motherlode, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--concurrency", "32"]
     command += ["--players", "500", "--format", "json", *(["--rate", str(rate)] if rate else [])]
     said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -1,5 +1,3 @@
-"""Builds the clients as published."""
-
 import os
 import secrets
 import subprocess
@@ -75,7 +73,6 @@ def service(tmp_path_factory):
 
 @pytest.fixture
 def protected(tmp_path):
-    """A service with TLS and an operator `acme`."""
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     options = "-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
     options += " -addext basicConstraints=critical,CA:FALSE"

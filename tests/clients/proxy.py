@@ -1,5 +1,3 @@
-"""Proxies that lose answers: one by calls, one by broken connections."""
-
 import queue
 import socket
 import struct
@@ -19,8 +17,6 @@ BUSY_S = 0.2
 
 
 class Proxy(grpc.GenericRpcHandler):
-    """Applies scripted faults to a method's calls. `seen` has each call's message."""
-
     def __init__(self, target, method, *acts):
         self.method, self.acts, self.seen = method, list(acts), []
         self.lock = threading.Lock()
@@ -81,8 +77,6 @@ def bearer(context):
 
 
 class Breaking:
-    """Resets the first connections at their first answer."""
-
     GREETING_BYTES = 200
 
     def __init__(self, target, breaks):
@@ -110,8 +104,6 @@ class Breaking:
 
 
 class Freezing:
-    """Stops forwarding on its open connections, without closing them. Later connections work."""
-
     def __init__(self, target):
         self.target, self.links, self.frozen = target, [], 0
         self.listener = socket.create_server(("127.0.0.1", 0))

@@ -1,5 +1,3 @@
-"""Retry rules (PL-11, PL-33)."""
-
 import pickle
 
 import grpc

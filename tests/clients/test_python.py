@@ -1,5 +1,3 @@
-"""The Python package as a user installs it (PL-11, PL-33)."""
-
 import asyncio
 import os
 import re

@@ -1,5 +1,3 @@
-"""The TypeScript package as a user installs it (PL-11, PL-33)."""
-
 import json
 import re
 import shutil
@@ -29,7 +27,6 @@ UNREACHABLE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMED
 
 
 def npm(folder, *command):
-    """Skips the test if packages cannot be fetched."""
     told = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefer-offline", "--no-audit", "--no-fund"]
     ran = subprocess.run(["npm", *command, *told], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if ran.returncode != 0 and (unreachable := UNREACHABLE.search(ran.stdout)):

@@ -11,8 +11,6 @@ BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlod
 
 @pytest.fixture
 def takes():
-    """With `--help` at its end, a command has no effect."""
-
     def takes(arguments):
         asked = subprocess.run([BINARY, *arguments, "--help"], capture_output=True, text=True, timeout=60)
         assert asked.returncode == 0, f"{arguments}: {asked.stderr}"

@@ -1,5 +1,3 @@
-"""deploy/container: the documented command, and the example configuration where the command puts it."""
-
 import json
 import shlex
 import shutil

@@ -1,5 +1,3 @@
-"""Names of roles, ledgers and NATS servers in deploy/kubernetes/distributed are consistent."""
-
 import os
 import re
 import subprocess
@@ -45,7 +43,6 @@ def test_the_configurations_files_are_mounted():
 
 
 def test_pl_30_the_log_is_signed_by_one_key_of_a_secret():
-    """A pod's own folder ends with the pod."""
     proofs = CONFIG["proofs"]
     volumes = {volume["name"]: volume for found in render(FOLDER) for volume in pod(found).get("volumes", [])}
     assert "emptyDir" in volumes["data"]
@@ -55,7 +52,6 @@ def test_pl_30_the_log_is_signed_by_one_key_of_a_secret():
 
 
 def test_mf_e6_each_role_mounts_its_own_secrets_alone():
-    """The shared configuration has only digests."""
     secrets = {}
     for found in render(FOLDER):
         if pod(found):

@@ -1,5 +1,3 @@
-"""deploy/kubernetes: schemas, and rules that a schema cannot express."""
-
 import re
 import shutil
 import subprocess
@@ -100,7 +98,6 @@ def test_a_services_ports_are_its_pods_ports(objects):
 
 
 def test_every_pod_is_restricted(objects):
-    """The namespace enforces the level `restricted` of the Pod Security Standards."""
     makers = [found for found in objects if pod(found)]
     assert makers
     for found in makers:
@@ -141,7 +138,6 @@ def test_the_program_takes_every_command(objects, takes):
 
 
 def test_uf_10_nothing_is_restarted_because_the_log_cannot_be_written(objects):
-    """Spin and wallet services recover without a restart."""
     every = [container for found in objects for container in containers(found)]
     probes = [container["livenessProbe"] for container in every if "livenessProbe" in container]
     for probe in probes:
@@ -157,7 +153,6 @@ def test_a_probe_asks_for_a_service_that_there_is(objects):
 
 
 def served():
-    """Pods of the service in base and distributed."""
     for folder in ("base", "distributed"):
         for found in render(KUBERNETES / folder):
             if pod(found):
@@ -181,7 +176,6 @@ def test_prometheus_scrapes_every_pod_and_a_policy_lets_it():
 
 
 def test_wallets_and_witnesses_are_reached_by_those_that_call_them():
-    """Bets debit wallets in spin processes; ledgers credit wallets and ask witnesses."""
     callers = {"service", "ledger", "spin"}
     reached = set()
     for found, objects in served():

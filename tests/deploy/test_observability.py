@@ -1,5 +1,3 @@
-"""Tests of deploy/observability. That the metrics exist is checked by tests/tests/e2e/telemetry.rs."""
-
 import json
 import os
 import re

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (te
 
 
 def address(number):
-    """One of eight loopback addresses, so that default ports are free."""
     pid = os.getpid()
     return f"127.{64 + pid // 8192 % 128}.{pid // 32 % 256}.{pid % 32 * 8 + number}"
 
@@ -46,8 +45,6 @@ def wait_until(state, log):
 
 
 class Node:
-    """`change` is applied to each word of the container's commands."""
-
     def __init__(self, container, address, data, change, log):
         self.container, self.address, self.data, self.log = container, address, data, log
         self.change = lambda words: [change(word).replace("//127.0.0.1:", f"//{address}:") for word in words]
@@ -66,7 +63,6 @@ class Node:
         return subprocess.run([BINARY, *words], capture_output=True, timeout=30).returncode == 0
 
     def kept(self):
-        """Restarts the process if it has ended, as a kubelet does."""
         if self.process.poll() is not None:
             self.start()
         return self

@@ -1,5 +1,3 @@
-"""Needs systemd's tools."""
-
 import os
 import shlex
 import shutil
@@ -32,7 +30,6 @@ def test_the_program_takes_its_commands(takes):
 
 
 def test_a_start_checks_the_configuration_that_it_serves():
-    """With `Type=notify`, a configuration that is refused fails `systemctl restart`."""
     check, serve = commands()
     assert (check[0], serve[0]) == ("config", "serve") and check[1:] == serve[1:]
     assert settings("Type") == ["notify"] and "AF_UNIX" in settings("RestrictAddressFamilies")[0].split()

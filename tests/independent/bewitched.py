@@ -1,5 +1,3 @@
-"""Rules BW-01 to BW-10, BW-22 to BW-24."""
-
 from fractions import Fraction
 
 import rounds
@@ -24,7 +22,6 @@ class Bewitched:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def returns(self):
-        """Exact return in bets, by part. The jackpot's part is its seed."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         scatters = count_chances(self.strips, [self.scatter], ROWS).items()
         scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters)
@@ -134,7 +131,6 @@ class Round(rounds.Round):
             self.awaiting = "nothing"
 
     def double(self, guess, shown):
-        """BW-22: a wrong guess loses the win at risk; at most five cards."""
         card = shown["card"]["card"]
         expect({guess, card} <= {"red heart", "black spade"}, f"{guess}, {card}")
         won, risked = guess == card, self.risked

@@ -42,7 +42,6 @@ class Drawn:
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
     def landing(self, cells, before):
-        """Chances of 0, 1, ... crystals, given the number landed before."""
         chances = {0: Fraction(1)}
         for _ in range(self.number):
             after = Counter()
@@ -55,7 +54,6 @@ class Drawn:
 
 
 def shown(cells, weights, others):
-    """`others` is the weight of the other symbols."""
     ways = {}
     for counts in product(range(cells + 1), repeat=len(weights)):
         rest = cells - sum(counts)

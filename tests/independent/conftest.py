@@ -1,5 +1,3 @@
-"""Runs a game's exact tests in one process, which caches shared results."""
-
 import pytest
 from games import VERSIONS
 

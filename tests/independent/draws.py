@@ -15,7 +15,6 @@ def epoch(key: bytes) -> bytes:
 
 
 def deal(key: bytes, stream: str, number: int) -> bytes:
-    """The stream is player/operator/player."""
     return hmac.digest(key, f"motherlode/deal/v1\n{stream}\n{number}\n".encode(), "sha256")
 
 
@@ -24,7 +23,6 @@ def seal(dealt: bytes) -> bytes:
 
 
 def seed(dealt: bytes, client_seed: bytes, round_id: str, step: int) -> bytes:
-    """The round is operator/player/number."""
     return sha256("motherlode/seed/v1", dealt, client_seed, round_id, step)
 
 

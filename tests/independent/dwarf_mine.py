@@ -1,5 +1,3 @@
-"""Rules DM-01 to DM-17."""
-
 from collections import Counter
 from fractions import Fraction
 from functools import partial

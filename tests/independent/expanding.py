@@ -13,13 +13,10 @@ def windows_of(strip, rows):
 
 
 class Cells:
-    """A symbol by weight, or a crystal that has not landed."""
-
     def __init__(self, symbols, crystal):
         self.symbols, self.crystal = symbols, crystal
 
     def drawn(self, number, landed, symbol):
-        """Chances of (crystals landed, count of the symbol) after `number` more cells."""
         chances = {(landed, 0): Fraction(1)}
         for _ in range(number):
             after = Counter()

@@ -1,5 +1,3 @@
-"""A new player's first spins (WF-05, WF-06, WF-11)."""
-
 from itertools import product
 
 from witch_means import Means, chance, mean, returns
@@ -26,7 +24,6 @@ def first_spins(game):
     reel = [(None, 1 - often)] + [(colour, often * weight / sum(colours)) for colour, weight in enumerate(colours)]
 
     def spin(unlocked, shelf):
-        """States after a spin with their chances, and its mean win."""
         after, won = {}, always
         for landed in product(reel, repeat=3):
             share, potions, now = 1.0, list(shelf), unlocked

@@ -16,8 +16,6 @@ def micros(values):
 
 
 class GameFile:
-    """Symbols have the numbers of outcomes, which follow the file's order."""
-
     def __init__(self, name, version):
         content = (GAMES / name / f"{version}.toml").read_bytes()
         self.version = version

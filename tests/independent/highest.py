@@ -1,5 +1,3 @@
-"""Branch-and-bound search of a game's highest windows."""
-
 from wins import at_stops
 
 
@@ -8,7 +6,6 @@ def columns(strips, rows):
 
 
 def highest_lines(lines, columns, wild):
-    """The bound of an unfinished line assumes Wilds on its other reels."""
     best = 0
     reels = len(columns)
     rows = lines.file.lines

@@ -1,5 +1,3 @@
-"""Rules ME-01 to ME-18."""
-
 from itertools import product
 from math import prod
 

@@ -1,5 +1,3 @@
-"""Rules NP-01 to NP-13."""
-
 import rounds
 from chances import count_chances, mean_of_cells
 from game_file import GameFile
@@ -23,7 +21,6 @@ class Neptune:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def run(self, cells):
-        """A run that starts a bonus; no symbol substitutes for treasures."""
         length = next((reel for reel, symbol in enumerate(cells) if symbol != self.treasure), len(cells))
         return length if length >= TREASURES else 0
 

@@ -1,5 +1,3 @@
-"""Recomputes steps from their draws, and compares them with the engine's."""
-
 import json
 import os
 import subprocess
@@ -34,7 +32,6 @@ def expect(holds, what):
 
 
 def played(game, rounds, seed):
-    """Returns the engine's game description, and its rounds as lists of steps."""
     command = [PLAYER, game.NAME, game.file.version, str(rounds), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield json.loads(process.stdout.readline())

@@ -69,7 +69,6 @@ def varied(game):
 
 
 def figures(rounds):
-    """Collects the places and some values of each kind of figure."""
     places, seen = defaultdict(list), defaultdict(list)
 
     def walk(steps, number, value, path, kind):

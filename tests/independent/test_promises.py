@@ -1,5 +1,3 @@
-"""Published promises, recomputed (WF-04, WF-21, PL-43)."""
-
 from fractions import Fraction
 
 import pytest

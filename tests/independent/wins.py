@@ -21,7 +21,6 @@ def count(window, symbols):
 
 
 def minor(coins, coin_micros, minor_micros):
-    """Rounds half to even (DM-17), as Python rounds fractions."""
     return round(coins * Fraction(coin_micros) / minor_micros)
 
 
@@ -46,7 +45,6 @@ class Lines:
         return highest, found[highest]
 
     def wins(self, window, lines, coins, shown):
-        """Of two combinations with equal pay, takes the combination shown in the outcome."""
         named = {line: (symbol, length) for kind, line, symbol, length, _ in shown if kind == "line"}
         cells, wins = flat(window), []
         for line, on_line in enumerate(self.on[:lines]):
@@ -64,7 +62,6 @@ def scatter_wins(file, window, symbol, coins):
 
 
 def ways_wins(file, window, symbols):
-    """Payment on consecutive reels from the left, times the symbol's counts (DM-03)."""
     wins = []
     for symbol in symbols:
         counts = []

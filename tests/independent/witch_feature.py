@@ -1,5 +1,3 @@
-"""Rules WF-01 to WF-18."""
-
 import rounds
 from game_file import GameFile
 from rounds import WINDOWS_MAX, expect
@@ -40,7 +38,6 @@ class WitchFeature:
         }
 
     def returns(self):
-        """Exact return in bets, by part and number of unlocked features."""
         return returns(self)
 
     def round(self, stake, terms):
@@ -102,7 +99,6 @@ class Round(rounds.Round):
         return {"potion_1": first, "potion_2": second, "unlocked": self.unlocked}
 
     def collect(self, potions):
-        """The feature of a completed combination (WF-06, WF-11, WF-13)."""
         triggered = None
         for potion in potions:
             self.collected.append(potion)
@@ -119,7 +115,6 @@ class Round(rounds.Round):
         return triggered
 
     def explosion(self, window):
-        """Question marks become symbols on the paid window (WF-13)."""
         if not self.left:
             return
         spin = self.left.pop(0)
@@ -171,7 +166,6 @@ class Round(rounds.Round):
             self.free_spin()
 
     def free_spin(self):
-        """Any feature may follow, alone or with the Multiplier (WF-15, WF-16)."""
         spin = self.left.pop(0)
         window = at_stops(self.game.free_strips, spin["stops"], ROWS)
         number = sum(self.game.free_spins in reel for reel in (window[0], window[-1]))

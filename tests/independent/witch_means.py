@@ -31,12 +31,10 @@ class Means:
         return mean_of_cells(strips, lambda cells: self.game.lines.best(cells)[0])
 
     def replaced(self, strips, by):
-        """Mean win of a line, by the set of its replaced cells."""
         sets = [some for number in range(REELS + 1) for some in combinations(range(REELS), number)]
         return {s: self.line([by[reel] if reel in s else strips[reel] for reel in range(REELS)]) for s in sets}
 
     def scattered(self, means, number):
-        """Mean win if `number` random cells of the window are replaced."""
         elsewhere = REELS * ROWS - REELS
         ways = sum(mean * comb(elsewhere, number - len(on)) for on, mean in means.items() if len(on) <= number)
         return Fraction(ways, comb(REELS * ROWS, number))
@@ -58,7 +56,6 @@ class Means:
         return sum(self.of_wilds[cells] for cells in on) / len(lines)
 
     def winning(self):
-        """Chance of a line win on the first three respin reels."""
         strips = self.game.respin_strips[:3]
         masks = [[self.standing(reel, strip, stop) for stop in range(len(strip))] for reel, strip in enumerate(strips)]
         wins = sum(any(a & b & c for a, b, c in zip(*stops, strict=True)) for stops in product(*masks))

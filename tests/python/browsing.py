@@ -1,5 +1,3 @@
-"""Finds Debian's chromium. Tests of the console are skipped without a browser."""
-
 import os
 import shutil
 

@@ -1,5 +1,3 @@
-"""Client as a platform would write it, with generated stubs."""
-
 import queue
 from contextlib import contextmanager
 from dataclasses import dataclass, field

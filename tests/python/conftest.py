@@ -1,5 +1,3 @@
-"""Starts the service; the client is generated from the protos alone."""
-
 import hashlib
 import os
 import re

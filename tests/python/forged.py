@@ -61,7 +61,6 @@ def log_of(vkey, records, named=()):
 
 
 def split(leaves):
-    """RFC 6962, 2.1."""
     left = 1 << (len(leaves) - 1).bit_length() - 1
     return leaves[:left], leaves[left:]
 
@@ -107,7 +106,6 @@ def linked(records):
 
 
 def forged(proof, other, key):
-    """Yields case, proof, key and verdict."""
     assert len(proven(proof).records) > 1 and len(proven(proof).sealing) == 1, "a round of several steps"
     head, note = proof.split("\n\n", 1)
     lines = head.split("\n")

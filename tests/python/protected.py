@@ -1,5 +1,3 @@
-"""A service with a certificate and operators' tokens (PL-27)."""
-
 import datetime
 import hashlib
 import ipaddress
@@ -14,8 +12,6 @@ from cryptography.x509.oid import NameOID
 
 
 class Protected:
-    """`operators` has the roles of each token by "operator/name"."""
-
     def __init__(self, folder, operators):
         self.certificate, self.key = folder / "cert.pem", folder / "key.pem"
         certify(self.certificate, self.key)
@@ -31,7 +27,6 @@ class Protected:
             self.config += f'[[operators]]\nid = "{operator}"\n' + "".join(credentials)
 
     def client(self, address, name=None, token=None):
-        """Connects a client; by default with TLS, but without a token."""
         credentials = grpc.ssl_channel_credentials(self.certificate.read_bytes())
         token = self.tokens[name] if name else token
         if token is not None:

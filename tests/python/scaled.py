@@ -13,7 +13,6 @@ CLASSES_MAX = 64
 
 
 def fit(counts, chances):
-    """Chi-square; rare neighbours are merged."""
     counts, expected = np.asarray(counts, dtype=float), np.sum(counts) * np.asarray(chances, dtype=float)
     assert abs(sum(chances) - 1) < 1e-9
     merged = [[0.0, 0.0]]
@@ -32,20 +31,17 @@ def fit(counts, chances):
 
 
 def classes(numbers, bound):
-    """If there are few numbers, each is a class."""
     of = min(bound, CLASSES_MAX)
     sizes = np.array([-(-(place + 1) * bound // of) - -(-place * bound // of) for place in range(of)])
     return numbers * of // bound, sizes / bound
 
 
 def frequency(numbers, bound):
-    """A. All numbers are equally likely."""
     found, chances = classes(numbers, bound)
     return fit(np.bincount(found, minlength=len(chances)), chances)
 
 
 def serial(numbers, bound):
-    """B. All disjoint pairs of neighbours are equally likely."""
     found, chances = classes(numbers, bound)
     pairs = found[: len(found) // 2 * 2].reshape(-1, 2)
     counts = np.bincount(pairs[:, 0] * len(chances) + pairs[:, 1], minlength=len(chances) ** 2)
@@ -53,7 +49,6 @@ def serial(numbers, bound):
 
 
 def gap(numbers, bound):
-    """C. Distances between numbers of the lower half (at least the 0)."""
     within = max(bound // 2, 1)
     gaps = np.diff(np.flatnonzero(numbers < within)) - 1
     hit, longest = within / bound, 64
@@ -62,7 +57,6 @@ def gap(numbers, bound):
 
 
 def poker(numbers, bound):
-    """D. Different numbers in hands of five."""
     found, chances = classes(numbers, bound)
     hands = np.sort(found[: len(found) // 5 * 5].reshape(-1, 5), axis=1)
     different = 1 + np.count_nonzero(np.diff(hands, axis=1), axis=1)

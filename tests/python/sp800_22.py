@@ -16,7 +16,6 @@ def chi_square_p(counts, expected, freedom=None):
 
 
 def words(bits, width):
-    """Numbers of `width` (at most 32) consecutive bits, first bit highest."""
     if width == 1:
         return bits.astype(np.uint32)
     half = words(bits, width // 2)
@@ -34,19 +33,16 @@ def longest_runs(blocks):
 
 
 def frequency(bits):
-    """Section 2.1."""
     return np.array([erfc(abs(2 * bits.sum(dtype=np.int64) - len(bits)) / sqrt(2 * len(bits)))])
 
 
 def block_frequency(bits, block=128):
-    """Section 2.2."""
     blocks = bits[: len(bits) // block * block].reshape(-1, block)
     chi_square = 4 * block * np.sum((blocks.mean(axis=1) - 0.5) ** 2)
     return np.array([gammaincc(len(blocks) / 2, chi_square / 2)])
 
 
 def runs(bits):
-    """Section 2.3."""
     size, share = len(bits), bits.mean()
     if abs(share - 0.5) >= 2 / sqrt(size):
         return np.array([0.0])
@@ -64,7 +60,6 @@ LONGEST_RUNS = (
 
 
 def longest_run(bits):
-    """Section 2.4."""
     _, block, shortest, chances = next(row for row in LONGEST_RUNS if len(bits) >= row[0])
     longest = longest_runs(bits[: len(bits) // block * block].reshape(-1, block))
     classes = np.clip(longest - shortest, 0, len(chances) - 1)
@@ -73,7 +68,6 @@ def longest_run(bits):
 
 
 def ranks(rows):
-    """Matrices of 32 words of 32 bits, over GF(2)."""
     rows, which = rows.copy(), np.arange(len(rows))
     used = np.zeros(rows.shape, dtype=bool)
     for bit in range(32):
@@ -87,7 +81,6 @@ def ranks(rows):
 
 
 def rank(bits):
-    """Section 2.5."""
     matrices = len(bits) // 1024
     rank = ranks(np.packbits(bits[: matrices * 1024]).view(">u4").astype(np.uint32).reshape(matrices, 32))
     full = np.prod([1 - 2.0**-i for i in range(1, 33)])
@@ -97,7 +90,6 @@ def rank(bits):
 
 
 def spectral(bits):
-    """Section 2.6."""
     size = len(bits)
     peaks = np.abs(np.fft.rfft(2.0 * bits - 1))[: size // 2]
     below, expected = np.sum(peaks < sqrt(size * log(20))), 0.95 * size / 2
@@ -105,13 +97,11 @@ def spectral(bits):
 
 
 def aperiodic(width):
-    """Templates that cannot overlap themselves, ascending."""
     overlaps = lambda of, by: of >> by == of & (1 << (width - by)) - 1  # noqa: E731
     return [of for of in range(1 << width) if not any(overlaps(of, by) for by in range(1, width))]
 
 
 def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
-    """Section 2.7; one p-value per template."""
     templates, block = templates or aperiodic(width), len(bits) // blocks
     counts = [np.bincount(words(part, width), minlength=1 << width) for part in bits[: blocks * block].reshape(blocks, -1)]
     mean = (block - width + 1) / 2**width
@@ -125,7 +115,6 @@ OVERLAPPING = (0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865)
 
 
 def overlapping_template(bits, width=9, block=1032, chances=OVERLAPPING):
-    """Section 2.8; nine ones."""
     blocks = bits[: len(bits) // block * block].reshape(-1, block)
     hits = np.ones((len(blocks), block - width + 1), dtype=np.uint8)
     for place in range(width):
@@ -135,7 +124,6 @@ def overlapping_template(bits, width=9, block=1032, chances=OVERLAPPING):
 
 
 def universal(bits, width=7, first=1280):
-    """Section 2.9; width and start for 904,960 to 2,068,479 bits."""
     mean, variance = 6.1962507, 3.125
     codes = words(bits, width)[::width]
     order = np.argsort(codes, kind="stable")
@@ -178,7 +166,6 @@ COMPLEXITY = (0.010417, 0.03125, 0.125, 0.5, 0.25, 0.0625, 0.020833)
 
 
 def linear_complexity(bits, block=500, chances=COMPLEXITY):
-    """Section 2.10."""
     found = complexities(bits[: len(bits) // block * block].reshape(-1, block))
     mean = block / 2 + (9 + (-1) ** (block + 1)) / 36 - (block / 3 + 2 / 9) / 2.0**block
     off = (-1) ** block * (found - mean) + 2 / 9
@@ -187,7 +174,6 @@ def linear_complexity(bits, block=500, chances=COMPLEXITY):
 
 
 def pattern_counts(bits, width):
-    """The sequence is closed to a ring."""
     return np.bincount(words(np.concatenate([bits, bits[: width - 1]]), width), minlength=1 << width)
 
 
@@ -196,8 +182,6 @@ def shorter(counts):
 
 
 def serial(bits, width=16):
-    """Section 2.11."""
-
     def psi(counts):
         return (counts.astype(float) ** 2).sum() * len(counts) / len(bits) - len(bits)
 
@@ -208,8 +192,6 @@ def serial(bits, width=16):
 
 
 def approximate_entropy(bits, width=10):
-    """Section 2.12."""
-
     def phi(counts):
         shares = counts[counts > 0] / len(bits)
         return np.sum(shares * np.log(shares))
@@ -220,8 +202,6 @@ def approximate_entropy(bits, width=10):
 
 
 def cumulative_sums(bits):
-    """Section 2.13, forwards and backwards."""
-
     def p_value(steps):
         size, far = len(steps), int(np.abs(np.cumsum(steps)).max())
         root = sqrt(size)
@@ -238,7 +218,6 @@ def cumulative_sums(bits):
 
 
 def walk(bits):
-    """Position at each step, and number of its cycle (from zero to zero)."""
     at = np.cumsum(2 * bits.astype(np.int64) - 1)
     at = np.append(at, 0) if at[-1] else at
     cycle = np.cumsum(at == 0)
@@ -246,7 +225,6 @@ def walk(bits):
 
 
 def too_few_cycles(cycles, size):
-    """Section 2.14.4 (6)."""
     return cycles < max(0.005 * sqrt(size), 500)
 
 
@@ -254,7 +232,6 @@ EXCURSIONS = np.array([-4, -3, -2, -1, 1, 2, 3, 4])
 
 
 def random_excursions(bits, judged=True):
-    """Section 2.14; one p-value per state."""
     at, cycle, cycles = walk(bits)
     if judged and too_few_cycles(cycles, len(bits)):
         return np.array([])
@@ -270,7 +247,6 @@ def random_excursions(bits, judged=True):
 
 
 def random_excursions_variant(bits, judged=True):
-    """Section 2.15; one p-value per state."""
     at, _, cycles = walk(bits)
     if judged and too_few_cycles(cycles, len(bits)):
         return np.array([])

@@ -1,5 +1,3 @@
-"""JSON calls, checked against the service's OpenAPI document."""
-
 import json
 import urllib.error
 import urllib.request

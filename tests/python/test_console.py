@@ -1,5 +1,3 @@
-"""Without JavaScript, by keyboard, on phone and desktop, in light and dark mode."""
-
 import re
 
 import pytest

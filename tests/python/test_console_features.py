@@ -1,5 +1,3 @@
-"""The console's round page in each feature of each game."""
-
 import re
 from itertools import cycle
 

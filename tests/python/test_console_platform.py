@@ -1,5 +1,3 @@
-"""The round page with the platform's functions."""
-
 import subprocess
 
 import pytest
@@ -105,7 +103,6 @@ def test_pl_24_pools_reports_and_players_of_these_rounds_are_shown(browser, play
 
 
 def test_bw_16_an_award_that_is_pending_and_then_paid_says_so(browser, tmp_path):
-    """Without the jackpot process, a hit's award is pending."""
     started = []
 
     def process(name, config):

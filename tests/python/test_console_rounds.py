@@ -1,5 +1,3 @@
-"""Stepping through rounds, live updates, roles and cross-site requests."""
-
 import base64
 import http.server
 import re
@@ -222,7 +220,6 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
 
 
 def test_pl_19_pictures_for_the_readme(browser, featured):
-    """Reviewed pictures are copied from target/console/readme to services/console/docs."""
     address, rounds = featured
     folder = SHOTS / "readme"
     folder.mkdir(parents=True, exist_ok=True)

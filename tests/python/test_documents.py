@@ -1,5 +1,3 @@
-"""The tutorials' commands print the documented output."""
-
 import ctypes
 import fcntl
 import os
@@ -22,7 +20,6 @@ DEADLINE_S = 120
 
 
 def steps(markdown):
-    """Commands with output, from `console` blocks. `^C` stops the newest server."""
     found = []
     for block in re.findall(r"^```console\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
@@ -38,7 +35,6 @@ def steps(markdown):
 
 
 def pattern(printed):
-    """`...` stands for any text."""
     return "".join(".*?" if part == "..." else re.escape(part) for part in re.split(r"(\.\.\.)", printed)) + r"\s*"
 
 

@@ -1,5 +1,3 @@
-"""Finance tables (PL-34) are equal in all formats, and match the audit's totals."""
-
 import csv
 import datetime
 import io

@@ -1,5 +1,3 @@
-"""Open rounds (DM-21, PL-03, PL-20)."""
-
 import grpc
 from client import OPERATOR, refused
 

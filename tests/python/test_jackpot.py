@@ -1,5 +1,3 @@
-"""Jackpot figures and administration of pools (BW-11 to BW-20)."""
-
 from decimal import Decimal
 from itertools import islice
 

@@ -1,5 +1,3 @@
-"""Both scripts report missing tools with the packages to install."""
-
 import os
 import shutil
 import subprocess

@@ -1,5 +1,3 @@
-"""PL-19: the support page agrees with GetRound."""
-
 from xml.etree import ElementTree
 
 import grpc

@@ -1,5 +1,3 @@
-"""Rules BW-05 to BW-28, PL-02, PL-11."""
-
 import grpc
 import pytest
 from client import DEPOSIT, OPERATOR, Stream, bet, choice_for, read_details, refused

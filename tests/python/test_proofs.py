@@ -1,5 +1,3 @@
-"""Signatures checked by tlog-scales over HTTP and by examples/verify_round.py."""
-
 import base64
 import hashlib
 import os

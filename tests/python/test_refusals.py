@@ -1,5 +1,3 @@
-"""Refusals have no effect (PL-10, PL-12, BW-05, BW-29)."""
-
 import grpc
 import pytest
 from client import account, bet, refused
@@ -127,7 +125,6 @@ def test_pl_09_a_coin_that_is_no_whole_minor_unit_is_refused(client, player):
 
 
 def test_pl_12_the_first_of_several_faults_is_named_in_the_documented_order(client, player):
-    """Order in spin.proto: fields, game, stake, request id, account, open round, witch, balance."""
     alice, poor = client.fund(player), client.fund(f"{player}.poor", amount=1)
     client.play_out(bet("used", alice))
     none = round_pb2.WITCH_UNSPECIFIED

@@ -104,7 +104,6 @@ def biased():
 
 
 def linear_congruential():
-    """RANDU, whose low bits hardly change."""
     state, words = 1, []
     for _ in range(BAD_SEQUENCES * BITS // 32 + 1):
         state = state * 65539 % 2**31
@@ -113,7 +112,6 @@ def linear_congruential():
 
 
 def shift_register():
-    """31 bits (x^31 + x^3 + 1): balanced, uncorrelated, predictable."""
     bits = np.zeros(BAD_SEQUENCES * BITS, dtype=np.uint8)
     bits[:31] = np.random.Generator(np.random.PCG64(2)).integers(0, 2, 31)
     for at in range(31, len(bits), 28):
@@ -123,7 +121,6 @@ def shift_register():
 
 
 def few_seeds():
-    """8-bit seeds: blocks repeat."""
     dealt = np.random.Generator(np.random.PCG64(3))
     blocks = dealt.integers(0, 256, (256, DRAWS_PER_SEED * 4), dtype=np.uint8)
     data = blocks[dealt.integers(0, 256, BAD_SEQUENCES * BITS // 8 // blocks.shape[1] + 1)].tobytes()
@@ -146,7 +143,6 @@ def test_pl_28_sp_800_22_finds_a_bad_generator(bad):
 
 
 def modulo(bound, random):
-    """The remainder of a byte: low numbers are more frequent."""
     return random.integers(0, 256, 1_000_000) % bound
 
 
@@ -158,7 +154,6 @@ def sticky(bound, random):
 
 
 def never_twice(bound, random):
-    """No number repeats before all have appeared."""
     return random.permuted(np.tile(np.arange(bound), (1_000_000 // bound, 1)), axis=1).ravel()
 
 

@@ -1,5 +1,3 @@
-"""The wallet's README, with an operator's database, under faults."""
-
 import hashlib
 import hmac
 import json
@@ -140,7 +138,6 @@ def played(client, account, number):
 
 
 def reconciled(database, net):
-    """Once all is paid, the wallet's database has each player's net result."""
     expected = {player: FUNDS + of for player, of in net.items()}
     balances = lambda: dict(read(database, "SELECT player, minor FROM balances"))
     # Several retries can fail, up to 30 s apart.
@@ -259,7 +256,6 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
 
 
 def sent(address, path, body, *, key=KEY, moment=None, nonce="0" * 32, signed=None):
-    """`signed` is the signed body, if it differs from the sent body."""
     moment = str(moment if moment is not None else time.time_ns() // 1_000_000)
     digest = hashlib.sha256((signed or body).encode()).hexdigest()
     text = f"motherlode/wallet/v1\nPOST\n{path}\n{moment}\n{nonce}\n{digest}\n"

@@ -236,7 +236,6 @@ def test_reflection_lists_the_services_and_their_methods(client):
 
 
 def test_pl_28_the_program_that_is_shipped_has_no_script_and_forces_no_outcome(client, player):
-    """The tests' dealer refuses an unknown wish; the shipped program ignores wishes."""
     assert not client.reports.GetIdentity(report_pb2.GetIdentityRequest()).test_build
     alice = client.fund(player)
     wish = [("motherlode-force", "no-such-outcome")]

@@ -16,7 +16,6 @@ def bits(text):
 
 
 def split(low, high):
-    """Returns a part of the sum of 1/n! as numerator and denominator."""
     if high - low == 1:
         return 1, high
     middle = (low + high) // 2
@@ -26,7 +25,6 @@ def split(low, high):
 
 @pytest.fixture(scope="module")
 def e():
-    """First million bits; 70,000 terms suffice."""
     above, below = split(0, 70_000)
     return bits(bin((above + below << 1_000_000) // below)[2:1_000_002])
 
@@ -85,7 +83,6 @@ def test_a_million_bits_of_e(e, test):
 
 
 def test_a_million_bits_of_e_with_the_documents_own_chances(e):
-    """With its two inexact tables, the functions give the document's figures."""
     approximate = (0.367879, 0.183940, 0.137955, 0.099634, 0.069935, 0.140656)
     assert sp800_22.overlapping_template(e, chances=approximate) == pytest.approx([0.110434], abs=5e-6)
     slip = (0.01047, *sp800_22.COMPLEXITY[1:])

@@ -1,5 +1,3 @@
-"""Commands printed by the service at its start can be run."""
-
 import hashlib
 import json
 import os

@@ -1,5 +1,3 @@
-"""Rules PL-05, PL-11, PL-15."""
-
 from decimal import Decimal
 
 import grpc

@@ -1,5 +1,3 @@
-"""`motherlode wallet check` on the reference wallet."""
-
 import subprocess
 
 import pytest
