@@ -37,7 +37,6 @@ def test_a_start_checks_the_configuration_that_it_serves():
 
 
 def test_files_that_root_restored_belong_to_the_service_at_the_next_start(tmp_path):
-    """The unit's command gives each file the owner of the folder, which systemd sets, and follows no link."""
     (line,) = [line for line in settings("ExecStartPre") if line.startswith("+")]
     folder, elsewhere = tmp_path / "motherlode", tmp_path / "elsewhere"
     (folder / "log/0").mkdir(parents=True)

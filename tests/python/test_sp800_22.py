@@ -49,7 +49,6 @@ def test_an_example_of_the_document(test, text, arguments, wanted):
 
 
 def test_the_excursions_of_the_document():
-    """Sections 2.14.4 and 2.15.4 have only state 1; section 2.14.4 rounds probabilities to four places."""
     example = bits("0110110101")
     excursions = sp800_22.random_excursions(example, judged=False)
     assert excursions[list(EXCURSIONS).index(1)] == pytest.approx(0.502529, abs=1e-4)

@@ -68,7 +68,6 @@ pub fn memory_estimate(config: &Config) -> u64 {
     BASE_BYTES + players.saturating_mul(PLAYER_BYTES) + config.limits.buffer_bytes_max as u64
 }
 
-/// Logs a warning if the control group's limit is below the estimate.
 pub fn warn_of_memory(config: &Config) {
     let (estimate, limit) = (memory_estimate(config), memory_limit().unwrap_or(u64::MAX));
     if limit < estimate {

@@ -15,7 +15,6 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// Returns the layer that writes lines; `journal` gives each its priority.
 pub(super) fn layer<S, W>(form: LogFormat, journal: bool, colours: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,

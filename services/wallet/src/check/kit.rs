@@ -13,12 +13,10 @@ use tokio::time::{Instant, timeout};
 /// Money for the bets of a run, in minor units.
 const FUNDS: i64 = 100_000;
 
-/// Expected answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
     Done,
     DoneBefore,
-    /// Done, now or before.
     Applied,
     Refused,
     RefusedFor(ReasonCode),
@@ -112,7 +110,6 @@ impl Kit {
         (seen, begun.elapsed())
     }
 
-    /// Sends a call and judges its answer.
     pub(super) async fn expect(&mut self, call: &Call, want: Want) -> Outcome {
         let asked = self.ask(call).await;
         self.judge(call, asked, want)
@@ -185,7 +182,6 @@ impl Kit {
         }
     }
 
-    /// Notes a rollback of an applied debit.
     pub(super) fn undone(&mut self, debit: &Call) {
         self.moved -= self.effect(debit);
         self.opened -= 1;

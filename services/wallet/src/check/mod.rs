@@ -22,7 +22,6 @@ use kit::Kit;
 use motherlode_runtime::config::Seamless;
 use std::time::Duration;
 
-/// Options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Names of the cases to run; all if empty.
@@ -31,7 +30,6 @@ pub struct Options {
     pub restart_within: Duration,
 }
 
-/// Reason for a skipped case.
 type Skip = &'static str;
 
 struct Case {
@@ -57,7 +55,6 @@ fn all() -> impl Iterator<Item = Case> {
     debits::CASES.into_iter().chain(rollbacks::CASES).chain(credits::CASES).chain(rounds::CASES).chain(transport::CASES)
 }
 
-/// Returns the names of all cases.
 pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|case| case.name)
 }
