@@ -10,7 +10,7 @@ use crate::{
     page::{Page, PageError},
 };
 use motherlode_log::{Hash, Position, ReadError, hash};
-use motherlode_state::{Books, Epoch, Event, GenerationBegun, InternalRequest, StartEvidence, StreamId};
+use motherlode_state::{Epoch, Event, GenerationBegun, InternalRequest, StartEvidence, StreamId};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt, fs, io,
@@ -141,7 +141,7 @@ pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> 
     if lost.is_empty() {
         return Ok(());
     }
-    let (draws, rounds) = ledger.books(|books| depending(books, &lost));
+    let (draws, rounds) = depending(ledger, &lost);
     let file = keys.path().map(Path::to_owned).unwrap_or_default();
     let keys = EpochNames(lost.into_iter().collect());
     Err(StartRefused::KeysMissing { partition: ledger.partition(), file, keys, draws, rounds })
@@ -248,7 +248,7 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     let mut named: BTreeSet<_> = generations.keys().collect();
     // Older logs name no keys.
     if generations.current().number == 0 && !ledger.is_replica() {
-        ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
+        ledger.each_player(|player| named.extend(player.depends_on()));
     }
     named.retain(|name| !generations.is_lost(*name));
     // The log must name only keys that are in the file.
@@ -259,13 +259,13 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     Ok(named)
 }
 
-fn depending(books: &Books, keys: &BTreeSet<Epoch>) -> (u64, u64) {
+fn depending(ledger: &Handle, keys: &BTreeSet<Epoch>) -> (u64, u64) {
     let (mut draws, mut rounds) = (0, 0);
-    for (.., player) in books.players() {
+    ledger.each_player(|player| {
         draws += u64::from(player.draw.is_some_and(|draw| keys.contains(&draw.epoch)));
         let depend = player.open_rounds().filter(|open| open.draws().any(|draw| keys.contains(&draw.epoch)));
         rounds += depend.count() as u64;
-    }
+    });
     (draws, rounds)
 }
 

@@ -2,7 +2,7 @@ use super::{Handle, Way};
 use crate::{chain::ChainHead, error::FetchError};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
-use motherlode_state::Books;
+use motherlode_state::{Books, PlayerState};
 use std::{
     io,
     sync::{Arc, atomic::Ordering},
@@ -46,6 +46,20 @@ impl Handle {
     /// Reports the first difference between the state of another build and the log.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
+    }
+
+    /// Passes all players, evicted ones too: reads all their tables.
+    pub(crate) fn each_player(&self, mut each: impl FnMut(&PlayerState)) {
+        let books = self.shared.books.read();
+        books.players().for_each(|(.., player)| each(player));
+        let evicted = self.shared.players.fixed().each(|stream, state| {
+            if books.player(&stream).is_none() {
+                each(&state);
+            }
+        });
+        if let Err(error) = evicted {
+            tracing::warn!(%error, "failed to read all players");
+        }
     }
 
     pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
