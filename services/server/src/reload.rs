@@ -11,7 +11,7 @@ use motherlode_runtime::{Config, access::Access, config::NeedsRestart, connectio
 use parking_lot::Mutex;
 use std::{io, sync::Arc};
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     task::spawn_blocking,
 };
 
@@ -69,6 +69,7 @@ type Read = dyn Fn() -> Result<Config, String> + Send + Sync;
 pub struct Reloads {
     read: Arc<Read>,
     state: Arc<Mutex<State>>,
+    hangups: tokio::sync::Mutex<Signal>,
 }
 
 #[derive(Default)]
@@ -79,19 +80,21 @@ struct State {
 }
 
 impl Reloads {
+    /// From now on SIGHUP does not end the process.
     pub fn start(read: impl Fn() -> Result<Config, String> + Send + Sync + 'static) -> io::Result<Self> {
-        let mut hangups = signal(SignalKind::hangup())?;
-        let reloads = Self { read: Arc::new(read), state: Arc::default() };
-        let (read, state) = (Arc::clone(&reloads.read), Arc::clone(&reloads.state));
-        tokio::spawn(async move {
-            while hangups.recv().await.is_some() {
-                let (read, state) = (Arc::clone(&read), Arc::clone(&state));
-                if let Err(error) = spawn_blocking(move || state.lock().reload(&*read)).await {
-                    tracing::error!(%error, "a reload of the configuration has failed");
-                }
+        let hangups = tokio::sync::Mutex::new(signal(SignalKind::hangup())?);
+        Ok(Self { read: Arc::new(read), state: Arc::default(), hangups })
+    }
+
+    /// Does not end.
+    pub async fn run(&self) {
+        let mut hangups = self.hangups.lock().await;
+        while hangups.recv().await.is_some() {
+            let (read, state) = (Arc::clone(&self.read), Arc::clone(&self.state));
+            if let Err(error) = spawn_blocking(move || state.lock().reload(&*read)).await {
+                tracing::error!(%error, "a reload of the configuration has failed");
             }
-        });
-        Ok(reloads)
+        }
     }
 
     /// Directs later reloads to the serving process, and makes up for an earlier one.

@@ -45,19 +45,14 @@ struct Current {
 }
 
 impl Store {
-    /// The folder is created with the first file. A catalogue that cannot be opened is replaced.
+    /// The folder is created with the first file. The catalogue is opened when a checkpoint becomes current, so a refused
+    /// start changes nothing; one that cannot be opened is replaced.
     #[must_use]
     pub fn open(folder: &Path, partition: u32) -> Self {
         let store = Self::read_only(folder, partition);
         for folder in [store.tables(), store.checkpoints_folder()] {
             for (path, _) in files(&folder).into_iter().filter(|(path, _)| is_unfinished(path)) {
                 remove(&path);
-            }
-        }
-        if folder.is_dir() {
-            match Catalogue::open(&store.catalogue()) {
-                Ok(catalogue) => store.state.lock().catalogue = Some(catalogue),
-                Err(error) => tracing::warn!(%error, "the catalogue of views is unusable"),
             }
         }
         store
@@ -108,12 +103,7 @@ impl Store {
             }
         }
         found.sort_by_key(|(id, checkpoint)| Reverse((checkpoint.sequence, *id)));
-        let mut state = self.state.lock();
-        let named = state.catalogue.as_ref().and_then(|catalogue| catalogue.current);
-        state.sequence = found.first().map_or(0, |(_, newest)| newest.sequence).max(named.map_or(0, |(_, of)| of));
-        if named.is_some_and(|(named, _)| found.first().is_none_or(|(newest, _)| *newest != named)) {
-            tracing::warn!("the catalogue of views does not name the newest checkpoint");
-        }
+        self.state.lock().sequence = found.first().map_or(0, |(_, newest)| newest.sequence);
         found
     }
 
@@ -174,6 +164,10 @@ impl Store {
         if state.catalogue.is_none() {
             let catalogue = Catalogue::open(&self.catalogue())?;
             sync_folder(&self.folder)?;
+            let current = state.current.as_ref().map(|current| current.id);
+            if catalogue.current.is_some_and(|(named, _)| current != Some(named)) {
+                tracing::warn!("the catalogue of views does not name the newest checkpoint");
+            }
             state.catalogue = Some(catalogue);
         }
         match &mut state.catalogue {
