@@ -254,12 +254,15 @@ impl Index {
 
     /// Rebuilds runs in which a read found damage.
     pub(crate) fn repair(&self) -> Result<(), WriteError> {
-        for number in 0..KEYSPACES {
+        for (number, keyspace) in ALL.into_iter().enumerate() {
             let damaged = || self.state.read().runs[number].iter().find(|run| run.is_damaged()).cloned();
             while let Some(run) = damaged() {
                 tracing::warn!(from = run.from(), to = run.to(), "a damaged run of the index is rebuilt from the log");
                 let mut again = vec![];
-                self.read_log(run.from(), run.to(), |notes| Ok(again.push(self.write_run(ALL[number], &notes)?)))?;
+                self.read_log(run.from(), run.to(), |notes| {
+                    again.push(self.write_run(keyspace, &notes)?);
+                    Ok(())
+                })?;
                 let mut state = self.state.write();
                 let at = state.runs[number].partition_point(|of| of.from() < run.from());
                 state.runs[number].splice(at..=at, again);

@@ -2,7 +2,6 @@
 
 use crate::{
     error::ServeError,
-    setup::check,
     transport::{console_tls, tls},
 };
 use motherlode_ledger::{Actors, known::Operators};
@@ -41,9 +40,8 @@ impl From<ServeError> for ReloadError {
 }
 
 impl Reloader {
-    /// Reads the certificates again and applies the configuration, as a whole. On error nothing changes.
+    /// Reads the certificates again and applies a checked configuration, as a whole. On error nothing changes.
     pub fn apply(&mut self, changed: Config) -> Result<(), ReloadError> {
-        check(&changed)?;
         self.config.check_reload(&changed)?;
         let new = (changed.tls.as_ref().map(tls).transpose()?, changed.tls.as_ref().map(console_tls).transpose()?);
         for (current, new) in [(&self.tls, new.0), (&self.console_tls, new.1)] {

@@ -144,8 +144,12 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         process::warn_of_memory(&config);
         let signalled = stop::signalled().map_err(Failure::found)?;
         let again = args.clone();
-        let reloads =
-            Reloads::start(move || again.config().map_err(|failure| failure.message)).map_err(Failure::found)?;
+        let read = move || {
+            let changed = again.config().map_err(|failure| failure.message)?;
+            motherlode_server::check(&changed).map_err(|error| error.to_string())?;
+            Ok(changed)
+        };
+        let reloads = Reloads::start(read).map_err(Failure::found)?;
         let signalled = async {
             let signal = signalled.await;
             notify::stopping();

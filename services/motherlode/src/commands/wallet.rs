@@ -1,5 +1,6 @@
 use super::{Failure, read_text, say};
 use motherlode_runtime::config::{Seamless, WalletProtocol};
+use motherlode_slots::latest_games;
 use motherlode_wallet::check::{Options, Players, check, names};
 use std::{path::PathBuf, time::Duration};
 
@@ -9,6 +10,7 @@ currency = \"EUR\"
 player = \"check-1\"                # nobody else plays or pays these players meanwhile
 other_player = \"check-2\"
 session = \"check-session\"         # session reference of the calls; default: empty
+# game = \"...\"                   # default: one of the games
 # Each of these enables further cases:
 # blocked_player = \"check-3\"      # receives 1 minor unit
 # limited_player = \"check-4\"
@@ -72,10 +74,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn run_check(args: &Check) -> Result<(), Failure> {
     let step = "`motherlode wallet players` prints such a file";
     let text = read_text(&args.players, step)?;
-    let players: Players = toml::from_str(&text)
+    let mut players: Players = toml::from_str(&text)
         .map_err(|error| Failure::unusable(format!("{}: {error}", args.players.display())).with_step(step))?;
     if let Some(unknown) = args.cases.iter().find(|case| names().all(|name| name != case.as_str())) {
         return Err(Failure::unusable(format!("there is no case {unknown}")).with_step("See `motherlode wallet cases`"));
+    }
+    if players.game.is_empty() {
+        players.game = latest_games().first().map_or("", |game| game.name()).to_owned();
     }
     let settings = settings(args)?;
     let options = Options { cases: args.cases.clone(), restart_within: Duration::from_secs(args.restart_within) };

@@ -18,6 +18,18 @@ impl Kit {
         self.account_of(&self.players.player)
     }
 
+    fn opened(&self, id: &str, account: &Account, bet: i64) -> wire::Round {
+        wire::Round {
+            round_uuid: round_uuid(id),
+            game: self.players.game.clone(),
+            rules_version: "1.0".to_owned(),
+            opening_transaction_id: id.to_owned(),
+            bet_total: Some(money(account, bet)),
+            win_total: Some(money(account, 0)),
+            ..wire::Round::default()
+        }
+    }
+
     pub(super) fn account_of(&self, player: &str) -> Account {
         let (operator_id, currency_code) = (self.players.operator.clone(), self.players.currency.clone());
         Account { operator_id, player_id: player.to_owned(), currency_code }
@@ -55,7 +67,7 @@ impl Kit {
         let id = format!("debit/{}/{}/{request_id}", account.operator_id, account.player_id);
         Call::Debit(Box::new(wire::DebitRequest {
             context: self.context(&id, &account.currency_code),
-            round: Some(opened(&id, &account, amount)),
+            round: Some(self.opened(&id, &account, amount)),
             amount: Some(money(&account, amount)),
             request_id,
             kind: wire::DebitKind::Bet.into(),
@@ -72,7 +84,7 @@ impl Kit {
     pub(super) fn open_free_of(&mut self, account: Account) -> Call {
         let request_id = self.next();
         let id = format!("open/{}/{}/{request_id}", account.operator_id, account.player_id);
-        let round = wire::Round { campaign_id: "check".to_owned(), ..opened(&id, &account, 0) };
+        let round = wire::Round { campaign_id: "check".to_owned(), ..self.opened(&id, &account, 0) };
         Call::Open(Box::new(wire::OpenFreeRoundRequest {
             context: self.context(&id, &account.currency_code),
             round: Some(round),
@@ -154,18 +166,6 @@ impl Kit {
 
 fn money(account: &Account, amount_minor: i64) -> Money {
     Money { amount_minor, currency_code: account.currency_code.clone() }
-}
-
-fn opened(id: &str, account: &Account, bet: i64) -> wire::Round {
-    wire::Round {
-        round_uuid: round_uuid(id),
-        game: "bewitched".to_owned(),
-        rules_version: "1.0".to_owned(),
-        opening_transaction_id: id.to_owned(),
-        bet_total: Some(money(account, bet)),
-        win_total: Some(money(account, 0)),
-        ..wire::Round::default()
-    }
 }
 
 fn later(opening: &Call, closes: bool, is_void: bool) -> wire::Round {

@@ -8,6 +8,9 @@ pub struct Players {
     pub operator: String,
     #[serde(default = "eur")]
     pub currency: String,
+    /// Game of the rounds.
+    #[serde(default)]
+    pub game: String,
     pub player: String,
     /// Another player with the same currency.
     pub other_player: String,

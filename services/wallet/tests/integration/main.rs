@@ -1,5 +1,7 @@
 //! The conformance kit finds faults that are planted in a wallet, and none in a wallet without faults.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod planted;
 
 use motherlode_runtime::config::{Seamless, WalletProtocol};
@@ -30,6 +32,7 @@ async fn played(plant: Option<Plant>, cases: &[&str]) -> Report {
     let players = Players {
         operator: "acme".into(),
         currency: "EUR".into(),
+        game: "game".into(),
         player: "p".into(),
         other_player: "q".into(),
         blocked_player: None,

@@ -100,7 +100,7 @@ impl Wallet {
         let (account, amount, round) = (of.0.unwrap(), of.1, of.2.unwrap());
         let id = self.id(id, &account.player_id);
         let key = (account.player_id.clone(), account.currency_code.clone());
-        let amount = if self.has(Plant::Rounds) { amount as f32 as i64 } else { amount };
+        let amount = if self.has(Plant::Rounds) && amount > 1 << 24 { amount >> 8 << 8 } else { amount };
         let entry = Entry {
             player: account.player_id,
             currency: account.currency_code,

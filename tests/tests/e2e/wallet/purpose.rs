@@ -355,13 +355,13 @@ async fn pl_39_a_wallet_without_the_call_for_ends_of_rounds_keeps_its_bets() {
         }
         let win = won(&mut client, "r4", &alice).await;
         until(|| world.wallet.balance("alice") == 1_000 - 4 * 150 + win, "the win is credited").await;
-        world.wallet.books().is_old = false;
         let waits = || {
             let stream = StreamId::player("acme", "alice");
             let player = world.server.ledgers().for_stream(&stream).unwrap().player(&stream).unwrap().unwrap();
             player.wallet().unwrap().dues.iter().filter(|due| due.held).count()
         };
         until(|| waits() == 3, "the reports are held").await;
+        world.wallet.books().is_old = false;
         assert_eq!(retry(&mut client, &alice).await.len(), 3);
         world.reconciled(&["alice"]).await;
     }

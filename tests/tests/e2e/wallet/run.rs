@@ -25,7 +25,7 @@ const PLAYERS: u64 = 6;
 const FAULTS: usize = 25;
 const FUNDS: i64 = 100_000_000;
 
-/// What the run did, by kind.
+/// Number of effects of the run, by kind.
 type Counts = BTreeMap<&'static str, u64>;
 
 /// Repeats a bet until its outcome is known.
