@@ -6,13 +6,13 @@ use crate::{
     core::LedgerCore,
     error::{FetchError, OpenError},
     requests::Name,
-    rounds,
     snapshot::Snapshots,
+    walk::recall,
 };
 use bytes::Bytes;
-use motherlode_log::{Hash, Reader, Record};
+use motherlode_log::{Hash, Record};
 use motherlode_proto::convert::record::{self, Logged};
-use motherlode_state::{Books, Commit, Event, Refused, SettledRound, Stage, StreamId};
+use motherlode_state::{Books, Commit, Refused, Stage, StreamId};
 use parking_lot::RwLockReadGuard;
 use std::sync::Arc;
 
@@ -86,23 +86,4 @@ impl Group {
     fn after(head: ChainHead) -> Self {
         Self { stage: Stage::new(), logged: vec![], sizes: vec![], names: vec![], hashes: vec![], head }
     }
-}
-
-/// Returns a void's settled round, as stated or from the log.
-pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
-    let stated = void.events.iter().find_map(|event| match event {
-        Event::RoundVoided { round: of, settled: Some(settled), .. } if *of == round => Some(settled),
-        _ => None,
-    });
-    if let Some(settled) = stated {
-        return Ok(Some((**settled).clone()));
-    }
-    let fetch = |position| {
-        let stored = reader.read(position, 1, usize::MAX)?;
-        let stored = stored.first().ok_or_else(|| OpenError::Chain(format!("it has no record {position}")))?;
-        let decoded = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source });
-        Ok::<_, OpenError>(Arc::new(decoded?))
-    };
-    let commits = rounds::walk_back(fetch, fetch(void.previous)?, round)?;
-    Ok(SettledRound::recall(round, commits.iter().rev().map(|logged| &logged.commit)))
 }

@@ -60,6 +60,7 @@ mod trouble;
 mod upstream;
 mod verifier;
 mod void;
+mod walk;
 mod wallet_retries;
 mod watch;
 mod wire;

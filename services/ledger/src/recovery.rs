@@ -5,7 +5,7 @@
 
 use crate::{
     appender::Appender,
-    applier::{Applier, recall},
+    applier::Applier,
     chain::{ChainHead, record_hash, verify},
     core::{LedgerCore, TAIL_GROUPS},
     error::OpenError,
@@ -20,6 +20,7 @@ use crate::{
     threads::Threads,
     time::LogTime,
     verifier::{TELL_EVERY, Verification, Verifier},
+    walk::recall,
     watch::Watch,
     writer::Writer,
 };

@@ -1,6 +1,6 @@
 //! Rounds read back from the log (PL-05, PL-21): the index has the positions of a round's commits.
 
-use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle};
+use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, walk::bet_of};
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::{
     convert::record::Logged,
@@ -30,28 +30,6 @@ pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundVie
         walked.retain(|logged| logged.commit.position <= from.commit.position);
     }
     folded(handle, round, &walked)
-}
-
-fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
-    logged.commit.events.iter().find_map(|event| match event {
-        Event::RoundStarted(started) if started.round == round => Some(&**started),
-        _ => None,
-    })
-}
-
-pub(crate) fn walk_back<E>(
-    fetch: impl Fn(Position) -> Result<Arc<Logged>, E>,
-    last: Arc<Logged>,
-    round: u64,
-) -> Result<Vec<Arc<Logged>>, E> {
-    let mut commits = vec![last];
-    while let Some(logged) = commits.last()
-        && bet_of(logged, round).is_none()
-        && logged.commit.previous > 0
-    {
-        commits.push(fetch(logged.commit.previous)?);
-    }
-    Ok(commits)
 }
 
 #[must_use]

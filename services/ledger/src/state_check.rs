@@ -6,7 +6,7 @@
 //! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a keyed hash, down to
 //! 1/256. Each narrower sample is a subset, so its players were folded from the start.
 
-use crate::{applier::recall, error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY};
+use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
 use motherlode_proto::convert::record;
 use motherlode_runtime::program;

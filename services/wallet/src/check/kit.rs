@@ -1,4 +1,4 @@
-use super::{Case, CaseReport, Players, Verdict};
+use super::{players::Players, report::Verdict};
 use crate::{call::Call, client::Client};
 use data_encoding::HEXLOWER;
 use futures_util::future::join_all;
@@ -70,15 +70,15 @@ impl Kit {
         }
     }
 
-    pub(super) fn report(&mut self, case: &Case, ended: Result<(), &'static str>) -> CaseReport {
+    /// Takes the calls of a case, and judges them.
+    pub(super) fn outcome(&mut self, ended: Result<(), &'static str>) -> (Vec<String>, Verdict) {
         let (calls, faults) = (take(&mut self.calls), take(&mut self.faults));
         let verdict = match ended {
             _ if !faults.is_empty() => Verdict::Failed(faults),
             Err(why) => Verdict::Skipped(why),
             Ok(()) => Verdict::Passed,
         };
-        let name = case.name.rsplit("::").next().unwrap_or(case.name);
-        CaseReport { number: case.number, name, contract: case.contract, calls, verdict }
+        (calls, verdict)
     }
 
     pub(super) fn note(&mut self, line: String) {

@@ -3,6 +3,7 @@
 //! The kit creates its own rounds for players that the operator names. It assumes no balance: it opens a free round, credits
 //! a win for its bets, and debits the rest at the end. Cost: about 300 calls.
 
+mod case;
 mod credits;
 mod debits;
 mod kit;
@@ -17,7 +18,7 @@ pub use players::Players;
 pub use report::{CaseReport, Report, Verdict};
 
 use crate::wallets::{WalletError, client_of};
-use futures_util::future::BoxFuture;
+use case::Case;
 use kit::Kit;
 use motherlode_runtime::config::Seamless;
 use std::time::Duration;
@@ -29,27 +30,6 @@ pub struct Options {
     /// Time within which a tester restarts the wallet; zero skips that case.
     pub restart_within: Duration,
 }
-
-type Skip = &'static str;
-
-struct Case {
-    number: u32,
-    name: &'static str,
-    contract: &'static str,
-    play: for<'k> fn(&'k mut Kit) -> BoxFuture<'k, Result<(), Skip>>,
-}
-
-macro_rules! cases {
-    ($($number:literal $play:path: $contract:literal;)+) => {
-        [$(Case {
-            number: $number,
-            name: stringify!($play),
-            contract: $contract,
-            play: |kit| Box::pin($play(kit)),
-        },)+]
-    };
-}
-use cases;
 
 fn all() -> impl Iterator<Item = Case> {
     debits::CASES.into_iter().chain(rollbacks::CASES).chain(credits::CASES).chain(rounds::CASES).chain(transport::CASES)
@@ -77,7 +57,9 @@ pub async fn check(
     for case in all() {
         let is_named = options.cases.is_empty() || options.cases.iter().any(|name| name == case.name);
         let ended = if is_named { (case.play)(&mut kit).await } else { Err("--case names others") };
-        cases.push(kit.report(&case, ended));
+        let (calls, verdict) = kit.outcome(ended);
+        let name = case.name.rsplit("::").next().unwrap_or(case.name);
+        cases.push(CaseReport { number: case.number, name, contract: case.contract, calls, verdict });
     }
     Ok(Report { url: settings.url.clone(), cases })
 }

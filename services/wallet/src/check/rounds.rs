@@ -1,5 +1,5 @@
 use super::{
-    Case, Skip, cases,
+    case::{Case, Skip, cases},
     kit::{Kit, Want},
 };
 use motherlode_proto::wallet::v1::CreditKind;
