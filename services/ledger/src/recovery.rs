@@ -293,6 +293,8 @@ fn replay_past(
     if folded.position < reader.end() {
         let (snapshot, end) = (folded.position, reader.end());
         tracing::info!(snapshot, end, "the log is replayed from the snapshot to its end");
+    } else if reader.end() == 0 {
+        tracing::info!("the log is new");
     }
     let mut told = Instant::now();
     loop {
