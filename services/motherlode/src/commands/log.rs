@@ -1,4 +1,5 @@
-//! Verifies the chain up to the shown records. Exit code 1 if the log is damaged, 2 if the log or the record does not exist.
+//! Each command verifies the hash chain up to the records it shows. Exit code 1 if the log is damaged, 2 if the log or the
+//! record does not exist.
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_log::{Position, Record, hash, previous_hash};

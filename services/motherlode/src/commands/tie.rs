@@ -1,4 +1,4 @@
-//! Checks by hash that a feed resumes in the log where it began: a log restored from an older copy repeats positions.
+//! Checks by hash that a feed resumes in the same log. A log restored from an older copy reuses positions for other records.
 
 use super::Failure;
 use motherlode_jetstream::Last;
@@ -9,7 +9,7 @@ use motherlode_proto::{
 
 pub(super) struct Tie {
     partition: u32,
-    /// Record to receive first, with its hash; it is checked and not passed to readers.
+    /// Position and hash of the record to receive first; the record is checked but not passed to readers.
     to: Option<(u64, String)>,
 }
 
@@ -32,12 +32,12 @@ impl Tie {
             Some((first, rest)) if first.position == *position => {
                 let has = hex(&motherlode_log::hash(&first.record));
                 if has != *had {
-                    return Err(another(format!("its {of} has the SHA-256 {had}, this log's has {has}")));
+                    return Err(another(format!("the feed's {of} has the SHA-256 {had}, this log's record has {has}")));
                 }
                 self.to = None;
                 Ok(rest)
             }
-            _ => Err(another(format!("there is no {of} that this credential may see"))),
+            _ => Err(another(format!("this log has no {of}, or this credential may not read it"))),
         }
     }
 }

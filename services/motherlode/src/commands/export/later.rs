@@ -1,4 +1,4 @@
-//! Voids and jackpots that follow a round's end, collected by the first reading of the log.
+//! Voids and jackpots after a round's end, collected when the log is read for the first time.
 
 use super::{row_filter::RowFilter, source::Read};
 use crate::commands::Failure;

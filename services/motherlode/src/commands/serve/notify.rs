@@ -12,7 +12,7 @@ pub(super) fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Sends WATCHDOG=1 twice per `WatchdogSec`, on the runtime that serves: a runtime that hangs sends nothing. Never ends.
+/// Sends WATCHDOG=1 twice per `WatchdogSec` from the serving runtime, so that systemd restarts a hanging runtime. Never ends.
 pub(super) async fn watchdog() {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) else {
         return std::future::pending().await;
