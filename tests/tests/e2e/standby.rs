@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 const NEVER: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
-const HELD: &str = "the log is loaded";
+const HELD: &str = "the log was loaded";
 const TAKEN_OVER: &str = "the log is taken over";
 
 struct Installation {
