@@ -51,7 +51,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("watch jackpots --target @CLOSED", 1, ["TOKEN_MISSING", "authorization", "--token-file"]),
     ("loadtest --rounds 10 --target @CLOSED", 1, ["TOKEN_MISSING", "opening and funding", "--token-file"]),
     ("follow --to fresh --once --target @CLOSED", 1, ["TOKEN_MISSING", "authorization", "--token-file"]),
-    ("play dwarf-mine --auto --target @CLOSED --token-file wrong", 1, ["TOKEN_UNKNOWN", "no operator has this token", "Check which file"]),
+    ("play dwarf-mine --auto --target @CLOSED --token-file wrong", 1, ["TOKEN_UNKNOWN", "no operator has this token", "Check the file"]),
     ("play dwarf-mine --auto --target @CLOSED --token-file late", 1, ["TOKEN_EXPIRED", "has expired", "newer token"]),
     ("rounds close demo/alice/1 --reason x --actor y --target @CLOSED --token-file good", 1, ["ROLE_MISSING", "roles = ", "lists the sufficient ones"]),
     ("loadtest --rounds 10 --target @CLOSED --token-file good", 1, ["ROLE_MISSING", "opening and funding", "lists the sufficient ones"]),
