@@ -1,5 +1,5 @@
-//! Finds one round in the log and resolves it again (PL-06). The whole log is scanned, since a jackpot can be paid long
-//! after the round.
+//! Finds a round in the log and resolves it again (PL-06). The whole log is scanned, because a jackpot can be paid long after
+//! the round.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -41,7 +41,7 @@ pub enum ReplayError {
     Damaged(Box<Divergence>),
 }
 
-/// Replays a round; `None` if the log does not have it.
+/// Replays a round; `None` if the log does not contain it.
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut fold = Fold::new(number);

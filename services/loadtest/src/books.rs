@@ -32,7 +32,7 @@ pub struct Balances {
     pub bets_minor: i64,
     pub wins_minor: i64,
     pub jackpots_minor: i64,
-    /// Sum of balances in the answers.
+    /// Sum of the balances that follow from the answers.
     pub told_minor: i64,
     /// Sum of the accounts' balances.
     pub found_minor: i64,
@@ -113,11 +113,11 @@ fn pool_fault(expected: Nano, pooled: Pooled) -> Option<String> {
         PoolCheck::None => None,
         _ if !pooled.caught_up => Some("the pool did not add the last bet in time".to_owned()),
         PoolCheck::Exact | PoolCheck::AtLeast if found < expected => {
-            Some(format!("the pool got {found} EUR, the bets' share is {expected}"))
+            Some(format!("the pool received {found} EUR, but the bets' contributions are {expected} EUR"))
         }
         PoolCheck::Exact if found > expected => Some(format!(
-            "the pool got {found} EUR, the bets' share is {expected}: others play here too (then use --shared), or the \
-             books are wrong"
+            "the pool received {found} EUR, but the bets' contributions are {expected} EUR: if other players use the service, add \
+            --shared; otherwise the books are wrong"
         )),
         PoolCheck::Exact | PoolCheck::AtLeast => None,
     }

@@ -3,7 +3,7 @@ use motherlode_slots::standard;
 use motherlode_state::{CoinValue, Currency, Minor, cash};
 use std::time::Duration;
 
-/// Highest number of rounds for which the deposits, at the highest bet, still fit a balance.
+/// Maximum number of rounds; at the highest bet, their deposits still fit a balance.
 pub const ROUNDS_MAX: u64 = 10_000_000_000;
 const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;
@@ -20,7 +20,7 @@ pub struct Options {
     /// Limit of rounds in flight.
     pub concurrency: usize,
     pub connections: usize,
-    /// Number of players, at least `concurrency`, since each plays one round at a time.
+    /// Number of players, at least `concurrency`, because each plays one round at a time.
     pub players: usize,
     /// Prefix of existing players with money, followed by eight digits from 00000000; `None` for new players.
     pub existing: Option<String>,
@@ -34,7 +34,7 @@ pub struct Options {
     pub buy_feature: bool,
     /// Total coins of a bet, including the price of a bought feature.
     pub bet_coins: u32,
-    /// In EUR.
+    /// Coin value in EUR.
     pub coin_value: CoinValue,
     /// Concurrent readers of the players' histories, on their own connection.
     pub readers: usize,

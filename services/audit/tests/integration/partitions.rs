@@ -145,7 +145,7 @@ impl Tales {
     fn found(&self) -> Divergence {
         let whole = self.audited();
         for report in &whole.partitions {
-            assert_eq!(report.divergence, None, "each by itself holds");
+            assert_eq!(report.divergence, None, "each partition alone is sound");
         }
         let found = whole.divergence().expect("a divergence").clone();
         assert_ne!(found.expected, found.found, "{found}");
@@ -255,7 +255,7 @@ fn pl_09_a_partition_that_is_missing_is_found() {
     tales.0.iter_mut().for_each(|tale| tale.log.retain(|logged| logged.commit.stream == pool()));
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
     let found = audited(&logs).divergence().cloned().unwrap();
-    assert!(found.what.contains("a report of a missing partition"), "{found}");
+    assert!(found.what.contains("a report of a nonexistent partition"), "{found}");
 }
 
 #[test]
