@@ -57,7 +57,7 @@ pub struct CashReport {
     pub rtp: String,
     pub rounds_wins: bool,
     pub within: String,
-    /// Upper bound of the change of the return if collections are paid at a mean coin value.
+    /// Upper bound on the change of the return that mean coin values of collections cause.
     pub mixed_at_most: String,
 }
 
