@@ -89,7 +89,6 @@ fn timed(work: impl FnOnce()) -> Duration {
     begun.elapsed()
 }
 
-/// The checks of `services/ledger/src/remote/plays.rs`.
 fn check_commit(books: &Books, keys: &DrawKeys, commit: &Commit) {
     if !commit.events.iter().any(|event| matches!(event, Event::StepResolved(_))) {
         return;

@@ -30,7 +30,6 @@ use std::{
 #[derive(Debug)]
 pub struct Proven {
     pub checkpoint: Checkpoint,
-    /// Names of witnesses in the policy, with the times of their cosignatures.
     pub cosigned: Vec<(String, u64)>,
     pub stream: StreamId,
     pub number: u64,

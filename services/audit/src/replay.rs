@@ -22,7 +22,6 @@ pub struct Replayed {
     pub view: RoundView,
     /// Difference of each step from the log; `None` if the step matches or cannot be resolved yet.
     pub differs: Vec<Option<String>>,
-    /// Number of steps resolved, from the first one; the draws of later steps are not revealed.
     pub resolved: usize,
 }
 

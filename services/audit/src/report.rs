@@ -15,7 +15,6 @@ pub struct Report {
     pub tail: Tail,
     pub books: Books,
     pub returns: Vec<Return>,
-    /// Awards of each pool, in log order.
     pub awards: BTreeMap<String, Vec<Award>>,
     pub voids: PerCurrency<Voids>,
     pub seals: Seals,

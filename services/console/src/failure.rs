@@ -17,7 +17,6 @@ pub(crate) enum Failure {
     Form(Box<RefusedForm>),
 }
 
-/// A form that was refused, with its input.
 #[derive(Debug)]
 pub(crate) struct RefusedForm {
     /// `None` for the code of the status.
@@ -77,7 +76,6 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Returns a page with a link to the front page and a search.
 fn page(code: StatusCode, content: &Markup) -> Response {
     let content = html! {
         (content)

@@ -54,7 +54,6 @@ fn check(app: &App, request: &Request) -> Result<(), Failure> {
         Method::GET | Method::HEAD => Ok(()),
         Method::POST if from_here(request.headers(), host, app.secure) => Ok(()),
         Method::POST => Err(Failure::forbidden("This form was not sent from a page of the console.")),
-        // The router has no routes with other methods.
         _ => Ok(()),
     }
 }

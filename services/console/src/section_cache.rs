@@ -8,7 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Counters change every 3 seconds (BW-14).
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
 const PARTS_MAX: usize = 256;
 

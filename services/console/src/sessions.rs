@@ -52,7 +52,6 @@ impl Who {
     }
 }
 
-/// Recent searches per session.
 const SEARCHES_MAX: usize = 8;
 
 #[derive(Clone)]
@@ -63,7 +62,6 @@ pub(crate) struct Session {
     memory: Arc<Mutex<Memory>>,
 }
 
-/// State between two pages of a session.
 #[derive(Default)]
 struct Memory {
     /// Result of the last form, shown on the next page.
@@ -87,7 +85,6 @@ impl Session {
         searches.push_front(text.to_owned());
     }
 
-    /// Returns the recent searches, the latest first.
     pub(crate) fn searches(&self) -> Vec<String> {
         self.memory.lock().searches.iter().cloned().collect()
     }

@@ -81,7 +81,6 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Redirects to a page, which shows the notice.
     pub(crate) fn done(&self, page: &str, notice: impl Into<String>) -> Redirect {
         self.visit.session.notify(notice);
         Redirect::to(page)

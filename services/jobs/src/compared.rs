@@ -215,7 +215,6 @@ impl Report {
         whole.into_iter().chain(variance).chain(parts).chain(features).chain(jackpots).collect()
     }
 
-    /// Formats the report, 80 columns wide.
     #[must_use]
     pub fn text(&self) -> String {
         let rounds = float(self.rounds);

@@ -17,7 +17,6 @@ pub struct Actual {
 pub struct Books {
     pub players: usize,
     pub balances: Balances,
-    /// Number of accounts whose balance differs from the answers.
     pub wrong_balances: usize,
     pub open_rounds: usize,
     pub unpaid_jackpots: usize,

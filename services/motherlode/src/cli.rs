@@ -10,7 +10,6 @@ use motherlode_runtime::{lowest_priority, process};
 use motherlode_spin::Dealer;
 use std::process::ExitCode;
 
-/// Commit from which `build.rs` built the program.
 const COMMIT: &str = env!("MOTHERLODE_COMMIT");
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("MOTHERLODE_COMMIT"), ")");
 

@@ -61,7 +61,6 @@ fn is_amount(field: &FieldDescriptor) -> bool {
     matches!(field.kind(), Kind::Bytes) && !OPAQUE.contains(&field.name()) && field.full_name() != SEED_OF_STEP
 }
 
-/// Replaces base64 amounts with decimals.
 fn write_amounts(message: &MessageDescriptor, value: &mut Value) {
     let Value::Object(object) = value else { return };
     for field in message.fields() {

@@ -8,7 +8,6 @@ const WIDTH: usize = 80;
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a failure, or a discrepancy found; 2 unusable input.";
 
-/// Examples per command; GAME is replaced with a game's name.
 const EXAMPLES: [(&str, &[&str]); 24] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),

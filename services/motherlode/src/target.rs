@@ -39,7 +39,6 @@ impl Target {
         Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }
     }
 
-    /// Returns a target with these credentials for another service.
     #[must_use]
     pub fn at(&self, url: impl Into<String>) -> Self {
         Self { url: url.into(), ..self.clone() }

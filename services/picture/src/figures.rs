@@ -118,7 +118,6 @@ fn rounded(units: &Exact) -> Exact {
     if rest > half || (rest == half && odd) { floor + Exact::from_integer(1.into()) } else { floor }
 }
 
-/// Parses a count with `_` or `,` between digits.
 pub fn count(text: &str) -> Result<u64, String> {
     let digits: String = text.chars().filter(|char| !matches!(char, '_' | ',')).collect();
     match digits.parse::<u64>() {

@@ -63,7 +63,6 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
     }
 }
 
-/// Draws a single large window.
 #[must_use]
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
@@ -143,7 +142,6 @@ fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup
     let known = cells::cell(spin, reel, row).and_then(|symbol| game.symbols.get(symbol));
     let Some(known) = known else { return Markup::default() };
     let not_zero = |name: char, place: usize| if place > 0 { format!(" {name}=\"{place}\"") } else { String::new() };
-    // A self-closing tag is shorter than an end tag.
     PreEscaped(format!("<use href=\"#C{}\"{}{}/>", sprite::id(known), not_zero('x', reel), not_zero('y', row)))
 }
 

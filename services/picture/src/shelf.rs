@@ -77,7 +77,6 @@ pub fn draw(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, S
     }
 }
 
-/// Embeds a game's symbols, once before its collections.
 #[must_use]
 pub fn embedded(game: &str) -> Markup {
     match (sprite::for_game(game), motherlode_slots::latest(game)) {

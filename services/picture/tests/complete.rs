@@ -335,7 +335,6 @@ fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     outcome
 }
 
-/// Checks every picture; returns how often each feature occurred.
 fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -> BTreeMap<String, u64> {
     let mut terms = Terms::plain(carried);
     (terms.double, terms.gamble_max_minor) = (game.info().doubles_max > 0, 12_500_000);

@@ -27,7 +27,6 @@ pub(crate) struct Theory {
     pub(crate) rtp: f64,
     /// Return of a player who has not yet collected or unlocked anything.
     pub(crate) rtp_least: f64,
-    /// Upper bound of the standard deviation.
     pub(crate) std_dev: f64,
 }
 

@@ -168,7 +168,6 @@ impl Follower {
         Ok(self.now(|figures, position| (read(figures), position)))
     }
 
-    /// Reads figures on a separate thread; can also fail with READS_BUSY.
     pub(crate) async fn read_apart<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -293,12 +292,9 @@ impl Partition {
 /// events.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// Position of each partition.
     pub positions: Vec<u64>,
     pub open: u64,
-    /// Settled rounds by game.
     pub rounds: Vec<(String, u64)>,
-    /// Today's voids by operator.
     pub voids: Vec<(String, VoidShare)>,
     /// Significant events by kind. Kinds without events are listed with zero, so that rates include the first event.
     pub significant: Vec<(String, u64)>,

@@ -60,7 +60,6 @@ impl Identity {
         }
     }
 
-    /// Starts to hash the executable on another thread.
     pub fn announce(&self) {
         let identity = self.clone();
         let said = thread::Builder::new().name("identity".to_owned()).spawn(move || identity.say());
@@ -156,7 +155,6 @@ impl SelfCheck {
         Some(now_ms)
     }
 
-    /// Runs the check, or joins one that is running.
     pub async fn check(&self) -> Arc<[String]> {
         self.join_or_begin(false).await
     }

@@ -15,7 +15,6 @@ pub(crate) struct PoolOperators {
     incidents: BTreeMap<(SmolStr, SmolStr), SmolStr>,
 }
 
-/// Figures of an operator in 1e-9 EUR.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct OperatorDay {
     contributed: i128,

@@ -21,9 +21,7 @@ const PING_EVERY: Duration = Duration::from_secs(1);
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     pub token: Option<String>,
-    /// Root certificates in PEM; default: the system's roots.
     pub ca: Option<Vec<u8>>,
-    /// Client certificate and private key in PEM.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
     /// Name in the server's certificate; default: the target's host.
     pub server_name: Option<String>,

@@ -69,7 +69,6 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// Builds the profiles. Fails with [`ConfigError::UnknownProfile`] if a name has no profile.
     pub fn new(configured: &Jurisdictions) -> Result<Self, ConfigError> {
         let mut profiles = configured.profiles.clone();
         for (name, text) in COMPILED {

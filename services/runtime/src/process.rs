@@ -15,7 +15,6 @@ pub fn set_commit(commit: &'static str) {
     let _ = COMMIT.set(commit);
 }
 
-/// Returns the program's commit, or `unknown`.
 #[must_use]
 pub fn commit() -> &'static str {
     COMMIT.get().copied().unwrap_or("unknown")
@@ -61,7 +60,6 @@ const PLAYER_BYTES: u64 = 2 * 1024;
 /// Memory of the program, the index, the idempotency table and stacks.
 const BASE_BYTES: u64 = 512 << 20;
 
-/// Estimates the maximum memory under this configuration, in bytes.
 #[must_use]
 pub fn memory_estimate(config: &Config) -> u64 {
     let players = config.limits.players_in_memory as u64;

@@ -11,7 +11,6 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 pub const DOMAIN: &str = "motherlode";
 
-/// Maximum length of an excerpt in characters.
 pub const EXCERPT: usize = 512;
 
 /// Escapes invisible characters, and truncates a long text with a note of its length.

@@ -55,7 +55,6 @@ impl BitOr for Roles {
     }
 }
 
-/// Roles in bit order.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Role {

@@ -84,7 +84,6 @@ pub enum TelemetryError {
     Running(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Checks the settings without starting anything.
 pub fn check(settings: &Telemetry) -> Result<(), TelemetryError> {
     targets(&settings.filter)?;
     let Some(endpoint) = &settings.otlp_endpoint else { return Ok(()) };

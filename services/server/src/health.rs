@@ -1,11 +1,7 @@
-//! Health of the process and of each service.
-//!
-//! * If a log cannot be written or is damaged, the process and the writing services are NOT_SERVING.
-//! * If the state may be outdated, the process and all services are NOT_SERVING.
-//! * If a background task has ended and was not restarted, the process and the task's service are NOT_SERVING.
+//! Health of the process and of each service (`docs/reference/health.md`).
 //!
 //! A reported status lags, so a writer on a shared store is NOT_SERVING once its last confirmed authority is older than
-//! [`AUTHORITY_AGE_MAX`], which is shorter than the silence before a takeover (`docs/reference/health.md`).
+//! [`AUTHORITY_AGE_MAX`], which is shorter than the silence before a takeover.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;

@@ -3,8 +3,6 @@
 //! * `single`: all services, with the log in a data folder.
 //! * `roles`: some services or partitions, with replicas of the other partitions.
 //! * `standby`: the log is on JetStream; one process writes it while the other processes stand by.
-//!
-//! A standby or replica needs as much memory as a writer.
 
 mod console;
 mod direct;

@@ -63,7 +63,6 @@ impl Reloader {
 
 type Read = dyn Fn() -> Result<Config, String> + Send + Sync;
 
-/// Reloads the configuration at each SIGHUP.
 pub struct Reloads {
     read: Arc<Read>,
     state: Arc<Mutex<State>>,

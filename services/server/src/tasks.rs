@@ -20,7 +20,6 @@ use tokio::{
 
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-/// Run time after which the backoff is reset.
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
 /// Declares tasks: the name, whether the task's end ends the process, and the service whose health then fails.

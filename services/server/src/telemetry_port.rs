@@ -34,7 +34,6 @@ enum State {
     Console,
 }
 
-/// Optional port, and the process's state.
 #[derive(Default)]
 pub(crate) struct TelemetryPort {
     listener: Mutex<Option<StdListener>>,

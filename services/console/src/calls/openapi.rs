@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::sync::LazyLock;
 
-/// The document and its entity tag.
 static DOCUMENT: LazyLock<(String, String)> = LazyLock::new(|| {
     let document = made().to_string();
     let tag = format!("\"{}\"", hex(&Sha256::digest(&document)[..16]));
@@ -117,7 +116,6 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
     })
 }
 
-/// Describes a call that the service sends to an operator's wallet.
 fn webhook(method: &MethodDescriptor, schemas: &mut Schemas) -> Value {
     let service = method.parent_service();
     let (sent, answered) = (schemas.request(&method.input()), schemas.request(&method.output()));

@@ -25,7 +25,6 @@ use motherlode_proto::{
 };
 use motherlode_state::HOME;
 
-/// The counters update at this interval (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {

@@ -18,7 +18,6 @@ const TAIL_S: u32 = 2;
 /// Maximum fields per event in a line, and [`WORD_MAX`] characters per field; the record's page shows everything.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
-/// Maximum time to read records.
 const READ_MAX: Duration = Duration::from_secs(5);
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {

@@ -78,7 +78,6 @@ fn has_figures(rows: &[Vec<Markup>], column: usize) -> bool {
     cells().next().is_some() && cells().all(|text| is_figure(&text))
 }
 
-/// Returns a cell's text without tags.
 fn shown(cell: &Markup) -> String {
     let texts = cell.0.split('<').enumerate().map(|(at, part)| match at {
         0 => part,
@@ -124,7 +123,6 @@ pub(crate) fn act(
     })
 }
 
-/// Returns the notice of a change that was made or that a second actor must approve.
 pub(crate) fn proposed(made: &str, change_id: u64) -> String {
     match change_id {
         0 => format!("{made}."),

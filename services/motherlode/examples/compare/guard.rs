@@ -26,7 +26,6 @@ impl Identity {
         Ok(Self { certificate: read(CERTIFICATE)?, key: read(KEY)? })
     }
 
-    /// Returns the configuration of the service.
     pub fn write(&self, folder: &Path) -> Result<String, Box<dyn Error>> {
         fs::write(folder.join(CERTIFICATE), &self.certificate)?;
         fs::write(folder.join(KEY), &self.key)?;

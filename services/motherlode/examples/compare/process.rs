@@ -7,7 +7,6 @@ use std::{
 pub struct Process {
     child: Child,
     address: String,
-    /// TLS credentials; `None` without TLS.
     pub credentials: Option<Credentials>,
 }
 

@@ -26,7 +26,6 @@ impl Starts {
         Arc::new(Self { start, time, pace, calls, next: AtomicU64::new(0), permits: pace.release(start, calls) })
     }
 
-    /// `None` at the end.
     pub async fn next(&self) -> Option<Instant> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         match self.pace.due(number) {

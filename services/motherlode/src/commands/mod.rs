@@ -111,7 +111,6 @@ impl Failure {
     }
 }
 
-/// Reads a text file; `step` states how to proceed after a failure.
 pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
 }
@@ -196,7 +195,6 @@ fn log_step(error: &LogError) -> &'static str {
     }
 }
 
-/// Prints text. A closed pipe, as with `| head`, is not an error.
 pub fn say(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {

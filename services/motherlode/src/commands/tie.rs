@@ -14,7 +14,6 @@ pub(super) struct Tie {
 }
 
 impl Tie {
-    /// Returns the check, and the position after which to follow: the previous position if the record must be received again.
     pub(super) fn after(partition: u32, last: Last) -> (Self, u64) {
         let Last { position, sha256 } = last;
         let to = sha256.filter(|_| position > 0).map(|sha256| (position, sha256));

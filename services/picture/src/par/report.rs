@@ -52,7 +52,6 @@ impl StakeReport {
 #[derive(Debug, Serialize)]
 pub struct CashReport {
     pub currency: String,
-    /// Coin value in the currency's major unit.
     pub coin_value: String,
     pub rtp: String,
     pub rounds_wins: bool,

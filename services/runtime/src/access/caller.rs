@@ -20,7 +20,6 @@ pub(super) struct Identity {
     pub(super) digest: Digest,
     pub(super) roles: Roles,
     pub(super) expires_ms: Option<i64>,
-    /// Whether a reload has removed the credential.
     pub(super) removed: watch::Sender<bool>,
 }
 
@@ -69,7 +68,6 @@ impl Caller {
         request.extensions().get::<Self>().cloned().unwrap_or_default()
     }
 
-    /// Returns whether the operator's objects belong to the caller.
     #[must_use]
     pub fn owns(&self, operator: &str) -> bool {
         self.0.as_ref().is_none_or(|identity| *identity.operator.id == *operator)

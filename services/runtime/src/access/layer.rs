@@ -66,7 +66,6 @@ impl Access {
         }
     }
 
-    /// Checks a request and adds the caller to it.
     pub fn enter<B>(&self, request: &mut Request<B>) -> Result<Caller, Denied> {
         let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
         let caller = self.admit(request.uri().path(), request.headers(), peer)?;
@@ -76,7 +75,6 @@ impl Access {
         Ok(caller)
     }
 
-    /// Ends the answer when the caller's credential expires or is removed.
     #[must_use]
     pub fn expiring(&self, caller: &Caller, answer: Response<Body>) -> Response<Body> {
         match &caller.0 {

@@ -123,7 +123,6 @@ pub(super) struct Opened {
     pub(super) wire: Wire,
     pub(super) connection: Arc<Connection>,
     pub(super) peer: Arc<Peer>,
-    /// Deadline of the TLS and HTTP/2 handshakes.
     pub(super) by: tokio::time::Instant,
     pub(super) stop: Stop,
 }

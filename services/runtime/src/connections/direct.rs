@@ -30,7 +30,6 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Sends the answer: a length-prefixed message, or a refusal.
     pub fn send(self, answer: Result<Bytes, Status>) {
         let Self { respond, mut under_way } = self;
         under_way.answered = send(respond, answer).is_ok();

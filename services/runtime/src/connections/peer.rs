@@ -34,7 +34,6 @@ impl Peer {
         self.certificate.as_deref()
     }
 
-    /// Returns the connection; `None` for in-process calls.
     #[must_use]
     pub fn connection(&self) -> Option<&Arc<Connection>> {
         self.connection.as_ref()

@@ -29,26 +29,18 @@ const READ_MAX: Duration = Duration::from_millis(300);
 #[derive(Debug, Clone)]
 pub struct Bounds {
     pub all: usize,
-    /// Connections per address.
     pub per_peer: usize,
     pub peers: BTreeMap<IpAddr, usize>,
-    /// Connections per operator.
     pub per_operator: usize,
     pub tls_handshakes: usize,
-    /// Time for the TLS and HTTP/2 handshakes, or for the first HTTP/1.1 request.
     pub handshake: Duration,
-    /// Time without a call before a connection is closed.
     pub idle: Duration,
     pub keep_alive: Duration,
     pub keep_alive_answer: Duration,
-    /// Concurrent calls per connection.
     pub calls: u32,
     pub header_bytes: u32,
-    /// Cancelled calls per connection in 10 seconds.
     pub cancelled: u32,
-    /// Control frames per second and connection, outside calls.
     pub control_frames: u32,
-    /// Weights of operators, 1 by default.
     pub weights: BTreeMap<String, u32>,
 }
 
@@ -68,7 +60,6 @@ impl Bounds {
         Self::new(limits, all)
     }
 
-    /// Creates the bounds of a listener with `all` connections.
     #[must_use]
     pub fn new(limits: &Limits, all: usize) -> Self {
         let ms = Duration::from_millis;

@@ -10,12 +10,10 @@ use tokio_rustls::{
     },
 };
 
-/// Accepts TLS connections with the latest certificate.
 #[derive(Clone)]
 pub struct Acceptor(Arc<RwLock<TlsAcceptor>>);
 
 impl Acceptor {
-    /// Uses another acceptor's certificate and client roots for later connections.
     pub fn replace(&self, other: &Self) {
         let other = other.0.read().clone();
         *self.0.write() = other;

@@ -4,8 +4,6 @@
 //! ([`rounds`](super::rounds)). The number depends on the operator's weight only, so a hundred connections or streams get no
 //! more work than one. A unit is a poll of a task, or a call that the task begins or answers. No call is refused, and an
 //! operator that calls alone is not slowed down. Connections without a known caller count as one operator.
-//!
-//! Cost: an atomic load per poll and an atomic exchange per call.
 
 use std::{
     collections::BTreeMap,

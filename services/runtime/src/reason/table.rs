@@ -2,7 +2,6 @@
 
 use tonic::Code;
 
-/// Whether a retry helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     /// No: the same request is always refused.
@@ -14,7 +13,6 @@ pub enum Retry {
     After(u32),
 }
 
-/// Declares [`Reason`] and its table.
 macro_rules! reasons {
     ($($section:literal { $($(#[doc = $doc:literal])+ $reason:ident = $name:literal, $code:ident, $retry:ident $(($ms:literal))?;)+ })+) => {
         /// Reason for a refusal: `google.rpc.ErrorInfo.reason`. The errors reference is generated from these docs.
@@ -23,7 +21,6 @@ macro_rules! reasons {
             $($($(#[doc = $doc])+ $reason,)+)+
         }
 
-        /// A row of the table.
         pub(super) struct Row {
             pub(super) reason: Reason,
             pub(super) name: &'static str,
@@ -34,7 +31,6 @@ macro_rules! reasons {
             pub(super) doc: &'static [&'static str],
         }
 
-        /// All reasons, in the order of [`Reason`].
         pub(super) const TABLE: &[Row] = &[
             $($(Row {
                 reason: Reason::$reason,

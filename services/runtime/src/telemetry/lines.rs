@@ -116,7 +116,6 @@ where
     }
 }
 
-/// Priority of syslog(3).
 fn priority(level: Level) -> u8 {
     match level {
         Level::ERROR => 3,

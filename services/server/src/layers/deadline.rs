@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Refuses a timeout below [`SHORTEST`].
 pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     match asked(headers)? {
         Some(time) if time < SHORTEST => Err(Refusal::new(

@@ -35,7 +35,6 @@ pub(crate) struct Layers {
 pub(crate) enum State {
     Serving(Ledgers),
     NotServing {
-        /// Whether the written partitions' logs are served.
         log: bool,
         refusal: Box<dyn Fn() -> Refusal + Send + Sync>,
     },

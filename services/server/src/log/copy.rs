@@ -22,7 +22,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// Position of the target's end before the copy.
     pub before: Position,
     pub end: Position,
     pub head: Hash,

@@ -20,7 +20,6 @@ pub enum LogError {
     #[error("cannot open the log in {}: {source}", folder.display())]
     Folder {
         folder: PathBuf,
-        /// Cause, with file and offset.
         source: log::OpenError,
     },
     #[error(transparent)]
@@ -140,7 +139,6 @@ impl LogLocation {
         }
     }
 
-    /// Returns the number of partitions; `None` without a log.
     pub fn count(&self) -> Result<Option<u32>, LogError> {
         let Self::Stream(config) = self else { return Ok(self.partitions(0)?.last().map(|last| last + 1)) };
         let mut count = HOME;

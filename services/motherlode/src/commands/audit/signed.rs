@@ -4,7 +4,6 @@ use motherlode_audit::{Checkpoints, Options};
 use motherlode_proofs::{load, of_partition, proofs_folder};
 use motherlode_tiles::{Checkpoint, Note, VerifierKey};
 
-/// Adds the checkpoints to compare.
 pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
         return match args.checkpoints.is_empty() {

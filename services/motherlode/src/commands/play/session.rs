@@ -20,7 +20,6 @@ use std::{
 };
 use tonic::Status;
 
-/// Number of bets that a deposit covers.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
 const REMEDIES_MAX: usize = 6;

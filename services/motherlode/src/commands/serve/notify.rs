@@ -3,7 +3,6 @@
 use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Reports that the process serves or stands by.
 pub(super) fn ready(state: &str) {
     send(&[NotifyState::Ready, NotifyState::Status(state)]);
 }

@@ -91,7 +91,6 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     };
     let shelf = shelf(game, &figure, false);
     assert_eq!(shelf, "  Crystals   Green ●○○○○   Yellow ○○○○○   Blue ○○○○○   Red ●●●○○\n");
-    // DM-12, DM-14: crystals are described without the log's keys.
     let figures = [("red", 3), ("green", 1), ("red_micros", 400_000), ("red_gifted", 3), ("given", 1)];
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
