@@ -1,6 +1,5 @@
 //! Appends to the log and to a plain file on the same disk, and the speed of a scan: `cargo bench -p motherlode-log`. A
 //! throttled disk varies up to twentyfold, so compare the medians.
-
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use std::{

@@ -3,7 +3,6 @@
 //!
 //! The tree has generated entries; the records are from tests/golden/linked.hex. `cargo bench -p motherlode-proofs`
 //! needs 330 MB of disk.
-
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
 
