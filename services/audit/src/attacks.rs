@@ -193,7 +193,7 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
         let found = judged(&log).unwrap_or_else(|| panic!("attack {number} on position {} is not found", at + 1));
         assert!(found.position > at as u64, "attack {number}: {found}");
         if number % VERIFIED == 0 {
-            assert!(!refuted(&linked(&tale.log), at), "attack {number}: the round is proven before");
+            assert!(!refuted(&linked(&tale.log), at), "attack {number}: the original round was refuted");
             assert!(refuted(&linked(&log), at), "attack {number} on position {} is accepted by verify", at + 1);
         }
     }
@@ -377,7 +377,7 @@ fn a_record_rewritten_with_its_chain_and_tree_redone_is_caught_by_a_kept_checkpo
         let at = roll(kept);
         let forged = rewritten(&tale.log, at, number);
         let checkpoint = tree_of(&honest[..kept]);
-        assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the honest log is accepted");
+        assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the honest log was refused");
         assert!(against(&checkpoint, &forged).is_err(), "attack {number} on position {} is not found", at + 1);
         if number % VERIFIED == 0 {
             let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], &forged);

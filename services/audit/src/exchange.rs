@@ -22,12 +22,11 @@ pub(crate) struct Exchange {
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    /// Reported contributions that no mirror contains yet, with their positions at home; voids and awards follow.
+    // Items that no mirror contains yet, with their positions at home.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
     reversals: VecDeque<(Position, Nano)>,
-    /// Returned contributions that no mirror contains yet, with their positions at home.
     returns: VecDeque<(Position, VoidReturn)>,
 }
 
@@ -100,7 +99,7 @@ impl Exchange {
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what = "the report ends differently from its stretch of the partition's log";
+            let what = "the report's end differs from the end of its stretch of the partition's log";
             return Err(Fault::new(what, stretch_end(&expected), format!("{} up to {to}", stretch_end(end))));
         }
         self.contributions.push_back((to, contributions));

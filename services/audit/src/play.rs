@@ -241,7 +241,7 @@ impl<'a> Plays<'a> {
         let bet = coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok());
         if bet != Some(started.bet) {
             let expected = bet.map_or("none".into(), |bet| bet.to_string());
-            return Err(Fault::new("the bet is not the stake's coins times the coin value", expected, started.bet));
+            return Err(Fault::new("the bet differs from the stake's coins times the coin value", expected, started.bet));
         }
         if terms.jackpot != started.contribution.is_some() {
             return Err(Fault::new(

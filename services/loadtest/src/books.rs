@@ -84,7 +84,7 @@ pub(crate) fn check(accounts: &[(&Expected, Actual)], pooled_bets: i64, pooled: 
             wrong_balances += 1;
             let cash = |minor: i64| Minor(minor).to_decimal(Currency::EUR);
             let (expected, actual) = (cash(expected.balance()), cash(found.balance));
-            faults.push(format!("{}: the balance is {actual} EUR, the answers add up to {expected}", found.player));
+            faults.push(format!("{}: the balance is {actual} EUR, but the answers add up to {expected}", found.player));
         }
         open_rounds += found.open_rounds.len();
         faults.extend(found.open_rounds.iter().map(|round| format!("{round}: left open")));
@@ -169,7 +169,7 @@ mod tests {
         assert!(!books.ok);
         assert_eq!(books.wrong_balances, 2);
         assert_eq!(books.balances.told_minor, books.balances.found_minor);
-        assert_eq!(books.faults[0], "p: the balance is 700.01 EUR, the answers add up to 700.00");
+        assert_eq!(books.faults[0], "p: the balance is 700.01 EUR, but the answers add up to 700.00");
     }
 
     #[test]

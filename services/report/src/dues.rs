@@ -15,7 +15,7 @@ const COMMITS_MAX: usize = 4_096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DuesLookup {
     Yes,
-    /// The last paid credit is more than [`COMMITS_MAX`] of the player's commits back, so the sum is unknown.
+    /// More than [`COMMITS_MAX`] commits of the player follow the last paid credit, so the sum is unknown.
     No,
     /// A page that begins with this commit can find the sum.
     NextPage,

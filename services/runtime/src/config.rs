@@ -152,7 +152,7 @@ impl Default for Demo {
 pub struct Draws {
     /// Draw key file, created at the first start. Processes that open players, void rounds or spin must share it.
     pub key_file: Option<PathBuf>,
-    /// Memory-backed folder for the evidence of acknowledged records, which the next start before a reboot checks. Default:
+    /// Memory-backed folder for evidence of acknowledged records, which each start checks until a reboot clears it. Default:
     /// `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
     /// Whether to accept a loss of the log's end; set only by a flag.

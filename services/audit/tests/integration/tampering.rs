@@ -98,7 +98,7 @@ fn bw_02_a_bet_that_is_not_its_coins_is_found_even_when_the_books_agree() {
         started.contribution.as_mut().unwrap().amount = Nano(5_000_000);
         logged.balances_after[0].1.0 += 50;
     });
-    assert!(found.what.starts_with("the bet is not"), "{found}");
+    assert!(found.what.starts_with("the bet differs from"), "{found}");
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
         lines.push(row("starts that revoked unused seals", &count(unsure_starts)));
         lines.push(row("draws sealed again after these starts", &count(ended)));
     }
-    lines.push(row("steps of open rounds, revealed and resolved when they end", &count(held)));
+    lines.push(row("sealed steps of open rounds, resolved when the rounds end", &count(held)));
     if checked + unchecked > 0 {
         lines.push(row("seals recomputed from their draw keys", &count(checked)));
         lines.push(row("seals whose draw key is not in the file", &count(unchecked)));
